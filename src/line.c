@@ -20,23 +20,13 @@
 #define WATCH_NS  (1 * CRN_NS_PER_S)
 #define REPORT_NS (60 * CRN_NS_PER_S)
 
-static void notify(crn_line *line, atomic_bool *what)
+void crn_line_stop(crn_line *line)
 {
     uint64_t one = 1;
-    atomic_store(what, true);
+    atomic_store(&line->stop_wanted, true);
     /* The counter cannot overflow, so the write cannot fail. */
     if (write(line->stop_descriptor, &one, sizeof one) < 0)
         return;
-}
-
-void crn_line_stop(crn_line *line)
-{
-    notify(line, &line->stop_wanted);
-}
-
-void crn_line_hang_up(crn_line *line)
-{
-    notify(line, &line->hung_up);
 }
 
 /* Reason of loss for a view that was returned with this status. */
@@ -52,6 +42,7 @@ static void collect(crn_line *line)
     crn_engine_rearm(line->engine);
     crn_output *output;
     while ((output = crn_engine_collect(line->engine))) {
+        crn_view *view = output->view;
         crn_judgement judgement = output->judgement;
         judgement.on_device = output->on_device;
         if (output->status == 0 &&
@@ -64,16 +55,16 @@ static void collect(crn_line *line)
         if (output->status < 0 && reason_of(output->status) == CRN_REASON_FAILED)
             crn_notice_failure(&line->notices, output, crn_now_ns());
         if (output->status == 0)
-            crn_meters_view(&line->meters, &judgement);
+            crn_meters_view(&line->meters, view->config, &judgement);
         if (output->status == -ETIME)
             crn_fruits_give_up(line->fruits, output->took_ns);
-        crn_view *view = output->view;
         bool wanted =
             crn_fruits_done(line->fruits, view->ticket, output->status == 0 ? &judgement : NULL,
                             reason_of(output->status), crn_now_ns());
         if (!wanted && output->status == 0)
             crn_result_store_release(line->store, judgement.result);
         crn_engine_release(line->engine, output);
+        line->settings.running[crn_config_slot(view->config)]--;
         crn_line_end_view(line, view);
     }
 }
@@ -94,6 +85,7 @@ static void dispatch(crn_line *line, int64_t now_ns)
             continue;
         }
         view->deadline_ns = deadline_ns;
+        line->settings.running[crn_config_slot(view->config)]++;
         crn_engine_submit(line->engine, view);
     }
 }
@@ -201,21 +193,20 @@ static void wait_for_work(crn_line *line)
     (void)ppoll(polled, count, &timeout, NULL);
 }
 
-/* Handles the requests of signals. */
+/* Handles the requests of signals and of other threads. */
 static void read_requests(crn_line *line)
 {
     uint64_t count;
     if (read(line->stop_descriptor, &count, sizeof count) < 0)
         return;
-    if (atomic_exchange(&line->hung_up, false))
-        crn_log(CRN_LOG_WARNING, "SIGHUP ignored: settings are read at start; restart the daemon "
-                                 "to change them");
+    crn_line_answer(line);
     if (!atomic_load(&line->stop_wanted) || line->stopping)
         return;
     int64_t now_ns = crn_now_ns();
     line->stopping = true;
     crn_service_stopping();
-    crn_fruits_end(line->fruits, now_ns, now_ns + line->config->run.stop_ms * CRN_NS_PER_MS);
+    crn_fruits_end(line->fruits, now_ns,
+                   now_ns + line->settings.in_force->run.stop_ms * CRN_NS_PER_MS);
     crn_log(CRN_LOG_INFO, "stopping: %d open fruits are judged first",
             crn_fruits_open(line->fruits));
     crn_line_snapshot(line, now_ns);
@@ -240,6 +231,7 @@ static int run(crn_line *line, crn_error *error)
         }
         read_requests(line);
         run_pending(line);
+        crn_line_retire(line);
         more |= crn_ingest_service(line->ingest);
         crn_publish_service(line->publish, crn_state_names[crn_line_state(line)], crn_now_ns());
         crn_notice_grader(&line->notices, line->publish, crn_now_ns());
@@ -264,6 +256,7 @@ int crn_line_run(crn_line *line, crn_error *error)
     line->report_ns = crn_now_ns() + REPORT_NS;
     crn_line_service_begin(line->service);
     int r = run(line, error);
+    crn_line_end_answers(line);
     crn_line_service_end(line->service);
     crn_line_snapshot(line, crn_now_ns());
     return r;

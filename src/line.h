@@ -13,9 +13,19 @@
 #include "stages/base/error.h"
 #include "src/config/config.h"
 #include "src/monitor/metrics.h"
+#include "src/monitor/events/reasons.h"
+#include "src/monitor/snapshot.h"
 #include "src/service/service.h"
 
 typedef struct crn_line crn_line;
+
+/* What a running line tells about itself. */
+typedef struct crn_line_status {
+    crn_state state;
+    crn_settings_in_force settings;
+    uint64_t fruits_open, views; /* views that were added to a fruit */
+    uint64_t complete, partial, late;
+} crn_line_status;
 
 /* Reserves all memory, binds the sockets, starts devices and workers. `config` is resolved and must
  * outlive the line. `gpu` (NULL: none) is used by run.backend cuda and auto. */
@@ -35,9 +45,27 @@ void crn_line_starting(char text[CRN_SERVICE_STATUS_BYTES]);
 /* Asks a running line to stop; async-signal-safe, and safe from any thread. */
 void crn_line_stop(crn_line *line);
 
-/* Reports a SIGHUP to a running line, which logs and ignores it: settings are read at the start
- * only. As safe as crn_line_stop. */
-void crn_line_hang_up(crn_line *line);
+/*
+ * For any one other thread, while the line runs: replaces the settings that fruits are judged by.
+ * Fruits that are open keep theirs. `config` is resolved, with the hash set, and differs from that
+ * of the start at most in live keys, levels and chain; on success its contents are the line's.
+ * Waits until the line's thread has taken it in, which costs that thread next to nothing. Returns
+ * 0; -EBUSY while CRN_GENERATIONS settings are in use; -ESHUTDOWN if the line stops; or another
+ * negative errno; with *error. Then nothing has changed.
+ */
+int crn_line_change(crn_line *line, crn_config *config, crn_error *error);
+
+/* For the same thread: frees settings that are no longer in use; call it from time to time. */
+void crn_line_tidy(crn_line *line);
+
+/* For the same thread; returns 0 or -ESHUTDOWN. */
+int crn_line_status_get(crn_line *line, crn_line_status *ret_status);
+
+/* What is out of the ordinary, a second old at most, from any thread; none without monitor.http. */
+void crn_line_reasons(const crn_line *line, crn_reasons *ret_reasons);
+
+/* For the same thread: counts a reload, or a switch of the recipe, for the metrics. */
+void crn_line_count_reload(crn_line *line, bool taken_in);
 
 /*
  * Joins the workers, closes the sockets (libzmq lingers at most 500 ms), frees the line and sets

@@ -59,6 +59,8 @@ void crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_
         return;
     }
     view->ticket = ticket;
+    view->config = crn_fruits_config(line->fruits, ticket);
+    crn_values_use(&line->values, view->config);
     view->header = *header;
     view->received_ns = now_ns;
     view->intensity =

@@ -2,6 +2,7 @@
 #ifndef CRN_SRC_LINE_INTERNAL_H
 #define CRN_SRC_LINE_INTERNAL_H
 
+#include <semaphore.h>
 #include <stdatomic.h>
 
 #include "src/engine/engine.h"
@@ -27,9 +28,33 @@
 
 /* The line as a service (line_service.c). */
 typedef struct crn_line_service crn_line_service;
+/* The settings by which fruits are judged, by crn_config_slot, and what another thread asks. */
+typedef struct crn_line_settings {
+    /* The line's thread's: */
+    const crn_config *in_force;
+    uint32_t in_use;                  /* bit per slot: in force, or some fruit or view has them */
+    int32_t running[CRN_GENERATIONS]; /* views in the engine */
+    int64_t since_ns;                 /* CLOCK_REALTIME: since when those in force are */
+
+    /* The other thread's: */
+    crn_config *own[CRN_GENERATIONS]; /* NULL: not in use, or the start's */
+    uint32_t taken;                   /* bit per slot: in use, or not freed yet */
+    uint32_t newest;                  /* generation */
+
+    /* Of both: */
+    atomic_uint retired; /* bit per slot: no longer in use, to be freed */
+    atomic_int asked;    /* 0: nothing, or answered */
+    int answer;          /* 0 or a negative errno */
+    const crn_config *offered;
+    crn_line_status status;
+    sem_t answered;
+    atomic_bool ended; /* the line's thread answers no more */
+    _Atomic uint64_t counts_taken_in, counts_refused;
+} crn_line_settings;
 
 struct crn_line {
-    const crn_config *config;
+    const crn_config *config; /* the start's, for what no reload changes */
+    crn_line_settings settings;
     void *zmq;
     crn_zap *zap; /* NULL: no keys are required */
     crn_ingest *ingest;
@@ -48,8 +73,8 @@ struct crn_line {
     crn_live_photos *photos;
     crn_http *http;
     uint64_t snapshot_number; /* of the last one */
-    int stop_descriptor;      /* readable: stop_wanted or hung_up was set */
-    atomic_bool stop_wanted, hung_up;
+    int stop_descriptor;      /* readable: stop_wanted was set, or something was asked */
+    atomic_bool stop_wanted;
     bool stopping;
     int64_t watch_ns, report_ns; /* when to check the workers, and to report, next */
     int64_t stopped_ns; /* when the process was last found to have been stopped from outside; 0:
@@ -89,6 +114,15 @@ void crn_line_service_end(crn_line_service *service);
 
 /* Where the service's thread reads the line's numbers, without lanes. */
 crn_snapshots *crn_line_service_snapshots(crn_line_service *service);
+int crn_line_settings_init(crn_line *line);
+void crn_line_settings_done(crn_line *line);
+
+/* For the line's thread: answers what another thread asked; says that it will never again; notices
+ * settings that no fruit and no view has any more; reports those in force. */
+void crn_line_answer(crn_line *line);
+void crn_line_end_answers(crn_line *line);
+void crn_line_retire(crn_line *line);
+void crn_line_settings_report(const crn_line *line, crn_settings_in_force *ret_settings);
 
 /* The state to report. */
 crn_state crn_line_state(const crn_line *line);

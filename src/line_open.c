@@ -101,14 +101,7 @@ size_t crn_line_bytes(const crn_config *config)
 static int open_logic(crn_line *line, crn_error *error)
 {
     const crn_config *config = line->config;
-    crn_fruit_rules rules = {
-        .open_fruits = (int32_t)config->limits.open_fruits,
-        .views = (int32_t)config->limits.views,
-        .workers = (int32_t)config->run.workers,
-        .budget_ns = config->latency.budget_ms * CRN_NS_PER_MS,
-        .assemble_ns = config->latency.assemble_ms * CRN_NS_PER_MS,
-        .guard_ns = config->latency.guard_ms * CRN_NS_PER_MS,
-    };
+    crn_fruit_rules rules = crn_fruit_rules_of(config);
     int r = crn_pool_create((uint32_t)config->limits.slots, reserved_slots(config),
                             (size_t)config->limits.view_mib << 20, &line->pool);
     if (r == 0)
@@ -204,7 +197,9 @@ int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_l
     line->latency.reference_ns = config->latency.budget_ms * CRN_NS_PER_MS;
     crn_values_init(config, &line->values);
     line->stop_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int r = line->stop_descriptor < 0 ? -errno : crn_line_service_create(&line->service);
+    int r = line->stop_descriptor < 0 ? -errno : crn_line_settings_init(line);
+    if (r == 0)
+        r = crn_line_service_create(&line->service);
     if (r == 0)
         r = open_context(line);
     if (r < 0)
@@ -239,6 +234,13 @@ const char *crn_line_http(const crn_line *line)
     return crn_http_address(line->http);
 }
 
+void crn_line_reasons(const crn_line *line, crn_reasons *ret_reasons)
+{
+    ret_reasons->count = 0;
+    if (line->http)
+        crn_http_reasons(line->http, ret_reasons);
+}
+
 bool crn_line_close(crn_line **line)
 {
     if (!*line)
@@ -261,6 +263,7 @@ bool crn_line_close(crn_line **line)
     crn_result_store_free(&(*line)->store);
     crn_pool_free(&(*line)->pool);
     crn_zap_close(&(*line)->zap);
+    crn_line_settings_done(*line);
     if ((*line)->zmq)
         zmq_ctx_term((*line)->zmq);
     if ((*line)->stop_descriptor >= 0)

@@ -15,6 +15,7 @@ crn_metrics crn_line_metrics(const crn_line *line)
         .deadlines_ignored = line->deadlines_ignored,
         .results_full = line->results_full,
         .latency = line->latency,
+        .budget_ns = line->settings.in_force->latency.budget_ms * CRN_NS_PER_MS,
     };
     crn_access_get_stats(line->config->guard, &metrics.access);
     if (line->flight)
@@ -60,6 +61,7 @@ static void fill(crn_line *line, int64_t now_ns, crn_snapshot *ret_snapshot)
     ret_snapshot->state = crn_line_state(line);
     ret_snapshot->metrics = crn_line_metrics(line);
     ret_snapshot->levels = levels_of(line, &ret_snapshot->metrics);
+    crn_line_settings_report(line, &ret_snapshot->settings);
     ret_snapshot->views = line->meters.views;
 }
 

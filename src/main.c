@@ -14,6 +14,7 @@
 #include "stages/base/process/standard.h"
 #include "src/config/config.h"
 #include "src/ingest/access/access.h"
+#include "src/control/control.h"
 #include "src/ingest/socket/descriptors.h"
 #include "src/line.h"
 #include "src/monitor/report.h"
@@ -58,12 +59,13 @@ typedef struct options {
     bool check, print_config, self_check, json;
 } options;
 
-static crn_line *running_line; /* for the signal handler */
+static crn_line *running_line; /* for the signal handler, as the next */
+static crn_control *running_control;
 
 static void notify_line(int signal_number)
 {
     if (signal_number == SIGHUP)
-        crn_line_hang_up(running_line);
+        crn_control_hang_up(running_control);
     else
         crn_line_stop(running_line);
 }
@@ -249,7 +251,17 @@ static int check(const crn_config *config, const crn_gpu *gpu)
     return r == 0 ? EXIT_SUCCESS : EXIT_CONFIG;
 }
 
-static int run(crn_config *config, const crn_gpu *gpu)
+/* Called around every reload, by the control thread. */
+static void tell_reloading(bool begins)
+{
+    if (begins)
+        crn_service_reloading();
+    else
+        crn_service_ready();
+}
+
+/* `file`: the settings as loaded, not resolved. `backend`: that of the command line, or -1. */
+static int run(crn_config *config, const crn_config *file, int32_t backend, const crn_gpu *gpu)
 {
     crn_error error = {""};
     char starting[CRN_SERVICE_STATUS_BYTES];
@@ -261,8 +273,14 @@ static int run(crn_config *config, const crn_gpu *gpu)
         r = crn_access_open(config->access.keys, config->access.ipc, &config->guard, &error);
     if (r == 0)
         r = crn_line_open(config, gpu, &running_line, &error);
+    if (r == 0) {
+        crn_control_settings settings = {.reload = {running_line, file, config, backend},
+                                         .reloading = tell_reloading};
+        r = crn_control_open(&settings, &running_control, &error);
+    }
     if (r < 0) {
         crn_log(CRN_LOG_ERROR, "%s", error.text);
+        crn_line_close(&running_line);
         crn_service_stop(error.text);
         return EXIT_RUNTIME;
     }
@@ -278,6 +296,7 @@ static int run(crn_config *config, const crn_gpu *gpu)
         _exit(EXIT_RUNTIME);
     }
     block_signals(true); /* the line is about to be freed: signals can no longer be handled */
+    crn_control_close(&running_control);
     bool ended = crn_line_close(&running_line);
     crn_access_close(&config->guard);
     crn_service_stop("");
@@ -290,8 +309,11 @@ static int run(crn_config *config, const crn_gpu *gpu)
 /* Runs the line according to the options; returns the exit status. */
 static int serve(const options *given, char **argv, crn_config *config)
 {
-    if (given->backend && parse_backend(given->backend, &config->run.backend) < 0)
+    int32_t backend = -1;
+    if (given->backend && parse_backend(given->backend, &backend) < 0)
         return EXIT_CONFIG;
+    if (backend >= 0)
+        config->run.backend = backend;
     if (given->print_config) {
         crn_config_print(config, stdout);
         return EXIT_SUCCESS;
@@ -301,6 +323,8 @@ static int serve(const options *given, char **argv, crn_config *config)
         fprintf(stderr, "cernitad: %s\n", error.text);
         return EXIT_CONFIG;
     }
+    static crn_config file;
+    file = *config; /* shares the steps' settings, which nobody changes */
     crn_config_resolve(config, (int32_t)sysconf(_SC_NPROCESSORS_ONLN));
     if (given->self_check)
         return self_check(config, given->json);
@@ -325,7 +349,7 @@ static int serve(const options *given, char **argv, crn_config *config)
         return EXIT_RUNTIME;
     crn_malloc_keep_pages();
     crn_descriptors_reserve(config);
-    return run(config, gpu);
+    return run(config, &file, backend, gpu);
 }
 
 int main(int argc, char **argv)

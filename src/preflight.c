@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "src/ingest/access/access.h"
+#include "src/control/listener.h"
 #include "src/ingest/socket/descriptors.h"
 #include "src/ingest/socket/endpoint.h"
 #include "src/line.h"
@@ -420,6 +421,18 @@ static void check_http(preflight *check)
         fail(check, "monitor.http", "%s", error.text);
 }
 
+static void check_control(preflight *check)
+{
+    const char *path = check->config->control.path;
+    crn_error error;
+    int r = path[0] ? crn_control_try(path, &error) : 0;
+    const char *text = error.text + strlen("control.path: ");
+    if (r == -EADDRINUSE)
+        note(check, "control.path", "%s", text);
+    else if (r < 0)
+        fail(check, "control.path", "%s", text);
+}
+
 int crn_preflight(const crn_config *config, const crn_gpu *gpu, FILE *faults, FILE *notes)
 {
     preflight check = {.config = config, .faults = faults, .notes = notes};
@@ -429,6 +442,7 @@ int crn_preflight(const crn_config *config, const crn_gpu *gpu, FILE *faults, FI
     check_endpoint(&check, "publish.viewers.bind", config->publish.viewers.bind);
     check_access(&check);
     check_http(&check);
+    check_control(&check);
     check_log(&check);
     check_recording(&check);
     check_memory(&check);

@@ -11,6 +11,7 @@
 struct crn_chain {
     const crn_config *config;
     const crn_ops *ops;
+    bool shares; /* the next two are another chain's */
     crn_context *context;
     crn_contours contours;
     crn_recent recent[CRN_STAGES_MAX];
@@ -57,13 +58,29 @@ int crn_chain_create(const crn_config *config, const crn_ops *ops, crn_chain **r
     return 0;
 }
 
+int crn_chain_create_beside(const crn_config *config, const crn_chain *of, crn_chain **ret_chain)
+{
+    crn_chain *chain = calloc(1, sizeof *chain);
+    if (!chain)
+        return -ENOMEM;
+    chain->config = config;
+    chain->ops = of->ops;
+    chain->shares = true;
+    chain->context = of->context;
+    chain->contours = of->contours;
+    *ret_chain = chain;
+    return 0;
+}
+
 void crn_chain_free(crn_chain **chain)
 {
     if (!*chain)
         return;
-    crn_context_free(&(*chain)->context);
-    free((*chain)->contours.points);
-    free((*chain)->contours.contours);
+    if (!(*chain)->shares) {
+        crn_context_free(&(*chain)->context);
+        free((*chain)->contours.points);
+        free((*chain)->contours.contours);
+    }
     free(*chain);
     *chain = NULL;
 }

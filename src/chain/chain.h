@@ -102,6 +102,17 @@ CRN_API int crn_chain_create(const crn_config *config, const crn_ops *ops, crn_c
 CRN_API void crn_chain_free(crn_chain **chain);
 
 /**
+ * Creates a chain with other settings that shares the scratch memory and the operators' results of
+ * `of`: only one of them may run at a time. The steps' recent durations are its own.
+ *
+ * @param config with the limits and threads of the other; must outlive the chain
+ * @param of must outlive the chain, too
+ * @return 0 or -ENOMEM
+ */
+CRN_API int crn_chain_create_beside(const crn_config *config, const crn_chain *of,
+                                    crn_chain **ret_chain);
+
+/**
  * Runs every step. An optional step is skipped when the time left until input->deadline_ns is less
  * than its recent p99.
  *

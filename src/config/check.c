@@ -172,8 +172,13 @@ static void check_numbers(crn_reader *reader)
                             "limits.peer_mib: %" PRId64 " is below view_mib, which is %" PRId64
                             ": views would be refused; at least as much expected",
                             config->limits.peer_mib, config->limits.view_mib);
-    const crn_node *budget = value_of(reader, "latency", "budget_ms");
-    const crn_node *guard = value_of(reader, "latency", "guard_ms");
+}
+
+void crn_check_latency(crn_reader *reader, const crn_node *map)
+{
+    const crn_config *config = reader->config;
+    const crn_node *budget = crn_node_value(map, "budget_ms");
+    const crn_node *guard = crn_node_value(map, "guard_ms");
     /* A value that could not be parsed is not compared. */
     bool comparable = (!budget || is_given(reader, budget)) && (!guard || is_given(reader, guard));
     if (comparable && (budget || guard) && config->latency.guard_ms >= config->latency.budget_ms)
@@ -251,6 +256,16 @@ static void check_access(crn_reader *reader)
                             "one of the two expected");
 }
 
+static void check_control(crn_reader *reader)
+{
+    const char *path = reader->config->control.path;
+    const crn_node *node = value_of(reader, "control", "path");
+    if (is_given(reader, node) && strlen(path) > IPC_PATH_MAX)
+        crn_diagnostics_add(reader->faults, node->position,
+                            "control.path: %s has over 107 bytes, a shorter one expected",
+                            crn_quote(path, strlen(path), '\'').text);
+}
+
 static void check_devices(crn_reader *reader)
 {
     const crn_numbers *devices = &reader->config->run.devices;
@@ -296,7 +311,7 @@ static void check_realtime(crn_reader *reader)
                             worker, line);
 }
 
-static void check_stages(crn_reader *reader)
+void crn_check_stages(crn_reader *reader)
 {
     crn_config *config = reader->config;
     for (int32_t i = 0; i < config->steps; i++) {
@@ -313,12 +328,14 @@ static void check_stages(crn_reader *reader)
 void crn_check_config(crn_reader *reader)
 {
     check_numbers(reader);
+    crn_check_latency(reader, crn_node_value(reader->root, "latency"));
     check_log(reader);
     check_record(reader);
     check_endpoints(reader);
     check_http(reader);
     check_access(reader);
+    check_control(reader);
     check_devices(reader);
     check_realtime(reader);
-    check_stages(reader);
+    crn_check_stages(reader);
 }

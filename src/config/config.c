@@ -195,6 +195,8 @@ static void read_section(crn_reader *reader, const char *path, crn_source_positi
         crn_read_classes(reader, section, position, node);
     else if (section->kind == CRN_SECTION_CHAIN)
         crn_read_chain(reader, section, position, node);
+    else if (section->kind == CRN_SECTION_RECIPES)
+        crn_read_recipes(reader, node);
     else
         crn_read_keys(reader, path, position, node, tables, section->sections);
 }
@@ -257,6 +259,7 @@ static void read_tree(const crn_tree *tree, crn_diagnostics *faults, crn_config 
     }
     crn_read_keys(&reader, "", tree->root->position, tree->root, NULL, crn_sections);
     crn_check_config(&reader);
+    crn_check_recipes(&reader);
 }
 
 int crn_config_parse(const char *file, const char *bytes, size_t length, FILE *faults_out,
@@ -328,31 +331,24 @@ int crn_config_load(const char *path, FILE *faults, crn_config *ret_config)
 
 void crn_config_done(crn_config *config)
 {
-    for (int32_t i = 0; config && i < config->steps; i++) {
-        free(config->chain[i].settings);
-        config->chain[i] = (crn_step){.stage = NULL};
-    }
-    if (config)
-        config->steps = 0;
+    if (!config)
+        return;
+    crn_chain_done(config->chain, &config->steps);
+    crn_recipes_done(&config->recipes);
 }
 
 int crn_config_copy(const crn_config *config, crn_config *ret_copy)
 {
     crn_config copy = *config;
-    for (copy.steps = 0; copy.steps < config->steps; copy.steps++) {
-        const crn_step *step = &config->chain[copy.steps];
-        size_t bytes = step->settings ? step->stage->settings_bytes : 0;
-        void *settings = bytes ? malloc(bytes) : NULL;
-        if (bytes && !settings) {
-            crn_config_done(&copy);
-            return -ENOMEM;
-        }
-        if (bytes)
-            memcpy(settings, step->settings, bytes);
-        copy.chain[copy.steps].settings = settings;
-    }
-    *ret_copy = copy;
-    return 0;
+    copy.recipes = NULL;
+    int r = crn_chain_copy(config->chain, config->steps, copy.chain, &copy.steps);
+    if (r == 0)
+        r = crn_recipes_copy(config->recipes, &copy.recipes);
+    if (r < 0)
+        crn_config_done(&copy);
+    else
+        *ret_copy = copy;
+    return r;
 }
 
 uint32_t crn_config_textures(const crn_config *config)
@@ -368,14 +364,24 @@ uint32_t crn_config_textures(const crn_config *config)
 
 void crn_config_step_name(const crn_config *config, int32_t step, char *ret_name, size_t bytes)
 {
-    int before = 0;
+    crn_step_kind kind = crn_config_step_kind(config, step);
+    crn_step_kind_name(&kind, ret_name, bytes);
+}
+
+crn_step_kind crn_config_step_kind(const crn_config *config, int32_t step)
+{
+    crn_step_kind kind = {.stage = config->chain[step].stage};
     for (int32_t i = 0; i < step; i++)
-        before += config->chain[i].stage == config->chain[step].stage;
-    const char *name = config->chain[step].stage->name;
-    if (before)
-        snprintf(ret_name, bytes, "%s_%d", name, before + 1);
+        kind.before += config->chain[i].stage == kind.stage;
+    return kind;
+}
+
+void crn_step_kind_name(const crn_step_kind *kind, char *ret_name, size_t bytes)
+{
+    if (kind->before)
+        snprintf(ret_name, bytes, "%s_%d", kind->stage->name, kind->before + 1);
     else
-        snprintf(ret_name, bytes, "%s", name);
+        snprintf(ret_name, bytes, "%s", kind->stage->name);
 }
 
 void crn_config_resolve(crn_config *config, int32_t cores)

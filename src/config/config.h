@@ -24,6 +24,14 @@ CRN_C_BEGIN
 /** Maximum number of steps of a chain. */
 #define CRN_STAGES_MAX 16
 
+/** Sets of settings that are in use at once: the ones in force, and those of fruits that opened
+ * before a reload. */
+#define CRN_GENERATIONS 8
+
+/** Bytes of a recipe's name, its final 0 included. */
+#define CRN_RECIPE_NAME_BYTES 48
+#define CRN_RECIPES_MAX       64
+
 /** Encoding of the messages on a socket. */
 typedef enum crn_format {
     CRN_FORMAT_MSGPACK,
@@ -43,6 +51,32 @@ typedef struct crn_step {
     bool optional;  /**< skipped for a view when the time left is less than its recent p99 */
     void *settings; /**< the stage's settings struct, owned by the config; NULL if it has none */
 } crn_step;
+
+/** What names a step without its settings: its stage, and how many of the same come before it. */
+typedef struct crn_step_kind {
+    const crn_stage *stage; /**< static */
+    int32_t before;
+} crn_step_kind;
+
+/** Section `latency`. */
+typedef struct crn_latency_settings {
+    int64_t budget_ms, assemble_ms, guard_ms;
+} crn_latency_settings;
+
+/** A recipe: what it replaces of a line's settings, complete (merged over the file's own). */
+typedef struct crn_recipe {
+    char name[CRN_RECIPE_NAME_BYTES];
+    crn_classes classes;
+    int32_t steps;
+    crn_step chain[CRN_STAGES_MAX];
+    crn_latency_settings latency;
+} crn_recipe;
+
+/** Section `recipes`, in file order. */
+typedef struct crn_recipes {
+    int32_t count;
+    crn_recipe item[CRN_RECIPES_MAX];
+} crn_recipes;
 
 /** Section `publish.grader` or `publish.viewers`. */
 typedef struct crn_socket_settings {
@@ -88,9 +122,8 @@ typedef struct crn_config {
         int64_t line_priority, worker_priority; /**< of SCHED_FIFO; 0: none */
         bool lock_memory, huge_pages;
     } realtime;
-    struct {
-        int64_t budget_ms, assemble_ms, guard_ms;
-    } latency;
+    crn_latency_settings latency;
+    crn_recipes *recipes; /**< owned by the config; NULL: none */
     struct {
         crn_socket_settings grader, viewers;
         struct {
@@ -115,11 +148,16 @@ typedef struct crn_config {
         int64_t keep_slots;
     } monitor;
     struct {
+        char path[CRN_TEXT_BYTES]; /**< of an AF_UNIX socket; empty: none */
+    } control;
+    struct {
         int32_t level; /**< crn_log_level */
     } log;
     /** The keys, loaded by whoever opens the line's sockets (src/ingest/access/access.h), who also
      * closes them; NULL: none are required. */
     struct crn_access *guard;
+    char recipe[CRN_RECIPE_NAME_BYTES]; /**< in force: crn_config_use_recipe(); empty: none */
+    uint32_t generation; /**< number of these settings in their line: 0 those of the start */
     uint64_t hash; /**< reported in verdicts: crn_config_hash, set by whoever starts the line */
 } crn_config;
 
@@ -147,9 +185,9 @@ CRN_API int crn_config_parse(const char *file, const char *bytes, size_t length,
                              crn_config *ret_config);
 
 /**
- * Frees the steps' settings and leaves a chain without steps; NULL and a zeroed config are allowed.
- * A config copied by assignment shares its settings with the original: call this for only one of
- * them.
+ * Frees the steps' settings and the recipes and leaves a chain without steps; NULL and a zeroed
+ * config are allowed. A config copied by assignment shares its settings with the original: call
+ * this for only one of them.
  */
 CRN_API void crn_config_done(crn_config *config);
 
@@ -171,6 +209,37 @@ CRN_API uint32_t crn_config_textures(const crn_config *config);
  * @param cores that the line may use
  */
 CRN_API void crn_config_resolve(crn_config *config, int32_t cores);
+
+/** Which of CRN_GENERATIONS sets of resources belongs to these settings; 0 for NULL. */
+static inline uint32_t crn_config_slot(const crn_config *config)
+{
+    return config ? config->generation % CRN_GENERATIONS : 0;
+}
+
+/**
+ * Deep copy in which a recipe replaces levels, chain and latency.
+ *
+ * @param config as loaded, with no recipe in force
+ * @param name empty: none, the file's own settings
+ * @return 0, -ENOENT if there is no such recipe, or -ENOMEM
+ */
+CRN_API int crn_config_use_recipe(const crn_config *config, const char *name,
+                                  crn_config *ret_config);
+
+/**
+ * Lists what differs between two configs, neither resolved, that a running line cannot take in:
+ * one line each, with the file's name, the key and both values.
+ *
+ * @param out NULL: no output
+ * @return how many there are
+ */
+CRN_API int32_t crn_config_fixed_differences(const crn_config *running, const crn_config *file,
+                                             FILE *out);
+
+CRN_API crn_step_kind crn_config_step_kind(const crn_config *config, int32_t step);
+
+/** That of its stage; the second of a kind is `contours_2`. */
+CRN_API void crn_step_kind_name(const crn_step_kind *kind, char *ret_name, size_t bytes);
 
 /** Name of a step of the chain where steps are told apart: that of its stage; the second of a kind
  * is `contours_2`. */

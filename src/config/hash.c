@@ -47,23 +47,34 @@ static int hash_file(const char *path, uint64_t *hash, crn_error *error)
     return r;
 }
 
+/* The files that the steps' settings name. */
+static int hash_files(const crn_step *chain, int32_t steps, uint64_t *hash, crn_error *error)
+{
+    for (int32_t i = 0; i < steps; i++) {
+        for (const crn_param *row = chain[i].stage->params; row && row->key; row++) {
+            const char *text = (const char *)chain[i].settings + row->offset;
+            if (!row->names || crn_name_find(row->names, text) >= 0)
+                continue;
+            int r = hash_file(text, hash, error);
+            if (r < 0)
+                return r;
+        }
+    }
+    return 0;
+}
+
 int crn_config_hash(const crn_config *config, uint64_t *ret_hash, crn_error *error)
 {
     uint64_t hash = CRN_FNV1A_START;
     int r = hash_print(config, &hash);
     if (r < 0)
         return crn_error_set(error, r, "no memory to print the settings");
-    for (int32_t i = 0; i < config->steps; i++) {
-        const crn_step *step = &config->chain[i];
-        for (const crn_param *row = step->stage->params; row && row->key; row++) {
-            const char *text = (const char *)step->settings + row->offset;
-            if (!row->names || crn_name_find(row->names, text) >= 0)
-                continue;
-            r = hash_file(text, &hash, error);
-            if (r < 0)
-                return r;
-        }
-    }
+    r = hash_files(config->chain, config->steps, &hash, error);
+    for (int32_t i = 0; config->recipes && i < config->recipes->count && r == 0; i++)
+        r = hash_files(config->recipes->item[i].chain, config->recipes->item[i].steps, &hash,
+                       error);
+    if (r < 0)
+        return r;
     *ret_hash = hash;
     return 0;
 }

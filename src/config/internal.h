@@ -145,6 +145,7 @@ typedef enum crn_section_kind {
     CRN_SECTION_KEYS,
     CRN_SECTION_CLASSES, /* a list; `rows` describe crn_class_settings */
     CRN_SECTION_CHAIN,   /* a list; `rows` describe crn_step and add to every stage's own */
+    CRN_SECTION_RECIPES, /* a map of names */
 } crn_section_kind;
 
 typedef struct crn_section {
@@ -152,6 +153,7 @@ typedef struct crn_section {
     crn_section_kind kind;
     const crn_param *rows;              /* KEYS: of crn_config; NULL for none */
     const struct crn_section *sections; /* subsections; NULL for none */
+    const char *help;                   /* of RECIPES */
 } crn_section;
 
 typedef struct crn_class_settings {
@@ -162,7 +164,7 @@ typedef struct crn_class_settings {
 /* The sections of a file, in printing order. */
 extern const crn_section crn_sections[];
 
-/* Returns the section of that kind; CLASSES and CHAIN each occur once. */
+/* Returns the section of that kind; CLASSES, CHAIN and RECIPES each occur once. */
 const crn_section *crn_section_of(crn_section_kind kind);
 
 /* --- reading --- */
@@ -196,6 +198,37 @@ void crn_read_classes(crn_reader *reader, const crn_section *section, crn_source
                       const crn_node *list);
 void crn_read_chain(crn_reader *reader, const crn_section *section, crn_source_position position,
                     const crn_node *list);
+
+/*
+ * A recipe needs the file's own settings, whatever their order in the file: crn_read_recipes only
+ * checks that they are a map, crn_check_recipes, called last, reads and checks them all.
+ */
+void crn_read_recipes(crn_reader *reader, const crn_node *map);
+void crn_check_recipes(crn_reader *reader);
+
+/* Checks latency's values among themselves; `map` is the section's node, or NULL. */
+void crn_check_latency(crn_reader *reader, const crn_node *map);
+
+/* The stages' own checks. */
+void crn_check_stages(crn_reader *reader);
+
+/* --- parts of a config --- */
+
+/* Frees the steps' settings; *steps becomes 0. */
+void crn_chain_done(crn_step *chain, int32_t *steps);
+
+/* Deep copy; on -ENOMEM *ret_steps of them are there. */
+int crn_chain_copy(const crn_step *chain, int32_t steps, crn_step *ret_chain, int32_t *ret_steps);
+
+void crn_recipes_done(crn_recipes **recipes);
+int crn_recipes_copy(const crn_recipes *recipes, crn_recipes **ret_copy); /* of NULL: NULL */
+
+/* Print one value of a row, a text, a number, a chain, the recipes, as in a file. */
+void crn_print_value(const crn_param *row, const void *settings, FILE *out);
+void crn_print_chain(const crn_step *chain, int32_t steps, int indent, FILE *out);
+void crn_print_text(const char *text, FILE *out);
+void crn_print_real(double value, FILE *out);
+void crn_print_recipes(const crn_recipes *recipes, FILE *out);
 
 /* Checks what rows cannot express: dependencies between keys, endpoints, the stages' own checks. */
 void crn_check_config(crn_reader *reader);

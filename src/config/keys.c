@@ -24,6 +24,7 @@ static const crn_param ingest[] = {
      .offset = offsetof(crn_config, ingest.values),
      .fallback = "check",
      .choices = values_rules,
+     .live = true,
      .help = "of maps: check that they are probabilities, else the verdict is partial; small_u8: "
              "u8 maps without values above 1 are no mistake; trust: no check"},
     {0}};
@@ -108,6 +109,7 @@ static const crn_param classes[] = {
      .fallback = "",
      .min = 0,
      .max = 1,
+     .live = true,
      .help = "probability at which the class is outlined; without it, it is not"},
     {0}};
 
@@ -153,6 +155,7 @@ static const crn_param run[] = {
      .fallback = "1000",
      .min = 0,
      .max = 60000,
+     .live = true,
      .help = "time that open fruits have for their verdict when the daemon stops"},
     {0}};
 
@@ -213,6 +216,7 @@ static const crn_param latency[] = {
      .fallback = "100",
      .min = 1,
      .max = 60000,
+     .live = true,
      .help = "from a fruit's last view to its verdict, at the latest"},
     {.key = "assemble_ms",
      .type = CRN_PARAM_INTEGER,
@@ -220,6 +224,7 @@ static const crn_param latency[] = {
      .fallback = "400",
      .min = 1,
      .max = 60000,
+     .live = true,
      .help = "from a fruit's first view until it is judged without the missing ones"},
     {.key = "guard_ms",
      .type = CRN_PARAM_INTEGER,
@@ -227,6 +232,7 @@ static const crn_param latency[] = {
      .fallback = "2",
      .min = 0,
      .max = 1000,
+     .live = true,
      .help = "how long before its deadline a verdict leaves, finished or not; below budget_ms"},
     {0}};
 
@@ -390,6 +396,16 @@ static const crn_param monitor[] = {
              "budget, for cernita-why --save: view_mib each; 0: none"},
     {0}};
 
+static const crn_param control[] = {
+    {.key = "path",
+     .type = CRN_PARAM_TEXT,
+     .offset = offsetof(crn_config, control.path),
+     .fallback = "",
+     .help =
+         "socket (AF_UNIX) that cernitactl asks at: status, reload, recipes; for this user, its "
+         "group and root; empty: none"},
+    {0}};
+
 /* Indexed by crn_log_level. */
 static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 
@@ -398,6 +414,7 @@ static const crn_param logging[] = {{.key = "level",
                                      .offset = offsetof(crn_config, log.level),
                                      .fallback = "info",
                                      .choices = levels,
+                                     .live = true,
                                      .help = "least important lines that are logged"},
                                     {0}};
 
@@ -417,7 +434,13 @@ const crn_section crn_sections[] = {
     {.key = "publish", .sections = publish},
     {.key = "access", .rows = access_rows},
     {.key = "record", .rows = record},
+    {.key = "recipes",
+     .kind = CRN_SECTION_RECIPES,
+     .help =
+         "levels (`classes: {rot: 0.4}`, `{}`: not outlined), chain and latency for one variety "
+         "of fruit; what it leaves out is the file's own. `cernitactl recipe NAME` switches"},
     {.key = "monitor", .rows = monitor},
+    {.key = "control", .rows = control},
     {.key = "log", .rows = logging},
     {0}};
 

@@ -7,7 +7,7 @@
 #include "src/config/internal.h"
 
 /* Prints a double-quoted, escaped string. */
-static void print_text(const char *text, FILE *out)
+void crn_print_text(const char *text, FILE *out)
 {
     fputc('"', out);
     for (const char *c = text; *c; c++) {
@@ -23,7 +23,7 @@ static void print_text(const char *text, FILE *out)
 }
 
 /* The shortest of 15 to 17 digits that reads back to the same number. */
-static void print_real(double value, FILE *out)
+void crn_print_real(double value, FILE *out)
 {
     char text[40];
     for (int digits = 15; digits <= 17; digits++) {
@@ -41,7 +41,7 @@ static void print_size(const crn_size *size, FILE *out)
         fprintf(out, "x%" PRId32, size->height);
 }
 
-static void print_value(const crn_param *row, const void *settings, FILE *out)
+void crn_print_value(const crn_param *row, const void *settings, FILE *out)
 {
     const char *value = (const char *)settings + row->offset;
     const crn_texts *texts = (const crn_texts *)value;
@@ -55,18 +55,18 @@ static void print_value(const crn_param *row, const void *settings, FILE *out)
         fprintf(out, "%" PRId64, *(const int64_t *)value);
         break;
     case CRN_PARAM_REAL:
-        print_real(*(const double *)value, out);
+        crn_print_real(*(const double *)value, out);
         break;
     case CRN_PARAM_CHOICE:
         fputs(row->choices[*(const int32_t *)value], out);
         break;
     case CRN_PARAM_TEXT:
-        print_text(value, out);
+        crn_print_text(value, out);
         break;
     case CRN_PARAM_TEXTS:
         for (int32_t i = 0; i < texts->count; i++) {
             fputs(i ? ", " : "[", out);
-            print_text(texts->item[i], out);
+            crn_print_text(texts->item[i], out);
         }
         fputs(texts->count ? "]" : "[]", out);
         break;
@@ -102,7 +102,7 @@ static int print_flow(const crn_param *rows, const void *settings, int before, F
         if (!has_value(row, settings))
             continue;
         fprintf(out, "%s%s: ", before++ ? ", " : "", row->key);
-        print_value(row, settings, out);
+        crn_print_value(row, settings, out);
     }
     return before;
 }
@@ -118,11 +118,12 @@ static void print_classes(const crn_classes *classes, const crn_section *section
     }
 }
 
-static void print_chain(const crn_config *config, const crn_section *section, FILE *out)
+void crn_print_chain(const crn_step *chain, int32_t steps, int indent, FILE *out)
 {
-    for (int32_t i = 0; i < config->steps; i++) {
-        const crn_step *step = &config->chain[i];
-        fprintf(out, "  - %s: {", step->stage->name);
+    const crn_section *section = crn_section_of(CRN_SECTION_CHAIN);
+    for (int32_t i = 0; i < steps; i++) {
+        const crn_step *step = &chain[i];
+        fprintf(out, "%*s- %s: {", indent, "", step->stage->name);
         int printed = print_flow(step->stage->params, step->settings, 0, out);
         print_flow(section->rows, step, printed, out);
         fputs("}\n", out);
@@ -133,20 +134,25 @@ static void print_sections(const crn_config *config, const crn_section *sections
                            FILE *out)
 {
     for (const crn_section *section = sections; section && section->key; section++) {
-        fprintf(out, "%*s%s:\n", indent, "", section->key);
+        bool none = section->kind == CRN_SECTION_RECIPES && !config->recipes;
+        fprintf(out, "%*s%s:%s\n", indent, "", section->key, none ? " {}" : "");
         if (section->kind == CRN_SECTION_CLASSES) {
             print_classes(&config->classes, section, out);
             continue;
         }
         if (section->kind == CRN_SECTION_CHAIN) {
-            print_chain(config, section, out);
+            crn_print_chain(config->chain, config->steps, 2, out);
+            continue;
+        }
+        if (section->kind == CRN_SECTION_RECIPES) {
+            crn_print_recipes(config->recipes, out);
             continue;
         }
         for (const crn_param *row = section->rows; row && row->key; row++) {
             if (!has_value(row, config))
                 continue;
             fprintf(out, "%*s%s: ", indent + 2, "", row->key);
-            print_value(row, config, out);
+            crn_print_value(row, config, out);
             fputc('\n', out);
         }
         print_sections(config, section->sections, indent + 2, out);
@@ -170,7 +176,7 @@ static void print_reference_rows(const char *path, const crn_param *rows, FILE *
             fprintf(out, "`%s`", row->fallback);
         else
             fputs(row->type == CRN_PARAM_REAL ? "none" : "empty", out);
-        fprintf(out, " | %s | %s |\n", expected, row->help);
+        fprintf(out, " | %s | %s%s |\n", expected, row->help, row->live ? " (live)" : "");
     }
 }
 
@@ -178,7 +184,12 @@ static void print_reference_sections(const char *above, const crn_section *secti
 {
     for (const crn_section *section = sections; section && section->key; section++) {
         char path[256];
-        bool list = section->kind != CRN_SECTION_KEYS;
+        bool list = section->kind == CRN_SECTION_CLASSES || section->kind == CRN_SECTION_CHAIN;
+        if (section->kind == CRN_SECTION_RECIPES) {
+            fprintf(out, "| `%s.NAME` | none | a map of classes, chain and latency | %s |\n",
+                    section->key, section->help);
+            continue;
+        }
         snprintf(path, sizeof path, "%s%s%s%s", above, above[0] ? "." : "", section->key,
                  list ? "[]" : "");
         if (section->kind != CRN_SECTION_CHAIN)

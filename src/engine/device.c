@@ -13,11 +13,6 @@
 #include "src/engine/device_internal.h"
 #include "src/service/watchdog.h"
 
-/* Lower bound of the time limit for a batch or a call to the device, and the limit's share of the
- * budget: the rest is left for the processor if the device does not respond. */
-#define LIMIT_MIN_NS (20 * CRN_NS_PER_MS)
-#define LIMIT_SHARE  4
-
 /* A thread that was stopped from outside is not stuck: it counts as stuck only when seen in the
  * same call this many times, at intervals of an eighth of the limit. */
 #define SUSPICIONS 5
@@ -30,16 +25,21 @@
  * still writes to their memory. */
 static crn_device *_Atomic abandoned;
 
-crn_shape crn_shape_of(const crn_view_header *header)
+crn_shape crn_shape_of(const crn_view *view)
 {
-    return (crn_shape){(int32_t)header->height, (int32_t)header->width, (int32_t)header->channels,
-                       header->type, header->layout};
+    const crn_view_header *header = &view->header;
+    return (crn_shape){(int32_t)header->height,
+                       (int32_t)header->width,
+                       (int32_t)header->channels,
+                       header->type,
+                       header->layout,
+                       view->config ? view->config->generation : 0};
 }
 
 bool crn_shape_same(const crn_shape *a, const crn_shape *b)
 {
     return a->height == b->height && a->width == b->width && a->channels == b->channels &&
-           a->type == b->type && a->layout == b->layout;
+           a->type == b->type && a->layout == b->layout && a->settings == b->settings;
 }
 
 size_t crn_shape_bytes(const crn_shape *shape)
@@ -83,17 +83,10 @@ static void free_device(crn_device *device)
     crn_ring_done(&device->out);
     if (device->done_descriptor >= 0)
         close(device->done_descriptor);
+    for (uint32_t slot = 0; slot < CRN_GENERATIONS; slot++)
+        crn_device_settings_free(device->settings[slot]);
     crn_config_done(&device->own);
     free(device);
-}
-
-static uint32_t optional_steps(const crn_config *config)
-{
-    uint32_t steps = 0;
-    for (int32_t i = 0; i < config->steps; i++)
-        if (config->chain[i].optional && config->chain[i].stage->enqueue)
-            steps |= UINT32_C(1) << i;
-    return steps;
 }
 
 static crn_device *create(const crn_config *config, const crn_gpu *gpu, int32_t number,
@@ -111,17 +104,14 @@ static crn_device *create(const crn_config *config, const crn_gpu *gpu, int32_t 
     device->gpu = gpu;
     device->number = number;
     device->memory = memory;
-    device->optional = optional_steps(config);
-    device->limit_ns = config->latency.budget_ms * CRN_NS_PER_MS / LIMIT_SHARE;
-    if (device->limit_ns < LIMIT_MIN_NS)
-        device->limit_ns = LIMIT_MIN_NS;
     sem_init(&device->work, 0, 0);
     sem_init(&device->answered, 0, 0);
     sem_init(&device->ended, 0, 0);
     for (int32_t i = 0; i < CRN_DEVICE_VIEWS; i++)
         device->views[i].device = device;
     device->done_descriptor = dup(done_descriptor);
-    if (device->done_descriptor < 0 || crn_ring_init(&device->in, CRN_DEVICE_VIEWS) < 0 ||
+    if (device->done_descriptor < 0 || crn_device_prepare(device, config) < 0 ||
+        crn_ring_init(&device->in, CRN_DEVICE_VIEWS) < 0 ||
         crn_ring_init(&device->out, CRN_DEVICE_VIEWS) < 0) {
         free_device(device);
         return NULL;
@@ -210,7 +200,7 @@ int crn_device_submit(crn_device *device, crn_view *view, int64_t now_ns)
         return -EBUSY;
     }
     entry->view = view;
-    entry->shape = crn_shape_of(&view->header);
+    entry->shape = crn_shape_of(view);
     entry->lane = view->header.lane;
     entry->fruit = view->header.fruit;
     entry->index = view->header.view;
@@ -247,7 +237,7 @@ bool crn_device_lost(crn_device *device, int64_t now_ns, const char **ret_why)
     /* The order matters: once `preparing` is false, since_ns is recent. */
     bool preparing = atomic_load(&device->preparing) && crn_device_held(device) == 0;
     int64_t since_ns = atomic_load(&device->since_ns);
-    int64_t limit_ns = preparing ? CRN_DEVICE_PREPARE_LIMIT_NS : device->limit_ns;
+    int64_t limit_ns = preparing ? CRN_DEVICE_PREPARE_LIMIT_NS : crn_device_limit_ns(device);
     if (since_ns == 0 || since_ns != device->suspect_ns) {
         device->suspect_ns = since_ns;
         device->suspected_ns = now_ns;
@@ -290,7 +280,7 @@ int32_t crn_device_held(const crn_device *device)
 int64_t crn_device_wake_ns(const crn_device *device, int64_t now_ns)
 {
     return crn_device_is_running(device) && crn_device_held(device) > 0
-               ? now_ns + device->limit_ns / 6
+               ? now_ns + crn_device_limit_ns(device) / 6
                : CRN_NEVER_NS;
 }
 

@@ -9,8 +9,9 @@
  * process ends.
  *
  * A view of a new shape makes the device run that shape once and capture it as graphs, for every
- * batch size. That may allocate device memory, load code and block, so the device takes no views
- * meanwhile: they are refused and run on the workers.
+ * batch size; after a reload so does the first view of every shape. That may allocate device
+ * memory, load code and block, so the device takes no views meanwhile: they are refused and run on
+ * the workers.
  */
 #ifndef CRN_SRC_ENGINE_DEVICE_H
 #define CRN_SRC_ENGINE_DEVICE_H
@@ -33,9 +34,10 @@ typedef struct crn_shape {
     int32_t height, width, channels;
     crn_type type;
     crn_layout layout;
+    uint32_t settings; /* generation of the settings that it is judged by */
 } crn_shape;
 
-crn_shape crn_shape_of(const crn_view_header *header);
+crn_shape crn_shape_of(const crn_view *view);
 bool crn_shape_same(const crn_shape *a, const crn_shape *b);
 size_t crn_shape_bytes(const crn_shape *shape);
 
@@ -88,6 +90,17 @@ int crn_device_open(const crn_config *config, const crn_gpu *gpu, int32_t number
  * stay until the process ends.
  */
 bool crn_device_close(crn_device **device);
+
+/*
+ * Copies these settings for the views that will have them; by any one thread, while views of other
+ * slots (crn_config_slot) run. Returns 0, also for a lost device; -EBUSY while the device's thread
+ * has not given the slot's former settings back; -ENOMEM.
+ */
+int crn_device_prepare(crn_device *device, const crn_config *config);
+
+/* No view with settings of this slot is inside any more: the device's thread gives them back; by
+ * the same thread. */
+void crn_device_forget(crn_device *device, uint32_t slot);
 
 /* --- for the submitting thread --- */
 

@@ -73,7 +73,7 @@ void crn_slot_free(crn_device *device, crn_device_slot *slot)
 static int enqueue(crn_device *device, crn_device_slot *slot, int32_t batch, const crn_shape *shape,
                    uint32_t skipped)
 {
-    const crn_config *config = device->config;
+    const crn_config *config = &crn_device_settings_of(device, shape)->config;
     const crn_gpu *gpu = device->gpu;
     crn_job *job = slot->job;
     crn_context *context = slot->context[batch];
@@ -181,7 +181,7 @@ static int capture_graph(crn_device *device, const crn_shape *shape, int32_t mas
 {
     const crn_gpu *gpu = device->gpu;
     crn_device_slot *slot = &device->slots[slot_index];
-    uint32_t skipped = mask ? device->optional : 0;
+    uint32_t skipped = mask ? crn_device_settings_of(device, shape)->optional : 0;
     gpu->graph_free(&graph->captured);
     int r = 0;
     if (!slot->context[batch])
@@ -214,7 +214,8 @@ static bool is_refusal(int r)
 static int capture_graphs(crn_device *device, crn_shape_graphs *graphs, bool later,
                           const void *empty)
 {
-    int32_t masks = device->optional ? CRN_DEVICE_MASKS : 1;
+    bool optional = crn_device_settings_of(device, &graphs->shape)->optional != 0;
+    int32_t masks = optional ? CRN_DEVICE_MASKS : 1;
     for (int32_t i = 0; i < masks * CRN_DEVICE_BATCHES * CRN_DEVICE_SLOTS; i++) {
         int32_t mask = i % masks;
         int32_t slot = i / masks % CRN_DEVICE_SLOTS;
@@ -299,12 +300,18 @@ crn_shape_graphs *crn_shape_graphs_find(crn_device *device, const crn_shape *sha
     return NULL;
 }
 
+/* False also once its settings were given back. */
+static bool is_in_use(crn_device *device, const crn_shape_graphs *graphs)
+{
+    return graphs->used && crn_device_settings_of(device, &graphs->shape);
+}
+
 /* Index of a free entry, or of the least recently used shape. */
-static int32_t entry_for(const crn_device *device)
+static int32_t entry_for(crn_device *device)
 {
     int32_t oldest = 0;
     for (int32_t i = 0; i < CRN_DEVICE_SHAPES; i++) {
-        if (!device->shapes[i].used)
+        if (!is_in_use(device, &device->shapes[i]))
             return i;
         if (device->shapes[i].used_ns < device->shapes[oldest].used_ns)
             oldest = i;
@@ -312,14 +319,23 @@ static int32_t entry_for(const crn_device *device)
     return oldest;
 }
 
-bool crn_shape_graphs_have_room(const crn_device *device, int64_t now_ns)
+bool crn_shape_graphs_have_room(crn_device *device, int64_t now_ns)
 {
     const crn_shape_graphs *graphs = &device->shapes[entry_for(device)];
-    return !graphs->used || now_ns - graphs->used_ns > CRN_DEVICE_KEEP_NS;
+    return !is_in_use(device, graphs) || now_ns - graphs->used_ns > CRN_DEVICE_KEEP_NS;
+}
+
+/* Frees the graphs of settings that were given back. */
+static void sweep(crn_device *device)
+{
+    for (int32_t i = 0; i < CRN_DEVICE_SHAPES; i++)
+        if (device->shapes[i].used && !crn_device_settings_of(device, &device->shapes[i].shape))
+            free_shape(device, &device->shapes[i]);
 }
 
 int crn_shape_graphs_prepare(crn_device *device, const crn_shape *shape)
 {
+    sweep(device);
     crn_shape_graphs *graphs = crn_shape_graphs_find(device, shape);
     if (!graphs) {
         graphs = &device->shapes[entry_for(device)];
@@ -354,7 +370,7 @@ crn_batch_graph *crn_shape_graphs_choose(crn_device *device, crn_shape_graphs *g
                                          uint32_t skipped, int32_t slot, int32_t count,
                                          int32_t *ret_batch)
 {
-    int32_t mask = device->optional && skipped;
+    int32_t mask = skipped != 0;
     for (int32_t batch = CRN_DEVICE_BATCHES - 1; batch >= 0; batch--) {
         crn_batch_graph *graph = &graphs->graph[mask][batch][slot];
         const crn_context *context = device->slots[slot].context[batch];

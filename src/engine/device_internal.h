@@ -73,9 +73,16 @@ typedef struct crn_device_request {
     int status;
 } crn_device_request;
 
+/* Settings of views, and what the device's thread remembers under them. */
+typedef struct crn_device_settings {
+    crn_config config; /* a copy, as `own` */
+    uint32_t optional; /* steps that the device may skip */
+    crn_recent recent[CRN_STAGES_MAX];
+} crn_device_settings;
+
 struct crn_device {
     crn_config own; /* an abandoned thread may still read it after the line's config is gone */
-    const crn_config *config;
+    const crn_config *config; /* the start's, for what no reload changes */
     const crn_gpu *gpu;
     int32_t number;
     crn_gpu_device about;
@@ -83,8 +90,6 @@ struct crn_device {
     bool pinned;
     int done_descriptor; /* its own, so that an abandoned thread never signals a descriptor reused
                             by others */
-    int64_t limit_ns;    /* limit for one call; lower bound of the limit for a batch in flight */
-    uint32_t optional;   /* steps that the device may skip */
     pthread_t thread;
     sem_t work;     /* posted when there may be work */
     sem_t answered; /* posted when the thread is set up or has served a request */
@@ -101,6 +106,9 @@ struct crn_device {
     atomic_int state;             /* crn_device_state; never returns to RUNNING */
     atomic_bool ready;            /* set-up has ended, with `status` */
     atomic_bool stop, request_pending;
+    crn_device_settings *_Atomic settings[CRN_GENERATIONS]; /* by crn_config_slot; NULL: none */
+    atomic_uint unused;        /* bit per slot: the device's thread gives these settings back */
+    _Atomic int64_t budget_ns; /* of the newest settings */
     /* Start of the current call or work of the device's thread; 0 while it sleeps. */
     _Atomic int64_t since_ns;
     char why[3][256]; /* reason by state, each written by the thread that sets that state */
@@ -116,8 +124,7 @@ struct crn_device {
     crn_shape_graphs shapes[CRN_DEVICE_SHAPES];
     crn_device_view *waiting[CRN_DEVICE_VIEWS];
     int32_t waiting_count;
-    int64_t ended_ns; /* when the last batch was seen to complete */
-    crn_recent recent[CRN_STAGES_MAX];
+    int64_t ended_ns;    /* when the last batch was seen to complete */
     crn_shape requested; /* while preparing */
     bool ring;           /* `out` received entries since the eventfd was last signalled */
 };
@@ -127,6 +134,13 @@ static inline bool crn_device_is_running(const crn_device *device)
 {
     return atomic_load(&device->state) == CRN_DEVICE_RUNNING;
 }
+
+/* Limit for one call; lower bound of the limit for a batch in flight. */
+int64_t crn_device_limit_ns(const crn_device *device);
+
+/* The settings of such views, or NULL if they were given back. */
+crn_device_settings *crn_device_settings_of(crn_device *device, const crn_shape *shape);
+void crn_device_settings_free(crn_device_settings *settings); /* NULL is allowed */
 
 /* The device thread's main function. */
 void *crn_device_run(void *device);
@@ -140,7 +154,7 @@ crn_device_lose(crn_device *device, crn_device_state state, const char *format, 
 crn_shape_graphs *crn_shape_graphs_find(crn_device *device, const crn_shape *shape);
 
 /* True if one more shape can be prepared. */
-bool crn_shape_graphs_have_room(const crn_device *device, int64_t now_ns);
+bool crn_shape_graphs_have_room(crn_device *device, int64_t now_ns);
 
 /* Captures the graphs of a shape on an idle device; logs and remembers what the device does not
  * support. Returns 0, or a negative errno if the device is lost. */

@@ -54,7 +54,8 @@ static void return_view(crn_device *self, crn_device_view *view, int status)
 static int read_times(crn_device *self, const crn_device_slot *slot, int32_t batch,
                       int64_t stage_ns[CRN_STAGES_MAX])
 {
-    const crn_config *config = self->config;
+    crn_device_settings *settings = crn_device_settings_of(self, &slot->views[0]->shape);
+    const crn_config *config = &settings->config;
     int32_t before = 0;
     memset(stage_ns, 0, CRN_STAGES_MAX * sizeof *stage_ns);
     for (int32_t i = 0; i < config->steps; i++) {
@@ -63,7 +64,7 @@ static int read_times(crn_device *self, const crn_device_slot *slot, int32_t bat
         int r = self->gpu->elapsed(slot->context[batch], before, i + 1, &stage_ns[i]);
         if (r < 0)
             return r;
-        crn_recent_add(&self->recent[i], stage_ns[i]);
+        crn_recent_add(&settings->recent[i], stage_ns[i]);
         before = i + 1;
     }
     return 0;
@@ -73,11 +74,11 @@ static int read_times(crn_device *self, const crn_device_slot *slot, int32_t bat
  * but with time left for the processor. */
 static int64_t limit_of(const crn_device *self, const crn_batch_graph *graph)
 {
-    int64_t limit_ns = 8 * graph->expected_ns;
-    int64_t max_ns = self->config->latency.budget_ms * CRN_NS_PER_MS / 2;
+    int64_t limit_ns = 8 * graph->expected_ns, min_ns = crn_device_limit_ns(self);
+    int64_t max_ns = atomic_load(&self->budget_ns) / 2;
     if (limit_ns > max_ns)
         limit_ns = max_ns;
-    return limit_ns > self->limit_ns ? limit_ns : self->limit_ns;
+    return limit_ns > min_ns ? limit_ns : min_ns;
 }
 
 static void finish_batch(crn_device *self, crn_device_slot *slot, int64_t now_ns)
@@ -165,12 +166,13 @@ static void drop_waiting(crn_device *self, int32_t index)
 
 /* If one optional image step has too little time, all of them are skipped: graphs for every
  * combination would cost more than they gain. */
-static uint32_t skipped_of(const crn_device *self, const crn_device_view *view, int64_t now_ns)
+static uint32_t skipped_of(crn_device *self, const crn_device_view *view, int64_t now_ns)
 {
-    for (int32_t i = 0; self->optional >> i; i++)
-        if (self->optional & UINT32_C(1) << i &&
-            view->deadline_ns - now_ns < crn_recent_p99_ns(&self->recent[i]))
-            return self->optional;
+    const crn_device_settings *settings = crn_device_settings_of(self, &view->shape);
+    for (int32_t i = 0; settings->optional >> i; i++)
+        if (settings->optional & UINT32_C(1) << i &&
+            view->deadline_ns - now_ns < crn_recent_p99_ns(&settings->recent[i]))
+            return settings->optional;
     return 0;
 }
 
@@ -185,7 +187,7 @@ static crn_device_slot *free_slot(crn_device *self)
 }
 
 /* Collects up to `most` waiting views that fit the first one's batch; returns their number. */
-static int32_t gather(const crn_device *self, int32_t max, int64_t now_ns,
+static int32_t gather(crn_device *self, int32_t max, int64_t now_ns,
                       int32_t ret_indices[CRN_DEVICE_BATCH_MAX])
 {
     const crn_device_view *first = self->waiting[0];
@@ -210,9 +212,10 @@ static void launch(crn_device *self, crn_device_slot *slot, int32_t batch, crn_b
         slot->views[i] = self->waiting[indices[i]];
         drop_waiting(self, indices[i]);
     }
+    crn_device_settings *settings = crn_device_settings_of(self, &slot->views[0]->shape);
     for (int32_t i = 0; slot->skipped >> i; i++)
         if (slot->skipped & UINT32_C(1) << i)
-            crn_recent_skip(&self->recent[i]);
+            crn_recent_skip(&settings->recent[i]);
     slot->begun_ns = crn_now_ns();
     CRN_RANGE_BEGIN("batch of %" PRId32, count);
     int r = crn_slot_launch(self, slot, batch, graph, slot->views, count, &what);
@@ -321,6 +324,16 @@ static int serve(crn_device *self, crn_device_request *request)
     return r;
 }
 
+/* Frees settings that no view has any more. Their graphs go at the next preparation, when the
+ * device is idle. */
+static void give_back(crn_device *self)
+{
+    unsigned unused = atomic_exchange(&self->unused, 0);
+    for (uint32_t slot = 0; unused >> slot; slot++)
+        if (unused >> slot & 1)
+            crn_device_settings_free(atomic_exchange(&self->settings[slot], NULL));
+}
+
 static void lose_preparing(crn_device *self, int r)
 {
     if (r == -EIO || r == -ENODEV || r == -ETIMEDOUT)
@@ -333,7 +346,8 @@ static void run_deferred(crn_device *self)
     if (!crn_device_is_running(self) || atomic_load(&self->held) > 0)
         return;
     if (atomic_load(&self->preparing)) {
-        lose_preparing(self, crn_shape_graphs_prepare(self, &self->requested));
+        if (crn_device_settings_of(self, &self->requested))
+            lose_preparing(self, crn_shape_graphs_prepare(self, &self->requested));
         /* First restart the timer, or the line's thread applies the ordinary limit to this. */
         atomic_store(&self->since_ns, crn_now_ns());
         atomic_store(&self->preparing, false);
@@ -374,7 +388,8 @@ static int set_up(crn_device *self)
                              "device %d: %zu MiB of pinned memory for results: %s; lower "
                              "limits.points",
                              self->number, crn_device_bytes(self->config) >> 20, strerror(-r));
-    crn_shape trial = {TRIAL_SIDE, TRIAL_SIDE, self->config->classes.count, CRN_F32, CRN_HWC};
+    crn_shape trial = {TRIAL_SIDE, TRIAL_SIDE, self->config->classes.count,
+                       CRN_F32,    CRN_HWC,    self->config->generation};
     r = crn_shape_graphs_prepare(self, &trial);
     const crn_shape_graphs *graphs = crn_shape_graphs_find(self, &trial);
     if (r == 0 && (!graphs || graphs->refused))
@@ -391,7 +406,7 @@ static void tear_down(crn_device *self)
     for (int32_t i = 0; i < CRN_DEVICE_SLOTS; i++) {
         crn_device_slot *slot = &self->slots[i];
         if (slot->graph &&
-            crn_gpu_wait(self->gpu, slot->context[slot->batch], self->limit_ns) < 0) {
+            crn_gpu_wait(self->gpu, slot->context[slot->batch], crn_device_limit_ns(self)) < 0) {
             crn_device_lose(self, CRN_DEVICE_FAILED, "a batch did not end");
             return;
         }
@@ -440,6 +455,7 @@ void *crn_device_run(void *device)
         if (self->ring)
             ring(self);
         start_batches(self);
+        give_back(self);
         run_deferred(self);
         atomic_store(&self->since_ns, 0);
         if (!crn_device_is_running(self))

@@ -86,8 +86,8 @@ static int measure(crn_devices *devices, const crn_ops *ops)
 {
     const crn_config *config = devices->config;
     int32_t classes = config->classes.count;
-    crn_shape small = {SMALL_HEIGHT, SMALL_WIDTH, classes, CRN_F32, CRN_HWC};
-    crn_shape large = {LARGE_HEIGHT, LARGE_WIDTH, classes, CRN_F32, CRN_HWC};
+    crn_shape small = {SMALL_HEIGHT, SMALL_WIDTH, classes, CRN_F32, CRN_HWC, config->generation};
+    crn_shape large = {LARGE_HEIGHT, LARGE_WIDTH, classes, CRN_F32, CRN_HWC, config->generation};
     int64_t processor_ns[2], device_ns[2], hand_over_ns = 0;
     crn_chain *chain = NULL;
     int r = crn_chain_create(config, ops, &chain);
@@ -164,6 +164,23 @@ int crn_devices_open(const crn_config *config, const crn_ops *ops, const crn_gpu
     if (r < 0)
         crn_devices_close(devices);
     return r;
+}
+
+int crn_devices_prepare(crn_devices *devices, const crn_config *config)
+{
+    int r = 0;
+    int32_t done = 0;
+    for (; done < devices->count && r == 0; done++)
+        r = crn_device_prepare(devices->device[done], config);
+    for (int32_t i = 0; i < done - 1 && r < 0; i++)
+        crn_device_forget(devices->device[i], crn_config_slot(config));
+    return r;
+}
+
+void crn_devices_forget(crn_devices *devices, uint32_t slot)
+{
+    for (int32_t i = 0; i < devices->count; i++)
+        crn_device_forget(devices->device[i], slot);
 }
 
 bool crn_devices_close(crn_devices *devices)
@@ -255,7 +272,7 @@ crn_device *crn_devices_route(crn_devices *devices, const crn_view *view)
 {
     if (devices->in_service == 0)
         return NULL;
-    crn_shape shape = crn_shape_of(&view->header);
+    crn_shape shape = crn_shape_of(view);
     crn_shape_route *route = find_route(devices, &shape);
     if (!route)
         route = add_route(devices, &shape);

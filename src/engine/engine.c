@@ -124,6 +124,23 @@ int crn_engine_open(const crn_config *config, const crn_gpu *gpu, crn_device_mem
     return 0;
 }
 
+int crn_engine_prepare(crn_engine *engine, const crn_config *config)
+{
+    int r = crn_devices_prepare(&engine->devices, config);
+    for (int32_t i = 0; i < engine->workers && r == 0; i++)
+        r = crn_worker_prepare(engine->worker[i], config);
+    if (r < 0 && r != -EBUSY)
+        crn_engine_forget(engine, crn_config_slot(config));
+    return r;
+}
+
+void crn_engine_forget(crn_engine *engine, uint32_t slot)
+{
+    for (int32_t i = 0; i < engine->workers; i++)
+        crn_worker_forget(engine->worker[i], slot);
+    crn_devices_forget(&engine->devices, slot);
+}
+
 bool crn_engine_close(crn_engine **engine)
 {
     crn_engine *it = *engine;

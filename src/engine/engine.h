@@ -39,6 +39,17 @@ int crn_engine_open(const crn_config *config, const crn_gpu *gpu, crn_device_mem
  */
 bool crn_engine_close(crn_engine **engine);
 
+/*
+ * Makes ready what views with these settings will need, before the first of them is submitted
+ * (crn_view.config); `config` must outlive that, and be of a slot (crn_config_slot) that is not in
+ * use. From any one thread, while views of other slots run. Returns 0; -EBUSY while a device still
+ * holds settings of that slot; -ENOMEM.
+ */
+int crn_engine_prepare(crn_engine *engine, const crn_config *config);
+
+/* Frees that once no view of the slot is inside any more; from the same thread. */
+void crn_engine_forget(crn_engine *engine, uint32_t slot);
+
 /* Hands a view over until collect returns it. Returns 0, or
  * -EAGAIN if crn_engine_has_room is false. */
 int crn_engine_submit(crn_engine *engine, crn_view *view);

@@ -44,6 +44,10 @@ int crn_devices_open(const crn_config *config, const crn_ops *ops, const crn_gpu
                      crn_device_memory memory, int done_descriptor, crn_devices *ret_devices,
                      crn_error *error);
 
+/* Call crn_device_prepare and crn_device_forget for all of them. */
+int crn_devices_prepare(crn_devices *devices, const crn_config *config);
+void crn_devices_forget(crn_devices *devices, uint32_t slot);
+
 /* Calls crn_device_close for all of them. */
 bool crn_devices_close(crn_devices *devices);
 

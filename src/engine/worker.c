@@ -22,6 +22,13 @@ typedef struct task {
     crn_device_view *from; /* NULL: run the whole chain */
 } task;
 
+/* What views with the same settings need. */
+typedef struct worker_settings {
+    crn_chain *chain;
+    crn_texture *textures[CRN_WORKER_DEPTH]; /* of each task */
+    uint32_t texture_capacity;
+} worker_settings;
+
 struct crn_worker {
     const crn_config *config;
     int32_t number;
@@ -29,9 +36,10 @@ struct crn_worker {
     int done_descriptor;
     pthread_t thread;
     bool started;
-    crn_chain *chain;
-    sem_t ready; /* posted once, when the thread is set up */
-    sem_t work;  /* one post per task in `in`, one more to stop */
+    crn_chain *chain; /* owns the memory that those of all settings share; runs no view itself */
+    worker_settings settings[CRN_GENERATIONS]; /* by crn_config_slot */
+    sem_t ready;                               /* posted once, when the thread is set up */
+    sem_t work;                                /* one post per task in `in`, one more to stop */
     crn_ring in, out;
     task tasks[CRN_WORKER_DEPTH];
     uint32_t busy; /* bit per task in use; owned by the submitting thread */
@@ -47,10 +55,14 @@ struct crn_worker {
 static int run_chain(crn_worker *self, task *it)
 {
     crn_output *output = &it->output;
+    const worker_settings *settings = &self->settings[crn_config_slot(output->view->config)];
+    crn_chain *chain = settings->chain;
     crn_chain_input input = crn_view_input(output->view);
     int r = -EOVERFLOW;
+    output->defects.textures = settings->textures[it - self->tasks];
+    output->defects.texture_capacity = settings->texture_capacity;
     if (it->from && it->from->status == 0)
-        r = crn_chain_finish(self->chain, &input, &it->from->enqueued, &output->defects,
+        r = crn_chain_finish(chain, &input, &it->from->enqueued, &output->defects,
                              &output->judgement);
     if (r == 0)
         output->judgement.place = it->from->place;
@@ -58,7 +70,7 @@ static int run_chain(crn_worker *self, task *it)
         crn_device_finished(it->from);
     output->on_device = r != -EOVERFLOW;
     if (r == -EOVERFLOW)
-        r = crn_chain_run(self->chain, &input, &output->defects, &output->judgement);
+        r = crn_chain_run(chain, &input, &output->defects, &output->judgement);
     output->judgement.place.worker = (int16_t)self->number;
     return r;
 }
@@ -149,16 +161,32 @@ static int allocate_defects(const crn_config *config, crn_defects *defects)
     defects->defect_capacity = (uint32_t)config->limits.defects;
     defects->point_capacity = (uint32_t)config->limits.points;
     defects->defects = malloc(defects->defect_capacity * sizeof(crn_defect));
-    defects->texture_capacity = defects->defect_capacity * crn_config_textures(config);
     defects->xy = malloc(defects->point_capacity * 2 * sizeof(float));
-    if (!defects->defects || !defects->xy)
-        return -ENOMEM;
-    if (defects->texture_capacity) {
-        defects->textures = malloc(defects->texture_capacity * sizeof(crn_texture));
-        if (!defects->textures)
-            return -ENOMEM;
+    return defects->defects && defects->xy ? 0 : -ENOMEM;
+}
+
+int crn_worker_prepare(crn_worker *worker, const crn_config *config)
+{
+    uint32_t slot = crn_config_slot(config);
+    worker_settings *settings = &worker->settings[slot];
+    settings->texture_capacity = (uint32_t)config->limits.defects * crn_config_textures(config);
+    int r = crn_chain_create_beside(config, worker->chain, &settings->chain);
+    for (int32_t i = 0; i < CRN_WORKER_DEPTH && settings->texture_capacity && r == 0; i++) {
+        settings->textures[i] = malloc(settings->texture_capacity * sizeof(crn_texture));
+        r = settings->textures[i] ? 0 : -ENOMEM;
     }
-    return 0;
+    if (r < 0)
+        crn_worker_forget(worker, slot);
+    return r;
+}
+
+void crn_worker_forget(crn_worker *worker, uint32_t slot)
+{
+    worker_settings *settings = &worker->settings[slot];
+    crn_chain_free(&settings->chain);
+    for (int32_t i = 0; i < CRN_WORKER_DEPTH; i++)
+        free(settings->textures[i]);
+    *settings = (worker_settings){.chain = NULL};
 }
 
 int crn_worker_create(const crn_config *config, const crn_ops *ops, const crn_output_hook *hook,
@@ -179,6 +207,8 @@ int crn_worker_create(const crn_config *config, const crn_ops *ops, const crn_ou
         r = crn_ring_init(&self->out, CRN_WORKER_DEPTH);
     if (r == 0)
         r = crn_chain_create(config, ops, &self->chain);
+    if (r == 0)
+        r = crn_worker_prepare(self, config);
     for (int32_t i = 0; i < CRN_WORKER_DEPTH && r == 0; i++)
         r = allocate_defects(config, &self->tasks[i].output.defects);
     for (int32_t i = 0; i < CRN_WORKER_DEPTH && r == 0 && hook; i++)
@@ -218,11 +248,12 @@ void crn_worker_free(crn_worker **worker)
     sem_destroy(&self->work);
     crn_ring_done(&self->in);
     crn_ring_done(&self->out);
+    for (uint32_t slot = 0; slot < CRN_GENERATIONS; slot++)
+        crn_worker_forget(self, slot);
     crn_chain_free(&self->chain);
     for (int32_t i = 0; i < CRN_WORKER_DEPTH; i++) {
         free(self->tasks[i].output.defects.defects);
         free(self->tasks[i].output.defects.xy);
-        free(self->tasks[i].output.defects.textures);
         if (self->hook)
             self->hook->free(self->tasks[i].output.extra);
     }

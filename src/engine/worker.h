@@ -47,6 +47,16 @@ typedef struct crn_worker crn_worker;
 int crn_worker_create(const crn_config *config, const crn_ops *ops, const crn_output_hook *hook,
                       int32_t number, int done_descriptor, crn_worker **ret_worker);
 
+/*
+ * Makes ready what views with these settings (crn_view.config) will need, before the first of them
+ * is submitted; `config` must outlive that. Called by any one thread, while views of other slots
+ * (crn_config_slot) run. Returns 0 or -ENOMEM.
+ */
+int crn_worker_prepare(crn_worker *worker, const crn_config *config);
+
+/* Frees that once no view of the slot is inside any more; by any one thread. */
+void crn_worker_forget(crn_worker *worker, uint32_t slot);
+
 /* Cancels the views that wait, joins once the running one has ended,
  * frees and sets *worker to NULL; NULL is allowed. */
 void crn_worker_free(crn_worker **worker);

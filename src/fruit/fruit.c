@@ -8,8 +8,7 @@
 #include "src/fruit/table.h"
 #include "src/fruit/schedule.h"
 
-#define BRIEF_SHARE 16                 /* a view is brief below this share of the budget */
-#define RULE_MAX    (CRN_NEVER_NS / 8) /* so that sums of times cannot overflow */
+#define BRIEF_SHARE 16 /* a view is brief below this share of the budget */
 
 struct crn_fruits {
     crn_fruit_rules rules;
@@ -19,7 +18,8 @@ struct crn_fruits {
     crn_schedule *schedule;
     crn_refused_views refused; /* of fruits that were not open */
     crn_fruit_stats stats;
-    uint32_t held_slots; /* views that hold a slot */
+    uint32_t held_slots;              /* views that hold a slot */
+    int32_t open_of[CRN_GENERATIONS]; /* open fruits, by their settings */
     bool ended;
     int64_t latest_ns; /* upper bound of all deadlines */
 };
@@ -29,17 +29,9 @@ static int64_t min_ns(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static bool are_sound(const crn_fruit_rules *rules)
-{
-    return rules->open_fruits >= 1 && rules->open_fruits < INT32_MAX / 4 && rules->views >= 1 &&
-           rules->views <= CRN_FRUIT_VIEWS_MAX && rules->workers >= 1 && rules->budget_ns >= 0 &&
-           rules->assemble_ns >= 0 && rules->guard_ns >= 0 && rules->budget_ns < RULE_MAX &&
-           rules->assemble_ns < RULE_MAX && rules->guard_ns < RULE_MAX;
-}
-
 int crn_fruits_create(const crn_fruit_rules *rules, crn_lanes *lanes, crn_fruits **ret_fruits)
 {
-    if (!lanes || !are_sound(rules))
+    if (!lanes || !crn_fruit_rules_are_sound(rules))
         return -EINVAL;
     crn_fruits *fruits = calloc(1, sizeof *fruits);
     if (!fruits)
@@ -53,11 +45,9 @@ int crn_fruits_create(const crn_fruit_rules *rules, crn_lanes *lanes, crn_fruits
         r = crn_schedule_create(entries, rules->workers, rules->budget_ns / BRIEF_SHARE,
                                 &fruits->schedule);
     if (r < 0)
-        goto fail;
-    *ret_fruits = fruits;
-    return 0;
-fail:
-    crn_fruits_free(&fruits);
+        crn_fruits_free(&fruits);
+    else
+        *ret_fruits = fruits;
     return r;
 }
 
@@ -69,6 +59,21 @@ void crn_fruits_free(crn_fruits **fruits)
     crn_fruit_table_free(&(*fruits)->table);
     free(*fruits);
     *fruits = NULL;
+}
+
+int crn_fruits_set_rules(crn_fruits *fruits, const crn_fruit_rules *rules)
+{
+    if (!crn_fruit_rules_are_sound(rules) || rules->open_fruits != fruits->rules.open_fruits ||
+        rules->views != fruits->rules.views)
+        return -EINVAL;
+    fruits->rules = *rules;
+    crn_schedule_forget_costs(fruits->schedule, rules->budget_ns / BRIEF_SHARE);
+    return 0;
+}
+
+int32_t crn_fruits_open_of(const crn_fruits *fruits, uint32_t slot)
+{
+    return fruits->open_of[slot];
 }
 
 void crn_fruits_set_workers(crn_fruits *fruits, int32_t workers)
@@ -92,18 +97,18 @@ static int64_t cap_ns(const crn_fruits *fruits, const crn_fruit_entry *entry)
 /* Time at which the open fruit closes if no further view arrives. */
 static int64_t closes_ns(const crn_fruits *fruits, const crn_fruit_entry *entry)
 {
-    return min_ns(entry->fruit.opened_ns + fruits->rules.assemble_ns,
-                  cap_ns(fruits, entry) - fruits->rules.guard_ns);
+    return min_ns(entry->fruit.opened_ns + entry->rules.assemble_ns,
+                  cap_ns(fruits, entry) - entry->rules.guard_ns);
 }
 
 /* Updates deadline and next event; call it after any change of what they depend on. */
 static void update_deadline(crn_fruits *fruits, crn_fruit_entry *entry)
 {
     crn_fruit *fruit = &entry->fruit;
-    const crn_fruit_rules *rules = &fruits->rules;
-    int64_t close = is_closed(entry) ? fruit->closed_ns : fruit->opened_ns + rules->assemble_ns;
-    fruit->deadline_ns = min_ns(close + rules->budget_ns, cap_ns(fruits, entry));
-    int64_t due_ns = fruit->deadline_ns - rules->guard_ns;
+    int64_t close =
+        is_closed(entry) ? fruit->closed_ns : fruit->opened_ns + entry->rules.assemble_ns;
+    fruit->deadline_ns = min_ns(close + entry->rules.budget_ns, cap_ns(fruits, entry));
+    int64_t due_ns = fruit->deadline_ns - entry->rules.guard_ns;
 
     bool over = entry->forced || entry->expired;
     entry->due = over || (is_closed(entry) && !entry->pending);
@@ -122,7 +127,7 @@ static void close_fruit(crn_fruit_entry *entry, int64_t at_ns, crn_fruit_close b
 static void close_by_time(const crn_fruits *fruits, crn_fruit_entry *entry, int64_t now_ns)
 {
     int64_t closes = closes_ns(fruits, entry);
-    bool assembled = closes == entry->fruit.opened_ns + fruits->rules.assemble_ns;
+    bool assembled = closes == entry->fruit.opened_ns + entry->rules.assemble_ns;
     if (!is_closed(entry) && closes <= now_ns)
         close_fruit(entry, closes, assembled ? CRN_CLOSE_TIME : CRN_CLOSE_DEADLINE);
 }
@@ -218,6 +223,9 @@ static crn_fruit_entry *open_fruit(crn_fruits *fruits, crn_lane *lane,
     entry->fruit.expected = header->views;
     entry->fruit.opened_ns = now_ns;
     entry->fruit.closed_ns = CRN_NEVER_NS;
+    entry->fruit.config = fruits->rules.config;
+    entry->rules = fruits->rules;
+    fruits->open_of[crn_config_slot(entry->fruit.config)]++;
     fruits->stats.opened++;
     crn_schedule_open(fruits->schedule, entry->number, entry->order);
     uint16_t view;
@@ -251,7 +259,7 @@ static void credit(crn_fruits *fruits, crn_fruit_entry *entry, const crn_view_he
     }
     entry->header_deadline_ns = min_ns(entry->header_deadline_ns, deadline_ns);
     bool last = fruit->received == fruit->expected; /* false if the number is unknown (0) */
-    bool too_late = cap_ns(fruits, entry) - fruits->rules.guard_ns <= now_ns;
+    bool too_late = cap_ns(fruits, entry) - entry->rules.guard_ns <= now_ns;
     if (!is_closed(entry) && (last || too_late || fruits->ended))
         close_fruit(entry, now_ns,
                     last            ? CRN_CLOSE_VIEWS
@@ -365,6 +373,11 @@ bool crn_fruits_queue(crn_fruits *fruits, crn_ticket ticket, uint32_t slot)
     return true;
 }
 
+const crn_config *crn_fruits_config(const crn_fruits *fruits, crn_ticket ticket)
+{
+    return crn_fruit_table_at(fruits->table, ticket.fruit)->fruit.config;
+}
+
 void crn_fruits_lose(crn_fruits *fruits, crn_ticket ticket)
 {
     fruits->stats.no_slot++;
@@ -387,7 +400,7 @@ crn_next crn_fruits_next(crn_fruits *fruits, int64_t now_ns, crn_ticket *ret_tic
     if (next == CRN_NEXT_RUN) {
         entry->views[view].state = CRN_VIEW_RUNNING;
         entry->views[view].begun_ns = now_ns;
-        *ret_deadline_ns = entry->fruit.deadline_ns - fruits->rules.guard_ns;
+        *ret_deadline_ns = entry->fruit.deadline_ns - entry->rules.guard_ns;
     } else {
         fruits->stats.discarded++;
         lose_view(fruits, entry, view, CRN_REASON_DISCARDED, now_ns);
@@ -470,6 +483,7 @@ void crn_fruits_judge(crn_fruits *fruits, const crn_fruit *fruit)
     fruits->held_slots -= (uint32_t)__builtin_popcountll(entry->holding);
     crn_lane_remember(fruit->lane, fruit->epoch, fruit->fruit);
     crn_schedule_close(fruits->schedule, entry->number);
+    fruits->open_of[crn_config_slot(fruit->config)]--;
     crn_fruit_table_remove(fruits->table, entry);
 }
 

@@ -49,8 +49,15 @@ typedef struct crn_fruit_rules {
     int32_t open_fruits; /* limit of open fruits; one more makes the oldest due at once */
     int32_t views;       /* views per fruit, at most CRN_FRUIT_VIEWS_MAX */
     int32_t workers; /* number of views that run in parallel, to estimate what can still finish */
-    int64_t budget_ns, assemble_ns, guard_ns;
+    int64_t budget_ns, assemble_ns, guard_ns; /* of fruits that open from now on */
+    const crn_config *config; /* the settings that fruits are judged by; NULL: of no concern */
 } crn_fruit_rules;
+
+/* False if a limit is out of range, or times so long that their sums could overflow. */
+bool crn_fruit_rules_are_sound(const crn_fruit_rules *rules);
+
+/* The rules of a line with these settings, resolved. */
+crn_fruit_rules crn_fruit_rules_of(const crn_config *config);
 
 typedef enum crn_view_state {
     CRN_VIEW_ABSENT,  /* not received */
@@ -105,6 +112,7 @@ typedef struct crn_fruit {
                           judged before it closed */
     crn_fruit_close closed_by; /* valid once closed */
     int64_t deadline_ns;       /* once closed: its deadline; before: the latest possible deadline */
+    const crn_config *config;  /* the settings in force at its first view; may be NULL in tests */
     const crn_fruit_view *views; /* indexed by view, crn_fruit_rules.views entries */
 } crn_fruit;
 
@@ -157,6 +165,13 @@ typedef struct crn_fruits crn_fruits;
 int crn_fruits_create(const crn_fruit_rules *rules, crn_lanes *lanes, crn_fruits **ret_fruits);
 void crn_fruits_free(crn_fruits **fruits);
 
+/* For fruits that open from now on; open_fruits and views must stay. Forgets what views cost
+ * recently, as they may cost something else now. Returns 0 or -EINVAL. */
+int crn_fruits_set_rules(crn_fruits *fruits, const crn_fruit_rules *rules);
+
+/* Number of open fruits with settings of that slot (crn_config_slot). */
+int32_t crn_fruits_open_of(const crn_fruits *fruits, uint32_t slot);
+
 /* Updates rules.workers; at least 1. */
 void crn_fruits_set_workers(crn_fruits *fruits, int32_t workers);
 
@@ -183,6 +198,9 @@ void crn_fruits_refuse(crn_fruits *fruits, const crn_view_header *header, crn_re
  * lower; within a fruit the highest view index. Returns true with the freed slot in *ret_slot.
  */
 bool crn_fruits_evict(crn_fruits *fruits, crn_ticket ticket, uint32_t *ret_slot);
+
+/* The settings that the fruit of a view that arrived is judged by. */
+const crn_config *crn_fruits_config(const crn_fruits *fruits, crn_ticket ticket);
 
 /* The view is in `slot` and ready to run. Returns false if its fruit was judged since it arrived;
  * the slot then remains the caller's. */

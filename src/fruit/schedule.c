@@ -75,6 +75,18 @@ void crn_schedule_set_workers(crn_schedule *schedule, int32_t workers)
     schedule->workers = workers;
 }
 
+static void forget_costs(crn_schedule *schedule)
+{
+    schedule->barren = schedule->measured = schedule->latest = 0;
+    schedule->typical_ns = schedule->slow_ns = 0;
+}
+
+void crn_schedule_forget_costs(crn_schedule *schedule, int64_t brief_ns)
+{
+    schedule->brief_ns = brief_ns;
+    forget_costs(schedule);
+}
+
 void crn_schedule_open(crn_schedule *schedule, uint32_t entry, uint64_t order)
 {
     schedule->jobs[entry] =
@@ -142,10 +154,8 @@ static void discard(crn_schedule *schedule, schedule_job *losing, uint32_t view)
     losing->queued &= ~(UINT64_C(1) << view);
     losing->lost = true;
     leave_waiting(schedule, losing);
-    if (++schedule->barren < CRN_SCHEDULE_BARREN)
-        return;
-    schedule->barren = schedule->measured = schedule->latest = 0;
-    schedule->typical_ns = schedule->slow_ns = 0;
+    if (++schedule->barren >= CRN_SCHEDULE_BARREN)
+        forget_costs(schedule);
 }
 
 crn_next crn_schedule_next(crn_schedule *schedule, int64_t now_ns, uint32_t *ret_entry,

@@ -47,6 +47,9 @@ void crn_schedule_free(crn_schedule **schedule);
 /* Sets the number of views that run in parallel; at least 1. */
 void crn_schedule_set_workers(crn_schedule *schedule, int32_t workers);
 
+/* Views cost something else from now on, and are brief up to brief_ns. */
+void crn_schedule_forget_costs(crn_schedule *schedule, int64_t brief_ns);
+
 /* A fruit took this entry; `order` increases from fruit to fruit. Its
  * due time is CRN_NEVER_NS at first. */
 void crn_schedule_open(crn_schedule *schedule, uint32_t entry, uint64_t order);

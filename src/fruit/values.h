@@ -41,6 +41,12 @@ typedef struct crn_values {
 /* `config` must outlive it. */
 void crn_values_init(const crn_config *config, crn_values *ret_values);
 
+/* The settings for the next view; the caller's. */
+static inline void crn_values_use(crn_values *values, const crn_config *config)
+{
+    values->config = config;
+}
+
 /* Returns the function that copies maps of that type: with the
  * check, or without (ingest.values). */
 crn_values_copy_fn *crn_values_copier(const crn_values *values, crn_type type);

@@ -13,6 +13,7 @@
 typedef struct crn_view {
     uint32_t slot; /* index in the pool */
     crn_ticket ticket;
+    const crn_config *config; /* the settings that its fruit is judged by; NULL: the start's */
     crn_view_header header;
     crn_value_fault values;
     unsigned char *maps;      /* the tensor as received, 64-byte aligned; owned by the pool */

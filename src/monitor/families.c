@@ -62,6 +62,9 @@ static const crn_family_row peers_refused[] = {{"ingest", AT(metrics.ingest.fail
                                                {"publish", AT(metrics.publish.refused)},
                                                {0}};
 
+static const crn_family_row reloads[] = {
+    {"taken_in", AT(settings.taken_in)}, {"refused", AT(settings.refused)}, {0}};
+
 const crn_family crn_families[] = {
     /* --- the daemon --- */
     OTHER("cernita_build_info", GAUGE, "version, backend", crn_samples_build,
@@ -77,6 +80,15 @@ const crn_family crn_families[] = {
     OTHER("cernita_limit", GAUGE, "key", crn_samples_limits,
           "settings that figures are compared with: lanes, peers, slots, open_fruits, backlog "
           "(publish.grader.high_water_mark), workers"),
+    BY_ROW(
+        "cernita_reloads_total", COUNTER, "result", reloads,
+        "reloads of the file and switches of the recipe: taken_in, or refused (the log says why)"),
+    OTHER("cernita_settings_since_timestamp_seconds", GAUGE, "", crn_samples_changed,
+          "when the settings in force were taken in, in seconds since 1970"),
+    OTHER("cernita_recipe", GAUGE, "recipe", crn_samples_recipe,
+          "always 1: the recipe in force; empty: the file's own settings"),
+    VALUE("cernita_settings_in_use", GAUGE, settings.generations,
+          "settings in force (1), and former ones that open fruits are still judged by"),
 
     /* --- views in --- */
     VALUE("cernita_messages_received_total", COUNTER, metrics.ingest.messages,

@@ -62,6 +62,9 @@ typedef struct crn_observation {
 /* The name of what ran views on this side; NULL: nothing does. */
 const char *crn_observation_backend(const crn_observation *observation, crn_side side);
 
+/* latency.budget_ms in force. */
+int64_t crn_observation_budget_ms(const crn_observation *observation);
+
 typedef struct crn_family crn_family;
 
 /* Prints the samples of a family; none if it does not apply. */

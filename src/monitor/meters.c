@@ -14,8 +14,30 @@ int crn_meters_init(const crn_config *config, crn_meters *ret_meters)
     meters.lanes = calloc((size_t)config->limits.lanes, sizeof *meters.lanes);
     if (!meters.lanes)
         return -ENOMEM;
+    crn_meters_use(&meters, config);
     *ret_meters = meters;
     return 0;
+}
+
+/* Index in views.step, or -1 if that is full. */
+static int8_t place_of(crn_view_meters *views, crn_step_kind kind)
+{
+    int32_t at = 0;
+    while (at < views->steps &&
+           (views->step[at].stage != kind.stage || views->step[at].before != kind.before))
+        at++;
+    if (at == CRN_METER_STEPS)
+        return -1;
+    views->step[at] = kind;
+    views->steps += at == views->steps;
+    return (int8_t)at;
+}
+
+void crn_meters_use(crn_meters *meters, const crn_config *config)
+{
+    for (int32_t i = 0; i < config->steps; i++)
+        meters->place[crn_config_slot(config)][i] =
+            place_of(&meters->views, crn_config_step_kind(config, i));
 }
 
 void crn_meters_done(crn_meters *meters)
@@ -40,27 +62,31 @@ void crn_meters_arrival(crn_meters *meters, const crn_lane *lane, const crn_view
                       later ? 0 : realtime_ns - (int64_t)header->captured_ns);
 }
 
-void crn_meters_view(crn_meters *meters, const crn_judgement *judgement)
+void crn_meters_view(crn_meters *meters, const crn_config *config, const crn_judgement *judgement)
 {
+    if (!config)
+        config = meters->config;
+    const int8_t *place = meters->place[crn_config_slot(config)];
     crn_side side = judgement->on_device ? CRN_SIDE_DEVICE : CRN_SIDE_PROCESSOR;
     const crn_histogram_edges *edges = &meters->edges[CRN_SCALE_VIEW];
     crn_view_meters *views = &meters->views;
     crn_histogram_add(&views->queue, edges, judgement->queue_ns);
     crn_histogram_add(&views->run[side], edges, judgement->run_ns);
-    for (int32_t step = 0; step < meters->config->steps; step++)
-        if (!(judgement->skipped >> step & 1))
-            crn_histogram_add(&views->stage[side][step], edges, judgement->stage_ns[step]);
+    for (int32_t step = 0; step < config->steps; step++)
+        if (!(judgement->skipped >> step & 1) && place[step] >= 0)
+            crn_histogram_add(&views->stage[side][place[step]], edges, judgement->stage_ns[step]);
     views->busy_ns[side] += judgement->cost_ns > 0 ? (uint64_t)judgement->cost_ns : 0;
 }
 
 void crn_meters_fruit(crn_meters *meters, const crn_fruit *fruit, int64_t now_ns)
 {
     crn_lane_meters *own = &meters->lanes[crn_lane_index(fruit->lane)];
+    const crn_config *config = fruit->config ? fruit->config : meters->config;
     int64_t latency_ns = now_ns - fruit->closed_ns;
     own->verdicts[crn_fruit_verdict(fruit)]++;
     int32_t missing = fruit->expected - fruit->received - fruit->refused;
     own->missing += missing > 0 ? (uint64_t)missing : 0; /* `expected` is 0 where unknown */
-    bool over = latency_ns > meters->config->latency.budget_ms * CRN_NS_PER_MS;
+    bool over = latency_ns > config->latency.budget_ms * CRN_NS_PER_MS;
     own->over_budget += over;
     own->missed += over || crn_fruit_verdict(fruit) == CRN_VERDICT_LATE;
     crn_histogram_add(&own->latency, &meters->edges[CRN_SCALE_FRUIT], latency_ns);

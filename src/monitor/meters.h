@@ -34,31 +34,42 @@ typedef struct crn_lane_meters {
     int64_t arrived_ns;      /* the same on CLOCK_MONOTONIC */
 } crn_lane_meters;
 
+/* Steps of all settings since the start, those of one name counted together; of a further one
+ * nothing is measured. */
+#define CRN_METER_STEPS 32
+
 /* Of views that the chain finished. */
 typedef struct crn_view_meters {
     crn_histogram queue;
     crn_histogram run[CRN_SIDES];
-    crn_histogram stage[CRN_SIDES][CRN_STAGES_MAX]; /* without views that skipped the step */
-    uint64_t busy_ns[CRN_SIDES];                    /* machine time */
+    crn_histogram stage[CRN_SIDES][CRN_METER_STEPS]; /* without views that skipped the step */
+    int32_t steps;
+    crn_step_kind step[CRN_METER_STEPS]; /* what `stage` is of; entries are only added */
+    uint64_t busy_ns[CRN_SIDES];         /* machine time */
 } crn_view_meters;
 
 typedef struct crn_meters {
     const crn_config *config;
     crn_histogram_edges edges[CRN_SCALES];
     crn_view_meters views;
+    int8_t place[CRN_GENERATIONS][CRN_STAGES_MAX]; /* of a step in views.step; -1: none */
     crn_lane_meters *lanes; /* limits.lanes entries, in order of first sight */
 } crn_meters;
 
-/* `config` must outlive it. Returns 0 or -ENOMEM. */
+/* `config` must outlive it. An edge of the fruits' histograms is its budget. Returns 0 or -ENOMEM.
+ */
 int crn_meters_init(const crn_config *config, crn_meters *ret_meters);
+
+/* Views with these settings will come. */
+void crn_meters_use(crn_meters *meters, const crn_config *config);
 void crn_meters_done(crn_meters *meters);
 
 /* A valid message arrived by `path`, whatever became of its view. */
 void crn_meters_arrival(crn_meters *meters, const crn_lane *lane, const crn_view_header *header,
                         crn_ingest_path path, int64_t now_ns, int64_t realtime_ns);
 
-/* The chain finished a view. */
-void crn_meters_view(crn_meters *meters, const crn_judgement *judgement);
+/* The chain finished a view with these settings; NULL: the start's. */
+void crn_meters_view(crn_meters *meters, const crn_config *config, const crn_judgement *judgement);
 
 /* A fruit's verdict was published at now_ns. */
 void crn_meters_fruit(crn_meters *meters, const crn_fruit *fruit, int64_t now_ns);

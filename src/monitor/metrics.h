@@ -26,7 +26,9 @@ typedef struct crn_metrics {
     uint64_t deadlines_ignored; /* header deadlines more than 10 s away */
     uint64_t results_full;   /* views whose defects the result store had no room for: truncated */
     uint64_t flight_dropped; /* verdicts that the flight recorder left out */
-    crn_quantiles latency;   /* of fruits, from close to verdict; its reference is the budget */
+    crn_quantiles
+        latency;       /* of fruits, from close to verdict; its reference is the start's budget */
+    int64_t budget_ns; /* in force */
 } crn_metrics;
 
 #endif

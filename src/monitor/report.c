@@ -63,8 +63,7 @@ static const char *latency_text(const crn_metrics *now, const crn_metrics *befor
     if (crn_quantiles_count(&since) > 0)
         snprintf(text, 96, "; latency p50 %.1f ms, p99 %.1f ms of %" PRId64 " ms",
                  crn_quantiles_at_ns(&since, 0.5) / CRN_NS_PER_MS,
-                 crn_quantiles_at_ns(&since, 0.99) / CRN_NS_PER_MS,
-                 since.reference_ns / CRN_NS_PER_MS);
+                 crn_quantiles_at_ns(&since, 0.99) / CRN_NS_PER_MS, now->budget_ns / CRN_NS_PER_MS);
     return text;
 }
 

@@ -115,6 +115,12 @@ const char *crn_observation_backend(const crn_observation *observation, crn_side
     return observation->facts->processor;
 }
 
+int64_t crn_observation_budget_ms(const crn_observation *observation)
+{
+    int64_t budget_ms = observation->snapshot->settings.budget_ms;
+    return budget_ms > 0 ? budget_ms : observation->facts->config->latency.budget_ms;
+}
+
 void crn_samples_queue(const crn_family *family, const crn_observation *observation, FILE *out)
 {
     print_histogram(family->name, "", &observation->snapshot->views.queue,
@@ -136,14 +142,14 @@ void crn_samples_run(const crn_family *family, const crn_observation *observatio
 
 void crn_samples_stages(const crn_family *family, const crn_observation *observation, FILE *out)
 {
-    const crn_config *config = observation->facts->config;
+    const crn_view_meters *views = &observation->snapshot->views;
     for (crn_side side = 0; side < CRN_SIDES; side++) {
         const char *backend = crn_observation_backend(observation, side);
-        for (int32_t step = 0; backend && step < config->steps; step++) {
+        for (int32_t step = 0; backend && step < views->steps; step++) {
             char labels[128], name[64];
-            crn_config_step_name(config, step, name, sizeof name);
+            crn_step_kind_name(&views->step[step], name, sizeof name);
             snprintf(labels, sizeof labels, "stage=\"%s\",backend=\"%s\",", name, backend);
-            print_histogram(family->name, labels, &observation->snapshot->views.stage[side][step],
+            print_histogram(family->name, labels, &views->stage[side][step],
                             &observation->edges[CRN_SCALE_VIEW], out);
         }
     }
@@ -270,8 +276,28 @@ void crn_samples_age(const crn_family *family, const crn_observation *observatio
 
 void crn_samples_budget(const crn_family *family, const crn_observation *observation, FILE *out)
 {
-    fprintf(out, "%s %.9g\n", family->name,
-            (double)observation->facts->config->latency.budget_ms / 1e3);
+    fprintf(out, "%s %.9g\n", family->name, (double)crn_observation_budget_ms(observation) / 1e3);
+}
+
+/* The hash of the settings is no label: it would grow without end. */
+void crn_samples_recipe(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    char recipe[2 * CRN_RECIPE_NAME_BYTES];
+    size_t used = 0;
+    for (const char *c = observation->snapshot->settings.recipe; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            recipe[used++] = '\\';
+        recipe[used++] = *c;
+    }
+    recipe[used] = '\0';
+    if (observation->snapshot->number > 0)
+        fprintf(out, "%s{recipe=\"%s\"} 1\n", family->name, recipe);
+}
+
+void crn_samples_changed(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    if (observation->snapshot->number > 0)
+        fprintf(out, "%s %.3f\n", family->name, seconds(observation->snapshot->settings.since_ns));
 }
 
 void crn_samples_limits(const crn_family *family, const crn_observation *observation, FILE *out)

@@ -37,12 +37,23 @@ typedef struct crn_levels {
     uint64_t devices, devices_lost;
 } crn_levels;
 
+/* The settings that fruits are judged by from now on, and what became of others. */
+typedef struct crn_settings_in_force {
+    uint64_t hash;
+    char recipe[CRN_RECIPE_NAME_BYTES]; /* "": none */
+    int64_t budget_ms;
+    int64_t since_ns;           /* CLOCK_REALTIME */
+    uint64_t taken_in, refused; /* reloads and switches of the recipe */
+    uint64_t generations;       /* in use, with those of fruits that are still open */
+} crn_settings_in_force;
+
 typedef struct crn_snapshot {
     uint64_t number; /* 1, 2, …; 0: the line does not run yet */
     int64_t taken_ns;
     crn_state state;
     crn_metrics metrics;
     crn_levels levels;
+    crn_settings_in_force settings;
     crn_view_meters views;
     int32_t lane_count;
     crn_lane_snapshot lanes[]; /* limits.lanes entries */

@@ -15,8 +15,10 @@
     X(m, v, UNSIGNED, "", "1, as long as keys are only added") \
     X(m, run, TEXT, "", "identifies this start of the daemon") \
     X(m, settings, TEXT, "", "16 hex digits: FNV-1a 64 of what `--print-config` prints, followed " \
-                             "by the bytes of the kernel and element files that it names") \
-    X(m, recipe, TEXT, "", "empty: there are none yet") \
+                             "by the bytes of the kernel and element files that it names; a " \
+                             "recipe's levels, chain and latency stand in the place of the " \
+                             "file's own") \
+    X(m, recipe, TEXT, "", "the recipe in force at its first view; empty: none, the file's own settings") \
     X(m, lane, UNSIGNED, "", "as its views said") \
     X(m, epoch, UNSIGNED, "", "as its views said") \
     X(m, fruit, UNSIGNED, "", "as its views said") \

@@ -230,13 +230,14 @@ static uint32_t sum_defects(const crn_defects *view, crn_packed_total totals[CRN
 int crn_defects_pack(crn_defects_packer *packer, const crn_defects *defects, uint32_t view_index,
                      uint32_t skipped, const crn_view *limit)
 {
-    bool textures = has_textures(packer->config, skipped);
+    const crn_config *config = limit && limit->config ? limit->config : packer->config;
+    bool textures = has_textures(config, skipped);
     packed_head head = {.count = defects->defect_count, .truncated = defects->truncated};
     for (crn_format format = 0; format < CRN_FORMATS; format++) {
         packed_format *packed = &packer->formats[format];
         if (!packed->encoder)
             continue;
-        int r = pack_format(packer->config, format, packed, defects, view_index, textures, limit);
+        int r = pack_format(config, format, packed, defects, view_index, textures, limit);
         if (r < 0)
             return r;
         head.bytes[format] = packed->size;

@@ -37,7 +37,8 @@ size_t crn_defects_packer_bytes(const crn_config *config);
 
 /*
  * Packs a view's defects. `skipped`: a bit per step of the chain. Returns 0; -ETIME if the view's
- * deadline passed or it was cancelled (`limit`; NULL: neither); -ENOMEM.
+ * deadline passed or it was cancelled (`limit`; NULL: neither); -ENOMEM. The view's settings
+ * (crn_view.config) replace the packer's.
  */
 int crn_defects_pack(crn_defects_packer *packer, const crn_defects *defects, uint32_t view_index,
                      uint32_t skipped, const crn_view *limit);

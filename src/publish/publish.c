@@ -64,9 +64,8 @@ static int open_grader(crn_publish *publish, void *zmq, crn_error *error)
                              .refused = crn_access_counters_of(guard, CRN_ACCESS_GRADER)};
     r = crn_endpoint_limit(publish->grader, &rules);
     crn_endpoint_guard(publish->grader, guard, CRN_ACCESS_GRADER);
-    int64_t messages = settings->high_water_mark;
-    if (messages > GRADER_SEND_MESSAGES)
-        messages = GRADER_SEND_MESSAGES;
+    bool few = settings->high_water_mark < GRADER_SEND_MESSAGES;
+    int64_t messages = few ? settings->high_water_mark : GRADER_SEND_MESSAGES;
     if (r == 0)
         r = crn_endpoint_set(publish->grader, ZMQ_SNDHWM, (int)messages);
     if (r == 0)

@@ -26,14 +26,17 @@ typedef struct verdict_summary {
 } verdict_summary;
 
 struct crn_verdict {
+    const crn_config *start; /* for what no reload changes */
+    /* Of the fruit that is packed: */
     const crn_config *config;
-    char settings[17]; /* config->hash, in hex */
     char step_names[CRN_STAGES_MAX][STEP_NAME_BYTES];
     crn_packed_defects view; /* one view's defects, in the store */
 };
 
-static void name_steps(crn_verdict *verdict)
+/* Fruits on both sides of a reload may follow each other in any order. */
+static void use_settings(crn_verdict *verdict, const crn_fruit *fruit)
 {
+    verdict->config = fruit->config ? fruit->config : verdict->start;
     for (int32_t i = 0; i < verdict->config->steps; i++)
         crn_config_step_name(verdict->config, i, verdict->step_names[i], STEP_NAME_BYTES);
 }
@@ -43,9 +46,7 @@ int crn_verdict_create(const crn_config *config, crn_verdict **ret_verdict)
     crn_verdict *verdict = calloc(1, sizeof *verdict);
     if (!verdict)
         return -ENOMEM;
-    verdict->config = config;
-    name_steps(verdict);
-    snprintf(verdict->settings, sizeof verdict->settings, "%016" PRIx64, config->hash);
+    verdict->start = config;
     *ret_verdict = verdict;
     return 0;
 }
@@ -161,14 +162,17 @@ int crn_verdict_pack(crn_verdict *verdict, crn_encoder *encoder, const crn_fruit
                      crn_verdict_bytes *ret_bytes)
 {
     verdict_summary sum;
+    char settings[17];
+    use_settings(verdict, fruit);
+    snprintf(settings, sizeof settings, "%016" PRIx64, verdict->config->hash);
     summarize(verdict, fruit, facts, store, &sum);
     bool cut = facts->without_defects && facts->kind == CRN_VERDICT_COMPLETE;
     crn_encoder_begin(encoder);
     crn_encoder_map(encoder, CRN_KEYS_verdict);
     crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, v), CRN_VERDICT_VERSION);
     crn_encoder_pair_text(encoder, CRN_KEY(verdict, run), facts->run);
-    crn_encoder_pair_text(encoder, CRN_KEY(verdict, settings), verdict->settings);
-    crn_encoder_pair_text(encoder, CRN_KEY(verdict, recipe), "");
+    crn_encoder_pair_text(encoder, CRN_KEY(verdict, settings), settings);
+    crn_encoder_pair_text(encoder, CRN_KEY(verdict, recipe), verdict->config->recipe);
     crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, lane), facts->lane);
     crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, epoch), fruit->epoch);
     crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, fruit), fruit->fruit);

@@ -75,7 +75,8 @@ typedef struct crn_published {
 /**
  * Creates a packer.
  *
- * @param config resolved; the caller's, must outlive the packer
+ * @param config resolved; the caller's, must outlive the packer: the settings of fruits that name
+ *        none (crn_fruit.config)
  * @param ret_verdict free it with crn_verdict_free()
  * @return 0 or -ENOMEM
  */

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +13,12 @@
 
 #include "stages/base/clock.h"
 
-static crn_log_level loudest = CRN_LOG_INFO;
+static atomic_int loudest = CRN_LOG_INFO; /* a crn_log_level */
 static bool to_journal;
 
 void crn_log_set_level(crn_log_level level)
 {
-    loudest = level;
+    atomic_store_explicit(&loudest, (int)level, memory_order_relaxed);
 }
 
 void crn_log_find_journal(void)
@@ -50,7 +51,7 @@ static int begin_line(crn_log_level level, char *line, size_t size)
 
 void crn_log(crn_log_level level, const char *format, ...)
 {
-    if (level > loudest)
+    if ((int)level > atomic_load_explicit(&loudest, memory_order_relaxed))
         return;
     char line[1400];
     int used = begin_line(level, line, sizeof line);

@@ -18,7 +18,7 @@ typedef enum crn_log_level {
     CRN_LOG_DEBUG,
 } crn_log_level;
 
-/** Lines above this level are dropped. The default is CRN_LOG_INFO; set it before threads start. */
+/** Lines above this level are dropped. The default is CRN_LOG_INFO. Thread-safe. */
 CRN_API void crn_log_set_level(crn_log_level level);
 
 /**

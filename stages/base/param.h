@@ -7,6 +7,7 @@
 #ifndef CRN_STAGES_BASE_PARAM_H
 #define CRN_STAGES_BASE_PARAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -72,6 +73,7 @@ typedef struct crn_param {
      * reads. NULL: the text is not the name of a file. */
     const char *const *names;
     const char *help; /**< one clause, without a full stop; with units if the key has none */
+    bool live; /**< a running line takes in a changed value (reload); else only a start does */
 } crn_param;
 
 CRN_C_END

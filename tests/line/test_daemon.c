@@ -204,12 +204,13 @@ static void under_the_journal_every_line_has_its_priority(void **state)
     const char *const arguments[] = {"cernitad", "--config", path, NULL};
     daemon_start_as(&daemon, CRN_BIN "/cernitad", arguments, name_stderr_as_journal);
     daemon_read_until(&daemon, "ready: ");
+    daemon_write_config(folder, "line.yaml", "classes: []\n", path);
     kill(daemon.pid, SIGHUP);
-    daemon_read_until(&daemon, "SIGHUP ignored");
+    daemon_read_until(&daemon, "settings refused");
     kill(daemon.pid, SIGTERM);
     assert_int_equal(daemon_end(&daemon), 0);
     assert_non_null(strstr(daemon.text, "<6>ready: "));
-    assert_non_null(strstr(daemon.text, "\n<4>SIGHUP ignored"));
+    assert_non_null(strstr(daemon.text, "\n<3>settings refused"));
     for (const char *line = daemon.text; line[0]; line = strchr(line, '\n') + 1)
         assert_int_equal(line[0], '<');
 }

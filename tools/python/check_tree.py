@@ -44,7 +44,7 @@ FLOORS = [
     ["src/publish"],
     ["src/recording"],
     ["src/monitor", "src/monitor/fruits", "src/monitor/events", "src/monitor/http"],
-    ["src", "src/self_check"],
+    ["src", "src/control", "src/self_check"],
     ["tools/common", "tools/common/operators", "tools/common/scene"],
     ["tools", "tools/apply", "tools/bench", "tools/replay", "tools/synth", "tools/tail",
      "tools/top", "tools/why", "tools/workbench"],

@@ -11,7 +11,7 @@ import html
 import pathlib
 import sys
 
-WIDTH, HEIGHT = 1040, 750
+WIDTH, HEIGHT = 1242, 750
 MARGIN = 24
 
 # class: (light, dark); the picture has a background of its own, so that it is readable on any page.
@@ -129,6 +129,8 @@ def draw_line(d):
         d.labelled("memory", x, 288, STEP_WIDTH, 76, memory, *lines)
         if i:
             d.arrow((x - STEP_GAP, 242), (x, 242))
+    d.labelled("memory", 40 + 5 * (STEP_WIDTH + STEP_GAP), 288, STEP_WIDTH, 76, "settings in force",
+               "open fruits keep theirs:", "up to 8 in use")
 
 
 def lower_thread(d, x, width, title, what, *memory, copies=1):
@@ -149,8 +151,8 @@ def queue_label(d, x, *lines):
 
 
 def draw_lower(d):
-    """Writers, workers, devices, viewers, HTTP."""
-    writers, workers, devices, viewers, http = (MARGIN + 202 * i for i in range(5))
+    """Writers, workers, devices, viewers, HTTP, control."""
+    writers, workers, devices, viewers, http, control = (MARGIN + 202 * i for i in range(6))
     lower_thread(d, writers, LOWER_WIDTH, "writers", "recorder; verdict log", "rings, 256 and 64 MiB",
                  "copies; what does not fit", "is dropped and counted", copies=2)
     d.arrow((writers + 24, LINE_BOTTOM), (writers + 24, LOWER_TOP))
@@ -175,9 +177,15 @@ def draw_lower(d):
     d.arrow((http + 24, LINE_BOTTOM), (http + 24, LOWER_TOP))
     queue_label(d, http + 108, "three buffers: a", "snapshot a second")
 
+    lower_thread(d, control, LOWER_WIDTH, "control thread", "nice 15; reads the file again", "the file as read last",
+                 "new settings until", "the line takes them in")
+    d.arrow((control + 24, LOWER_TOP), (control + 24, LINE_BOTTOM))
+    queue_label(d, control + 108, "new settings, made", "ready; its answer")
+
     middle = LOWER_WIDTH / 2
     for x, stack, title, what in ((writers, 5, "disk", "recordings, verdict log"), (devices, 5, "GPU", "four batches in flight"),
-                                  (viewers, 0, "viewers", "SUB, any number"), (http, 0, "HTTP clients", "Prometheus, browsers")):
+                                  (viewers, 0, "viewers", "SUB, any number"), (http, 0, "HTTP clients", "Prometheus, browsers"),
+                                  (control, 0, "cernitactl", "AF_UNIX; or SIGHUP")):
         d.labelled("outside", x, 664, LOWER_WIDTH, 62, title, what)
         d.arrow((x + middle, LOWER_TOP + LOWER_HEIGHT + stack), (x + middle, 664))
     d.text(viewers + middle - 10, 639, "own I/O thread", "soft small", "end")

@@ -172,18 +172,17 @@ static void put_part(const time_part *one, uint64_t all_ns, crn_encoder *encoder
 /* The wait for a worker first, then each step that ran, by what ran it. */
 static void put_stages(const crn_observation *observation, crn_encoder *encoder)
 {
-    const crn_config *config = observation->facts->config;
     const crn_view_meters *now = &observation->snapshot->views,
                           *before = &observation->before->views;
-    time_part parts[1 + CRN_SIDES * CRN_STAGES_MAX] = {{.backend = "", .name = "queue"}};
+    time_part parts[1 + CRN_SIDES * CRN_METER_STEPS] = {{.backend = "", .name = "queue"}};
     uint64_t all_ns = add_part(&now->queue, &before->queue, &parts[0]);
     uint32_t count = parts[0].sum_ns > 0;
     for (crn_side side = 0; side < CRN_SIDES; side++) {
         const char *backend = crn_observation_backend(observation, side);
-        for (int32_t step = 0; backend && step < config->steps; step++) {
+        for (int32_t step = 0; backend && step < now->steps; step++) {
             time_part *one = &parts[count];
             one->backend = backend;
-            crn_config_step_name(config, step, one->name, sizeof one->name);
+            crn_step_kind_name(&now->step[step], one->name, sizeof one->name);
             all_ns += add_part(&now->stage[side][step], &before->stage[side][step], one);
             count += one->sum_ns > 0;
         }
@@ -296,17 +295,18 @@ void crn_event_snapshot(const crn_observation *observation, crn_budget_watch bud
     crn_reasons reasons;
     crn_reasons_find(observation, &reasons);
     crn_encoder_begin(encoder);
-    crn_encoder_map(encoder,
-                    14 + CRN_HEALTH_PAIRS + FACT_PAIRS + RATE_PAIRS + CRN_EVENT_FIGURE_PAIRS);
+    crn_encoder_map(encoder, 14 + CRN_HEALTH_PAIRS + CRN_SETTINGS_PAIRS + FACT_PAIRS + RATE_PAIRS +
+                                 CRN_EVENT_FIGURE_PAIRS);
     crn_encoder_pair_unsigned(encoder, "number", observation->snapshot->number);
     crn_encoder_pair_real(encoder, "now_s", to_ms(seconds(crn_realtime_ns())));
     crn_health_state(observation, &reasons, encoder);
     put_codes(&reasons, encoder);
     crn_encoder_pair_real(encoder, "age_s", to_ms(seconds(crn_reasons_silence_ns(observation))));
     put_facts(observation, encoder);
+    crn_health_settings(observation, encoder);
     put_rates(observation, rates, encoder);
     crn_encoder_pair_unsigned(encoder, "budget_ms",
-                              (uint64_t)observation->facts->config->latency.budget_ms);
+                              (uint64_t)crn_observation_budget_ms(observation));
     put_budget(observation, budget, encoder);
     crn_event_figures(&sum, edges, encoder);
     put_edges(edges, encoder);

@@ -12,7 +12,12 @@ CRN_C_BEGIN
 void crn_health_state(const crn_observation *observation, const crn_reasons *reasons,
                       crn_encoder *encoder);
 
-/* {state, healthy, ready, reasons, version, run, uptime_s}; reasons are clauses in words. */
+/* The pairs settings (16 hex digits, as in verdicts) and recipe ("": none) in force. */
+#define CRN_SETTINGS_PAIRS 2
+void crn_health_settings(const crn_observation *observation, crn_encoder *encoder);
+
+/* {state, healthy, ready, reasons, version, run, settings, recipe, uptime_s}; reasons are clauses
+ * in words. */
 void crn_health_page(const crn_observation *observation, crn_encoder *encoder);
 
 CRN_C_END

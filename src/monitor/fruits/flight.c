@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stages/base/clock.h"
 #include "src/publish/encoder.h"
 #include "src/publish/log/format.h"
 #include "stages/base/byte_ring.h"
@@ -117,6 +118,11 @@ static void queue_fruit(crn_flight *flight, const crn_fruit *fruit, const crn_ve
                                        .closed_ns = fruit->closed_ns,
                                        .published_ns = facts->now_ns,
                                        .size = packed->size};
+    const crn_config *config = fruit->config ? fruit->config : flight->config;
+    queued->fruit.budget_ns = config->latency.budget_ms * CRN_NS_PER_MS;
+    queued->fruit.steps = config->steps;
+    for (int32_t i = 0; i < config->steps; i++)
+        queued->fruit.step[i] = crn_config_step_kind(config, i);
     for (int64_t i = 0; i < flight->config->limits.views; i++)
         if (crn_fruit_view_is_received(&fruit->views[i]))
             copy_view(&fruit->views[i], i, facts->now_ns,

@@ -46,6 +46,9 @@ typedef struct crn_flight_fruit {
     crn_verdict_kind kind;
     uint16_t judged, expected;                  /* views; expected 0: unknown */
     int64_t opened_ns, closed_ns, published_ns; /* on CLOCK_MONOTONIC */
+    int64_t budget_ns;                          /* latency.budget_ms of its settings */
+    int32_t steps;                              /* of its chain */
+    crn_step_kind step[CRN_STAGES_MAX];
     uint32_t view_count;
     const crn_flight_view *views; /* those received */
     size_t size;

@@ -12,7 +12,7 @@ static bool same(const crn_kept_fruit *a, const crn_kept_fruit *b)
     return a->lane == b->lane && a->epoch == b->epoch && a->fruit == b->fruit;
 }
 
-void crn_last_fruits_update(crn_last_fruits *fruits, const crn_flight *flight, int64_t budget_ns)
+void crn_last_fruits_update(crn_last_fruits *fruits, const crn_flight *flight)
 {
     crn_flight_range kept = crn_flight_kept(flight);
     int64_t since_boot_ns = crn_realtime_ns() - crn_now_ns();
@@ -21,7 +21,7 @@ void crn_last_fruits_update(crn_last_fruits *fruits, const crn_flight *flight, i
     for (; fruits->next < kept.end; fruits->next++) {
         const crn_flight_fruit *fruit = crn_flight_at(flight, fruits->next);
         int64_t latency_ns = fruit->published_ns - fruit->closed_ns;
-        bool over = latency_ns > budget_ns;
+        bool over = latency_ns > fruit->budget_ns;
         if (fruit->kind == CRN_VERDICT_COMPLETE && !over)
             continue;
         fruits->bad[fruits->bad_count++ % CRN_BAD_FRUITS_MAX] =

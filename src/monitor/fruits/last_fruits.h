@@ -34,7 +34,7 @@ typedef struct crn_last_fruits {
 } crn_last_fruits;
 
 /* Looks at what the flight recorder took since the last call. */
-void crn_last_fruits_update(crn_last_fruits *fruits, const crn_flight *flight, int64_t budget_ns);
+void crn_last_fruits_update(crn_last_fruits *fruits, const crn_flight *flight);
 
 /* Chooses a fruit to show: that of the photographs that came since the last call, else, if none
  * came for CRN_PHOTOS_PATIENCE calls, the latest one; and asks for the next photographs. `photos`

@@ -25,7 +25,8 @@ typedef struct seen_batch {
 typedef struct trace {
     const crn_config *config;
     crn_encoder *encoder;
-    int64_t origin_ns; /* the trace's time 0 */
+    int64_t origin_ns;             /* the trace's time 0 */
+    const crn_flight_fruit *fruit; /* the one whose views are written */
     uint32_t batches;
     seen_batch batch[CRN_TRACE_VIEWS];
 } trace;
@@ -102,13 +103,13 @@ static void link_event(trace *self, const char *kind, const char *category, cons
 static void put_steps(trace *self, const crn_judgement *judgement, bool finish, int64_t row,
                       int64_t at_ns)
 {
-    for (int32_t step = 0; step < self->config->steps; step++) {
+    for (int32_t step = 0; step < self->fruit->steps; step++) {
         char name[TEXT_BYTES];
         int64_t finish_ns = judgement->stage_finish_ns[step];
         int64_t took_ns = finish ? finish_ns : judgement->stage_ns[step] - finish_ns;
         if (took_ns <= 0)
             continue;
-        crn_config_step_name(self->config, step, name, sizeof name);
+        crn_step_kind_name(&self->fruit->step[step], name, sizeof name);
         span(self, name, row, at_ns, at_ns + took_ns);
         at_ns += took_ns;
     }
@@ -117,7 +118,7 @@ static void put_steps(trace *self, const crn_judgement *judgement, bool finish, 
 static int64_t enqueues_ns(const trace *self, const crn_judgement *judgement)
 {
     int64_t sum_ns = 0;
-    for (int32_t step = 0; step < self->config->steps; step++)
+    for (int32_t step = 0; step < self->fruit->steps; step++)
         sum_ns += judgement->stage_ns[step] - judgement->stage_finish_ns[step];
     return sum_ns;
 }
@@ -176,6 +177,7 @@ static void put_view(trace *self, const crn_flight_fruit *fruit, const crn_fligh
 static void put_fruit(trace *self, const crn_flight_fruit *fruit, uint64_t id)
 {
     char name[TEXT_BYTES];
+    self->fruit = fruit;
     snprintf(name, sizeof name, "lane %" PRIu32 " fruit %" PRIu64 " %s", fruit->lane, fruit->fruit,
              crn_verdict_kind_names[fruit->kind]);
     link_event(self, "b", "fruit", name, ROW_LINE, fruit->opened_ns, id);

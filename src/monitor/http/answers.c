@@ -24,7 +24,7 @@
 
 const char *const crn_http_codes[CRN_HTTP_CODES] = {"200", "404", "405", "421", "503"};
 
-static void observe(crn_http *http, bool machine, crn_observation *ret_observation)
+void crn_http_observe(crn_http *http, bool machine, crn_observation *ret_observation)
 {
     http->stats.streams = crn_streams_count(http->streams);
     *ret_observation = (crn_observation){
@@ -106,7 +106,7 @@ static void render_metrics(crn_http *http)
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return;
-    observe(http, true, &observation);
+    crn_http_observe(http, true, &observation);
     crn_families_print(&observation, out);
     if (fclose(out) != 0) {
         free(text);
@@ -140,7 +140,7 @@ static enum MHD_Result answer_health(crn_http *http, struct MHD_Connection *conn
     crn_observation observation;
     const unsigned char *bytes;
     size_t size;
-    observe(http, false, &observation);
+    crn_http_observe(http, false, &observation);
     crn_health_page(&observation, http->encoder);
     if (crn_encoder_end(http->encoder, &bytes, &size) < 0)
         return MHD_NO;
@@ -169,7 +169,7 @@ void crn_http_send_event(crn_http *http, int64_t now_ns)
     const unsigned char *bytes;
     size_t size, text_size = 0;
     char *text = NULL;
-    observe(http, true, &observation);
+    crn_http_observe(http, true, &observation);
     http->event_number = observation.snapshot->number;
     http->event_ns = now_ns;
     crn_event_snapshot(&observation, crn_history_budget(http->history), &http->fruits, &http->rates,

@@ -9,6 +9,7 @@
 
 #include "src/monitor/fruits/flight.h"
 #include "src/monitor/fruits/kept_maps.h"
+#include "src/monitor/events/reasons.h"
 #include "src/monitor/meters.h"
 #include "src/monitor/fruits/live_photos.h"
 #include "src/monitor/snapshot.h"
@@ -51,6 +52,9 @@ int crn_http_open(const crn_config *config, const crn_http_settings *settings, c
 
 /* Closes all connections, joins the thread, frees and sets *http to NULL; NULL is allowed. */
 void crn_http_close(crn_http **http);
+
+/* The reasons of /healthz as of the last snapshot; from any thread. */
+void crn_http_reasons(crn_http *http, crn_reasons *ret_reasons);
 
 /* The address as bound, with its actual port; "" if http is NULL. */
 const char *crn_http_address(const crn_http *http);

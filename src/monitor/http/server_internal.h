@@ -22,6 +22,8 @@ struct crn_http {
     pthread_t thread;
     bool started;
     crn_pulse *pulse;
+    pthread_mutex_t lock; /* of `reasons`, which other threads read; never taken by the line's */
+    crn_reasons reasons;
     char address[CRN_HTTP_ADDRESS_BYTES];
 
     /* Used by the thread only: */
@@ -47,6 +49,9 @@ struct crn_http {
 enum MHD_Result crn_http_handle(void *context, struct MHD_Connection *connection, const char *path,
                                 const char *method, const char *version, const char *upload,
                                 size_t *upload_size, void **request);
+
+/* All that pages are made of, as of now; `machine`: with what the operating system says. */
+void crn_http_observe(crn_http *http, bool machine, crn_observation *ret_observation);
 
 /* Sends the latest snapshot to the event streams. */
 void crn_http_send_event(crn_http *http, int64_t now_ns);

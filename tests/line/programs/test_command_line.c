@@ -15,6 +15,7 @@
 static const char *const programs[] = {
     "cernitad",       "cernita-apply contours", "cernita-bench line", "cernita-record",
     "cernita-replay", "cernita-synth",          "cernita-tail",       "cernita-why",
+    "cernitactl",
 #ifdef CRN_HAS_TOP
     "cernita-top",
 #endif

@@ -161,6 +161,11 @@ static void read_verdict(const msgpack_object *map, seen_verdict *ret_verdict)
         .budget_ms = number_of(find(map, "budget_ms")),
         .total_ms = number_of(find(find(map, "latency_ms"), "total")),
     };
+    const msgpack_object *settings = find(map, "settings"), *recipe = find(map, "recipe");
+    snprintf(ret_verdict->settings, sizeof ret_verdict->settings, "%.*s",
+             (int)settings->via.str.size, settings->via.str.ptr);
+    snprintf(ret_verdict->recipe, sizeof ret_verdict->recipe, "%.*s", (int)recipe->via.str.size,
+             recipe->via.str.ptr);
     snprintf(ret_verdict->verdict, sizeof ret_verdict->verdict, "%.*s", (int)kind->via.str.size,
              kind->via.str.ptr);
 }

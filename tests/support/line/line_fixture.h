@@ -31,6 +31,7 @@ typedef struct seen_verdict {
     uint32_t defects;
     bool stale, truncated;
     double total_ms, budget_ms;
+    char settings[20], recipe[64];
 } seen_verdict;
 
 /*

@@ -22,6 +22,23 @@ static bool same_step(const crn_step *a, const crn_step *b)
     return true;
 }
 
+static bool same_recipes(const crn_recipes *a, const crn_recipes *b)
+{
+    if (!a != !b || (a && a->count != b->count))
+        return false;
+    for (int32_t i = 0; a && i < a->count; i++) {
+        const crn_recipe *one = &a->item[i], *other = &b->item[i];
+        if (strcmp(one->name, other->name) != 0 ||
+            memcmp(&one->classes, &other->classes, sizeof one->classes) != 0 ||
+            memcmp(&one->latency, &other->latency, sizeof one->latency) != 0)
+            return false;
+        for (int32_t step = 0; step < CRN_STAGES_MAX; step++)
+            if (!same_step(&one->chain[step], &other->chain[step]))
+                return false;
+    }
+    return true;
+}
+
 bool crn_same_config(const crn_config *a, const crn_config *b)
 {
     for (int32_t i = 0; i < CRN_STAGES_MAX; i++)
@@ -36,6 +53,8 @@ bool crn_same_config(const crn_config *a, const crn_config *b)
     copies[0] = *a;
     copies[1] = *b;
     copies[0].monitor.http_named = copies[1].monitor.http_named = false;
-    return memcmp((const char *)&copies[0] + behind, (const char *)&copies[1] + behind,
+    copies[0].recipes = copies[1].recipes = NULL;
+    return same_recipes(a->recipes, b->recipes) &&
+           memcmp((const char *)&copies[0] + behind, (const char *)&copies[1] + behind,
                   sizeof *a - behind) == 0;
 }

@@ -32,10 +32,10 @@ static const fault_case cases[] = {
     {.bytes = "\n  text\n",
      .faults =
          "f:2:3: a value given, keys expected: ingest, limits, classes, chain, run, realtime, "
-         "latency, publish, access, record, monitor and log\n"},
+         "latency, publish, access, record, recipes, monitor, control and log\n"},
     {.bytes = "[]",
      .faults = "f:1:1: a list given, keys expected: ingest, limits, classes, chain, run, realtime, "
-               "latency, publish, access, record, monitor and log\n"},
+               "latency, publish, access, record, recipes, monitor, control and log\n"},
     {.bytes = "publish: {log: {keep_mib: 100}}\n" GOOD,
      .faults = "f:1:27: publish.log.keep_mib: 100 is below segment_mib, which is 256, at least as "
                "much or 0 (keep all) expected\n"},
@@ -342,6 +342,9 @@ static void test_values_arrive_where_they_belong(void **state)
     assert_int_equal(c.publish.log.keep_days, 90);
     assert_string_equal(c.monitor.http, "[::1]:0");
     assert_true(c.monitor.http_named);
+    assert_string_equal(c.control.path, "/run/cernita/control");
+    assert_int_equal(c.recipes->count, 2);
+    assert_string_equal(c.recipes->item[1].name, "Late plum, 2nd");
     assert_int_equal(c.log.level, 3);
     crn_config_done(&c);
 }

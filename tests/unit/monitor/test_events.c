@@ -88,8 +88,10 @@ static void a_sound_line_has_no_reasons(void **state)
 {
     health_fixture *f = *state;
     expect(f, "{\"state\":\"running\",", true, true);
-    expect(f, "\"reasons\":[],\"version\":\"" CRN_VERSION "\",\"run\":\"00ff\",\"uptime_s\":", true,
-           true);
+    expect(f,
+           "\"reasons\":[],\"version\":\"" CRN_VERSION
+           "\",\"run\":\"00ff\",\"settings\":\"0000000000000000\",\"recipe\":\"\",\"uptime_s\":",
+           true, true);
 }
 
 static void each_state_says_why(void **state)

@@ -40,6 +40,11 @@ static int set_up(void **state)
     the.snapshot->taken_ns = crn_now_ns();
     the.snapshot->state = CRN_STATE_RUNNING;
     the.snapshot->levels.devices = 1;
+    strcpy(the.snapshot->settings.recipe, "plum");
+    the.snapshot->settings.refused = 8;
+    the.snapshot->views.steps = the.config.steps;
+    for (int32_t i = 0; i < the.config.steps; i++)
+        the.snapshot->views.step[i] = crn_config_step_kind(&the.config, i);
     the.snapshot->metrics.fruits.no_slot = UINT64_MAX;
     the.snapshot->metrics.lanes.refused.count[CRN_WIRE_MAGIC] = 3;
     the.snapshot->metrics.refused_elsewhere.count[CRN_WIRE_MAGIC] = 4;
@@ -191,6 +196,8 @@ static void values_are_those_of_the_snapshot(void **state)
     assert_true(http_sample(the.text, "cernita_last_view_timestamp_seconds{lane=\"4294967295\"}") ==
                 1795000000.5);
     assert_true(http_sample(the.text, "cernita_disk_free_bytes{use=\"log\"}") == 3);
+    assert_non_null(strstr(the.text, "cernita_recipe{recipe=\"plum\"} 1\n"));
+    assert_non_null(strstr(the.text, "cernita_reloads_total{result=\"refused\"} 8\n"));
     assert_non_null(strstr(the.text, "cernita_stage_seconds_count{stage=\"convolve_2\",backend="
                                      "\"cuda\"} 0\n"));
     assert_non_null(

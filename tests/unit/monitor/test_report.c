@@ -17,7 +17,8 @@ static crn_log_capture caught;
 static int set_up(void **state)
 {
     (void)state;
-    metrics = (crn_metrics){.latency.reference_ns = 100 * CRN_NS_PER_MS};
+    metrics = (crn_metrics){.latency.reference_ns = 100 * CRN_NS_PER_MS,
+                            .budget_ns = 100 * CRN_NS_PER_MS};
     crn_report_begin(&report, &metrics, 0);
     return 0;
 }

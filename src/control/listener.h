@@ -1,0 +1,28 @@
+/* The control socket (control.path): AF_UNIX, SOCK_SEQPACKET, mode 0660, so that the file system
+ * admits its owner, its group and root only. */
+#ifndef CRN_SRC_CONTROL_LISTENER_H
+#define CRN_SRC_CONTROL_LISTENER_H
+
+#include <sys/types.h>
+
+#include "stages/base/error.h"
+
+/* A bound socket; `descriptor` -1: none. */
+typedef struct crn_control_listener {
+    int descriptor;
+    const char *path; /* the caller's */
+    dev_t device;     /* of the socket's file, as the next */
+    ino_t inode;
+} crn_control_listener;
+
+/* Binds the path, which may hold the socket of a daemon that is gone. Returns 0, or a negative
+ * errno with the path and a hint in *error: -EADDRINUSE if a daemon listens there. */
+int crn_control_listen(const char *path, crn_control_listener *ret_listener, crn_error *error);
+
+/* Tests whether that would work, and leaves nothing behind. */
+int crn_control_try(const char *path, crn_error *error);
+
+/* Closes it and removes its file, unless that is another one's meanwhile. */
+void crn_control_unlisten(crn_control_listener *listener);
+
+#endif

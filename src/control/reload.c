@@ -1,0 +1,191 @@
+#include "src/control/reload.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "stages/base/clock.h"
+#include "stages/base/log.h"
+
+/* How often to look whether former settings are free. */
+#define LOOK_NS (10 * CRN_NS_PER_MS)
+
+struct crn_reloader {
+    const crn_reload_settings *from;
+    crn_config file; /* as read last, with no recipe in force; not resolved */
+    uint64_t hash;   /* of what is in force */
+    char recipe[CRN_RECIPE_NAME_BYTES];
+};
+
+int crn_reloader_create(const crn_reload_settings *settings, crn_reloader **ret_reloader)
+{
+    crn_reloader *reloader = calloc(1, sizeof *reloader);
+    if (!reloader)
+        return -ENOMEM;
+    reloader->from = settings;
+    reloader->hash = settings->file->hash;
+    if (crn_config_copy(settings->file, &reloader->file) < 0) {
+        free(reloader);
+        return -ENOMEM;
+    }
+    *ret_reloader = reloader;
+    return 0;
+}
+
+void crn_reloader_free(crn_reloader **reloader)
+{
+    if (!reloader || !*reloader)
+        return;
+    crn_config_done(&(*reloader)->file);
+    free(*reloader);
+    *reloader = NULL;
+}
+
+/* Logs each line of the faults and copies them to `out`. */
+static void tell_faults(const char *faults, FILE *out)
+{
+    for (const char *line = faults; *line;) {
+        size_t length = strcspn(line, "\n");
+        crn_log(CRN_LOG_ERROR, "settings refused: %.*s", (int)length, line);
+        fprintf(out, "%.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+/* Offers the settings to the line; waits while too many former ones are in use. */
+static int change_line(crn_reloader *self, crn_config *config, crn_error *error)
+{
+    int64_t until_ns = crn_now_ns() + CRN_RELOAD_PATIENCE_NS;
+    int r;
+    while ((r = crn_line_change(self->from->line, config, error)) == -EBUSY &&
+           crn_now_ns() < until_ns)
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+    return r;
+}
+
+/* What the machine chose at the start stays, and no reload changes what it chose from. */
+static void resolve(const crn_config *running, crn_config *config)
+{
+    int64_t stop_ms = config->run.stop_ms;
+    config->run = running->run;
+    config->run.stop_ms = stop_ms;
+    config->limits = running->limits;
+    config->monitor = running->monitor;
+}
+
+/*
+ * Puts `file` into force with that recipe. Returns 0, also if that changes nothing, or a negative
+ * errno with *error.
+ */
+static int put_into_force(crn_reloader *self, const crn_config *file, const char *recipe,
+                          crn_error *error)
+{
+    crn_config config;
+    int r = crn_config_use_recipe(file, recipe, &config);
+    if (r == -ENOENT)
+        return crn_error_set(error, r, "%s: there is no recipe '%s'; cernitactl recipes lists them",
+                             file->file, recipe);
+    if (r < 0)
+        return crn_error_set(error, r, "no memory for the settings");
+    uint64_t hash = 0;
+    r = crn_config_hash(&config, &hash, error);
+    config.hash = hash;
+    resolve(self->from->running, &config);
+    bool same = hash == self->hash && strcmp(recipe, self->recipe) == 0;
+    crn_log_level level = (crn_log_level)config.log.level;
+    if (r == 0 && !same)
+        r = change_line(self, &config, error);
+    crn_config_done(&config);
+    if (r < 0)
+        return r;
+    crn_log_set_level(level);
+    self->hash = hash;
+    if (recipe != self->recipe)
+        snprintf(self->recipe, sizeof self->recipe, "%s", recipe);
+    return 0;
+}
+
+/* Counts, logs and answers; `faults` and `r` say how it went. */
+static int conclude(crn_reloader *self, int r, const char *what, const char *faults, FILE *out)
+{
+    char recipe[CRN_RECIPE_NAME_BYTES + 16] = "";
+    crn_line_count_reload(self->from->line, r == 0);
+    if (r < 0) {
+        tell_faults(faults, out);
+        return r;
+    }
+    if (self->recipe[0])
+        snprintf(recipe, sizeof recipe, ", recipe '%s'", self->recipe);
+    crn_log(CRN_LOG_INFO, "%s: fruits from now on are judged by the settings %016" PRIx64 "%s",
+            what, self->hash, recipe);
+    fprintf(out, "settings %016" PRIx64 "%s\n", self->hash, recipe);
+    return 0;
+}
+
+/* Reads the file and finds all its faults. */
+static int load(const crn_reloader *self, crn_config *ret_config, FILE *faults)
+{
+    const crn_config *start = self->from->file;
+    int r = crn_config_load(start->file, faults, ret_config);
+    if (r < 0)
+        return r;
+    ret_config->file = start->file;
+    if (self->from->backend >= 0)
+        ret_config->run.backend = self->from->backend;
+    r = crn_config_fixed_differences(start, ret_config, faults) > 0 ? -EINVAL : 0;
+    bool found = !self->recipe[0];
+    for (int32_t i = 0; ret_config->recipes && i < ret_config->recipes->count; i++)
+        found |= strcmp(ret_config->recipes->item[i].name, self->recipe) == 0;
+    if (!found) {
+        fprintf(faults,
+                "%s: the recipe '%s' is in force and the file no longer has it; keep it, or "
+                "switch before (cernitactl recipe)\n",
+                start->file, self->recipe);
+        r = -EINVAL;
+    }
+    if (r < 0)
+        crn_config_done(ret_config);
+    return r;
+}
+
+int crn_reloader_reload(crn_reloader *reloader, FILE *out)
+{
+    char *faults = NULL;
+    size_t size = 0;
+    crn_config config;
+    FILE *stream = open_memstream(&faults, &size);
+    if (!stream)
+        return conclude(reloader, -ENOMEM, "reload", "no memory\n", out);
+    int r = load(reloader, &config, stream);
+    if (r == 0) {
+        crn_error error = {""};
+        r = put_into_force(reloader, &config, reloader->recipe, &error);
+        if (r < 0)
+            fprintf(stream, "%s\n", error.text);
+        crn_config_done(r < 0 ? &config : &reloader->file);
+        if (r == 0)
+            reloader->file = config;
+    }
+    fclose(stream);
+    r = conclude(reloader, r, "reload", faults ? faults : "no memory\n", out);
+    free(faults);
+    return r;
+}
+
+int crn_reloader_use_recipe(crn_reloader *reloader, const char *name, FILE *out)
+{
+    crn_error error = {""};
+    int r = put_into_force(reloader, &reloader->file, name, &error);
+    return conclude(reloader, r, "recipe", error.text, out);
+}
+
+void crn_reloader_list_recipes(const crn_reloader *reloader, FILE *out)
+{
+    const crn_recipes *recipes = reloader->file.recipes;
+    fprintf(out, "%s --none\n", reloader->recipe[0] ? " " : "*");
+    for (int32_t i = 0; recipes && i < recipes->count; i++)
+        fprintf(out, "%s %s\n", strcmp(recipes->item[i].name, reloader->recipe) == 0 ? "*" : " ",
+                recipes->item[i].name);
+}

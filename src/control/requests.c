@@ -1,0 +1,148 @@
+#include "src/control/requests.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "src/publish/encoder.h"
+#include "stages/base/clock.h"
+
+int crn_request_reload(const crn_control_settings *settings, crn_reloader *reloader, FILE *out)
+{
+    if (settings->reloading)
+        settings->reloading(true);
+    int r = crn_reloader_reload(reloader, out);
+    if (settings->reloading)
+        settings->reloading(false);
+    return r;
+}
+
+bool crn_request_changes(const char *request)
+{
+    return strcmp(request, "reload") == 0 || strcmp(request, "recipe") == 0 ||
+           strncmp(request, "recipe ", 7) == 0;
+}
+
+/* "2026-11-21T08:00:00Z" */
+static void time_text(int64_t realtime_ns, char text[32])
+{
+    time_t seconds = (time_t)(realtime_ns / CRN_NS_PER_S);
+    struct tm utc;
+    gmtime_r(&seconds, &utc);
+    strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+static void put_status_text(const crn_line_status *status, const crn_reasons *reasons, FILE *out)
+{
+    char since[32];
+    time_text(status->settings.since_ns, since);
+    fprintf(out, "state     %s\n", crn_state_names[status->state]);
+    for (uint32_t i = 0; i < reasons->count; i++)
+        fprintf(out, "%s%s\n", i ? "          " : "why       ", reasons->at[i].text);
+    fprintf(out, "recipe    %s\n",
+            status->settings.recipe[0] ? status->settings.recipe
+                                       : "none (the file's own settings)");
+    fprintf(out, "settings  %016" PRIx64 " since %s, budget %" PRId64 " ms\n",
+            status->settings.hash, since, status->settings.budget_ms);
+    fprintf(out,
+            "fruits    %" PRIu64 " complete, %" PRIu64 " partial, %" PRIu64 " late, %" PRIu64
+            " open; %" PRIu64 " views\n",
+            status->complete, status->partial, status->late, status->fruits_open, status->views);
+    fprintf(out, "reloads   %" PRIu64 " taken in, %" PRIu64 " refused\n", status->settings.taken_in,
+            status->settings.refused);
+}
+
+static void put_status_json(const crn_line_status *status, const crn_reasons *reasons, FILE *out)
+{
+    const unsigned char *bytes;
+    size_t size;
+    char hash[17];
+    crn_encoder *encoder;
+    if (crn_encoder_create(CRN_FORMAT_JSON, &encoder) < 0)
+        return;
+    snprintf(hash, sizeof hash, "%016" PRIx64, status->settings.hash);
+    crn_encoder_begin(encoder);
+    crn_encoder_map(encoder, 13);
+    crn_encoder_pair_text(encoder, "state", crn_state_names[status->state]);
+    crn_encoder_text(encoder, "reasons");
+    crn_encoder_array(encoder, reasons->count);
+    for (uint32_t i = 0; i < reasons->count; i++)
+        crn_encoder_text(encoder, reasons->at[i].text);
+    crn_encoder_array_end(encoder);
+    crn_encoder_pair_text(encoder, "recipe", status->settings.recipe);
+    crn_encoder_pair_text(encoder, "settings", hash);
+    crn_encoder_pair_real(encoder, "since_s", (double)(status->settings.since_ns / 1000000) / 1e3);
+    crn_encoder_pair_unsigned(encoder, "budget_ms", (uint64_t)status->settings.budget_ms);
+    crn_encoder_pair_unsigned(encoder, "complete", status->complete);
+    crn_encoder_pair_unsigned(encoder, "partial", status->partial);
+    crn_encoder_pair_unsigned(encoder, "late", status->late);
+    crn_encoder_pair_unsigned(encoder, "fruits_open", status->fruits_open);
+    crn_encoder_pair_unsigned(encoder, "views", status->views);
+    crn_encoder_pair_unsigned(encoder, "reloads_taken_in", status->settings.taken_in);
+    crn_encoder_pair_unsigned(encoder, "reloads_refused", status->settings.refused);
+    crn_encoder_map_end(encoder);
+    if (crn_encoder_end(encoder, &bytes, &size) == 0)
+        fprintf(out, "%.*s\n", (int)size, (const char *)bytes);
+    crn_encoder_free(&encoder);
+}
+
+static void answer_status(crn_line *line, bool json, FILE *out)
+{
+    crn_line_status status;
+    crn_reasons reasons;
+    if (crn_line_status_get(line, &status) < 0) {
+        fputs("refused\nthe daemon stops\n", out);
+        return;
+    }
+    crn_line_reasons(line, &reasons);
+    fputs("ok\n", out);
+    (json ? put_status_json : put_status_text)(&status, &reasons, out);
+}
+
+static void answer_trace(const crn_line *line, FILE *out)
+{
+    const char *address = crn_line_http(line);
+    if (address[0])
+        fprintf(out, "ok\nhttp://%s/trace\n", address);
+    else
+        fputs("refused\nthere is no flight recorder without monitor.http\n", out);
+}
+
+/* What changes the line says how it went only when it has ended: `text` holds it. */
+static void answer_change(const crn_control_settings *settings, crn_reloader *reloader,
+                          const char *request, FILE *out)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *lines = open_memstream(&text, &size);
+    if (!lines) {
+        fputs("refused\nno memory\n", out);
+        return;
+    }
+    int r = strcmp(request, "reload") == 0
+                ? crn_request_reload(settings, reloader, lines)
+                : crn_reloader_use_recipe(reloader, request[6] ? request + 7 : "", lines);
+    fclose(lines);
+    fprintf(out, "%s\n%s", r == 0 ? "ok" : "refused", text ? text : "");
+    free(text);
+}
+
+void crn_request_answer(const crn_control_settings *settings, crn_reloader *reloader,
+                        const char *request, FILE *out)
+{
+    if (crn_request_changes(request)) {
+        answer_change(settings, reloader, request, out);
+    } else if (strcmp(request, "status") == 0 || strcmp(request, "status json") == 0) {
+        answer_status(settings->reload.line, request[6] != '\0', out);
+    } else if (strcmp(request, "recipes") == 0) {
+        fputs("ok\n", out);
+        crn_reloader_list_recipes(reloader, out);
+    } else if (strcmp(request, "trace") == 0) {
+        answer_trace(settings->reload.line, out);
+    } else {
+        fputs("refused\nunknown request; known: status, status json, reload, recipe NAME, recipes, "
+              "trace\n",
+              out);
+    }
+}

@@ -1,0 +1,17 @@
+/* The requests of control.h and their answers. No sockets. */
+#ifndef CRN_SRC_CONTROL_REQUESTS_H
+#define CRN_SRC_CONTROL_REQUESTS_H
+
+#include "src/control/control.h"
+
+/* True if the request changes the line: it is logged with who made it. */
+bool crn_request_changes(const char *request);
+
+/* Writes the whole answer to one line of text, without its line end. */
+void crn_request_answer(const crn_control_settings *settings, crn_reloader *reloader,
+                        const char *request, FILE *out);
+
+/* A reload, with the calls of settings->reloading around it. */
+int crn_request_reload(const crn_control_settings *settings, crn_reloader *reloader, FILE *out);
+
+#endif

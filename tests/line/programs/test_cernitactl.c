@@ -1,0 +1,149 @@
+/* cernitactl against a running daemon: what it prints, and its exit status. */
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/cmocka_prelude.h"
+#include "tests/support/line/daemon.h"
+
+static char folder[64];
+static daemon_process line;
+
+static void write_line(const char *level, const char *more)
+{
+    char yaml[2048], path[128];
+    snprintf(yaml, sizeof yaml,
+             "ingest: {bind: ['ipc://%s/in']}\n"
+             "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'}}\n"
+             "classes: [{name: rot, level: %s}]\n"
+             "chain: [contours: {}]\n"
+             "run: {backend: openmp, workers: 1, threads: 1}\n"
+             "monitor: {http: '127.0.0.1:0'}\n"
+             "control: {path: '%s/control'}\n"
+             "%s",
+             folder, folder, folder, level, folder, more);
+    daemon_write_config(folder, "line.yaml", yaml, path);
+}
+
+/* Runs it with these arguments; returns its exit status and both its outputs. */
+__attribute__((format(printf, 2, 3))) static int ctl(char output[8192], const char *format, ...)
+{
+    char command[1024];
+    int used =
+        snprintf(command, sizeof command, CRN_BIN "/cernitactl --socket %s/control ", folder);
+    va_list list;
+    va_start(list, format);
+    used += vsnprintf(command + used, sizeof command - (size_t)used, format, list);
+    va_end(list);
+    snprintf(command + used, sizeof command - (size_t)used, " 2>&1");
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    output[fread(output, 1, 8191, pipe)] = '\0';
+    int status = pclose(pipe);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void expect(int status, const char *said, const char *arguments)
+{
+    char output[8192];
+    int got = ctl(output, "%s", arguments);
+    if (got != status || !strstr(output, said))
+        fail_msg("%s: status %d, %s", arguments, got, output);
+}
+
+static void it_shows_the_status(void **state)
+{
+    (void)state;
+    expect(0, "state     ready\n", "status");
+    expect(0, "recipe    none (the file's own settings)\n", "status");
+    expect(0, "\"recipe\":\"\",\"settings\":\"", "status --json");
+}
+
+static void it_reloads_and_lists_faults(void **state)
+{
+    (void)state;
+    write_line("0.6", "recipes: {plum: {classes: {rot: 0.3}}, Late pear: {}}\n");
+    expect(0, "settings ", "reload");
+    write_line("6", "limits: {lanes: 3}\n");
+    expect(1, "line.yaml:3:30: classes.level: 6 is out of range", "reload");
+    write_line("0.6", "limits: {lanes: 3}\n");
+    expect(1, "limits.lanes is 3 in the file and 64 in the running daemon", "reload");
+    write_line("0.6", "recipes: {plum: {classes: {rot: 0.3}}, Late pear: {}}\n");
+    expect(0, "* --none\n  plum\n  Late pear\n", "recipes");
+    expect(0, ", recipe 'Late pear'\n", "recipe 'Late pear'");
+    expect(0, "  --none\n  plum\n* Late pear\n", "recipes");
+    expect(1, "there is no recipe 'apple'", "recipe apple");
+    expect(0, "settings ", "recipe --none");
+    expect(0, "* --none\n", "recipes");
+}
+
+static void it_writes_a_trace(void **state)
+{
+    (void)state;
+    char path[128], text[64] = "", arguments[160];
+    snprintf(path, sizeof path, "%s/trace.json", folder);
+    snprintf(arguments, sizeof arguments, "trace %s", path);
+    expect(0, "", arguments);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(text, sizeof text, file));
+    fclose(file);
+    assert_non_null(strstr(text, "\"traceEvents\":["));
+    snprintf(arguments, sizeof arguments, "trace %s/nowhere/trace.json", folder);
+    expect(1, "nowhere", arguments);
+}
+
+static void wrong_usage_is_told_apart(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"",
+                                        "stat",
+                                        "status now",
+                                        "reload --json",
+                                        "recipe",
+                                        "recipe a b",
+                                        "recipe a --none",
+                                        "trace",
+                                        "recipes --none",
+                                        "--sockets x status"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        expect(2, "cernitactl: ", wrong[i]);
+    expect(1, "no daemon answers there", "--socket /nowhere status");
+}
+
+static int start(void **state)
+{
+    (void)state;
+    char path[128];
+    if (daemon_make_folder(folder) < 0)
+        return -1;
+    write_line("0.5", "");
+    snprintf(path, sizeof path, "%s/line.yaml", folder);
+    const char *const arguments[] = {"cernitad", "--config", path, NULL};
+    daemon_start(&line, arguments);
+    daemon_read_until(&line, "ready:");
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    kill(line.pid, SIGTERM);
+    int status = daemon_end(&line);
+    return status == 0 ? daemon_remove_folder(folder) : -1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_shows_the_status),
+        cmocka_unit_test(it_reloads_and_lists_faults),
+        cmocka_unit_test(it_writes_a_trace),
+        cmocka_unit_test(wrong_usage_is_told_apart),
+    };
+    return cmocka_run_group_tests(tests, start, end);
+}

@@ -1,0 +1,284 @@
+/* cernitactl: asks a running daemon at its control socket. */
+#include <errno.h>
+#include <getopt.h>
+#include <netdb.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "src/control/control.h"
+#include "stages/base/file/new_file.h"
+#include "stages/base/process/arguments.h"
+#include "stages/base/process/standard.h"
+
+#define DEFAULT_SOCKET "/run/cernita/control"
+
+/* A reload reads files, and may wait for fruits. */
+#define PATIENCE_S 60
+
+enum {
+    EXIT_REFUSED = 1,
+    EXIT_USAGE = 2,
+};
+
+static const char usage[] =
+    "usage: cernitactl [--socket PATH] status [--json]\n"
+    "       cernitactl [--socket PATH] reload\n"
+    "       cernitactl [--socket PATH] recipes\n"
+    "       cernitactl [--socket PATH] recipe NAME | --none\n"
+    "       cernitactl [--socket PATH] trace FILE\n"
+    "\n"
+    "Asks a running cernitad, at the socket that control.path of its file names.\n"
+    "\n"
+    "  status               how it does, and by which settings fruits are judged\n"
+    "  reload               read its file again; all faults are listed, and then nothing changes\n"
+    "  recipes              the recipes of its file; * marks what is in force\n"
+    "  recipe NAME          switch to a recipe; --none: to the file's own settings\n"
+    "  trace FILE           write the last fruits as a trace for ui.perfetto.dev\n"
+    "\n"
+    "  -s, --socket PATH    the socket (" DEFAULT_SOCKET ")\n"
+    "      --json           status as JSON\n"
+    "  -h, --help           this text\n"
+    "      --version        the version\n"
+    "\n"
+    "exit status: 0 done, 1 refused or no daemon there, 2 wrong usage\n";
+
+static const char short_options[] = "s:h";
+static const struct option long_options[] = {
+    {"socket", required_argument, NULL, 's'}, {"json", no_argument, NULL, 'j'},
+    {"none", no_argument, NULL, 'n'},         {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'v'},      {NULL, 0, NULL, 0},
+};
+
+typedef struct ctl_options {
+    const char *socket, *command, *operand; /* operand NULL: none */
+    bool json, none;
+} ctl_options;
+
+/* --- the daemon --- */
+
+static int connect_to(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct timeval patience = {.tv_sec = PATIENCE_S};
+    if (strlen(path) >= sizeof address.sun_path) {
+        fprintf(stderr, "cernitactl: %s: a path of at most 107 bytes expected\n", path);
+        return -ENAMETOOLONG;
+    }
+    strcpy(address.sun_path, path);
+    int descriptor = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (descriptor < 0 ||
+        connect(descriptor, (const struct sockaddr *)&address, sizeof address) < 0) {
+        fprintf(stderr,
+                "cernitactl: %s: no daemon answers there: %s; see control.path in its file, and "
+                "--socket\n",
+                path, strerror(errno));
+        if (descriptor >= 0)
+            close(descriptor);
+        return -ECONNREFUSED;
+    }
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    return descriptor;
+}
+
+/* The answer's lines after the first, in `answer`. Returns 0, 1 refused, or a negative errno. */
+static int ask(const char *path, const char *request, char answer[CRN_CONTROL_ANSWER_BYTES + 1])
+{
+    int descriptor = connect_to(path);
+    if (descriptor < 0)
+        return descriptor;
+    ssize_t size = send(descriptor, request, strlen(request), MSG_NOSIGNAL);
+    if (size >= 0)
+        size = recv(descriptor, answer, CRN_CONTROL_ANSWER_BYTES, 0);
+    int fault = size < 0 ? errno : 0;
+    close(descriptor);
+    if (size <= 0) {
+        fprintf(stderr, "cernitactl: %s: no answer: %s\n", path,
+                fault ? strerror(fault) : "the daemon closed the connection");
+        return -EIO;
+    }
+    answer[size] = '\0';
+    bool ok = strncmp(answer, "ok\n", 3) == 0;
+    const char *lines = strchr(answer, '\n');
+    lines = lines ? lines + 1 : "";
+    memmove(answer, lines, strlen(lines) + 1);
+    return ok ? 0 : 1;
+}
+
+/* --- a trace --- */
+
+/* Connects to HOST:PORT. */
+static int connect_to_http(const char *address)
+{
+    char host[256];
+    const char *colon = strrchr(address, ':');
+    if (!colon || (size_t)(colon - address) >= sizeof host)
+        return -1;
+    bool bracketed = address[0] == '[';
+    snprintf(host, sizeof host, "%.*s", (int)(colon - address) - 2 * bracketed,
+             address + bracketed);
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+    struct timeval patience = {.tv_sec = PATIENCE_S};
+    if (getaddrinfo(host, colon + 1, &hints, &found) != 0)
+        return -1;
+    int descriptor = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (descriptor >= 0 && connect(descriptor, found->ai_addr, found->ai_addrlen) < 0) {
+        close(descriptor);
+        descriptor = -1;
+    }
+    freeaddrinfo(found);
+    if (descriptor >= 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    return descriptor;
+}
+
+/* Copies the body of the answer to a file; false if that is not all of it. */
+static bool copy_body(int descriptor, FILE *file)
+{
+    FILE *from = fdopen(descriptor, "r");
+    char line[1024], bytes[65536], last = 0;
+    size_t got;
+    if (!from) {
+        close(descriptor);
+        return false;
+    }
+    bool good = fgets(line, sizeof line, from) && strncmp(line, "HTTP/1.", 7) == 0 &&
+                strncmp(line + 8, " 200", 4) == 0;
+    while (good && fgets(line, sizeof line, from) && strcmp(line, "\r\n") != 0)
+        continue;
+    while (good && (got = fread(bytes, 1, sizeof bytes, from)) > 0) {
+        good = fwrite(bytes, 1, got, file) == got;
+        last = bytes[got - 1];
+    }
+    good = good && !ferror(from) && last == '}';
+    fclose(from);
+    return good;
+}
+
+/* `url` is http://HOST:PORT/PATH. Returns the exit status. */
+static int download(const char *url, const char *path)
+{
+    char address[300], request[700];
+    const char *host = url + strlen("http://");
+    snprintf(address, sizeof address, "%.*s", (int)strcspn(host, "/\n"), host);
+    int length =
+        snprintf(request, sizeof request, "GET %.*s HTTP/1.0\r\nHost: %s\r\n\r\n",
+                 (int)strcspn(host + strlen(address), "\n"), host + strlen(address), address);
+    int descriptor = connect_to_http(address);
+    if (descriptor < 0 || send(descriptor, request, (size_t)length, MSG_NOSIGNAL) != length) {
+        fprintf(stderr, "cernitactl: http://%s cannot be reached: %s\n", address, strerror(errno));
+        if (descriptor >= 0)
+            close(descriptor);
+        return EXIT_REFUSED;
+    }
+    crn_new_file file = {0};
+    crn_error error = {""};
+    int r = crn_new_file_open(path, &file, &error);
+    if (r == 0)
+        r = crn_new_file_stream(&file, &error);
+    if (r < 0)
+        close(descriptor);
+    else if (!copy_body(descriptor, file.stream))
+        r = crn_error_set(&error, -EIO, "http://%s: the trace did not come whole", address);
+    if (r == 0)
+        r = crn_new_file_finish(&file, &error);
+    if (r < 0)
+        fprintf(stderr, "cernitactl: %s\n", error.text);
+    crn_new_file_drop(&file);
+    return r < 0 ? EXIT_REFUSED : EXIT_SUCCESS;
+}
+
+/* --- the command line --- */
+
+/* Writes the request of a command; false if the usage is wrong. */
+static bool make_request(const ctl_options *given, char request[CRN_CONTROL_REQUEST_BYTES + 1])
+{
+    const char *command = given->command, *operand = given->operand;
+    bool recipe = strcmp(command, "recipe") == 0;
+    bool known = false;
+    if (recipe)
+        known = given->none ? !operand : operand && operand[0];
+    else if (strcmp(command, "trace") == 0)
+        known = operand && operand[0];
+    else if (strcmp(command, "status") == 0 || strcmp(command, "reload") == 0 ||
+             strcmp(command, "recipes") == 0)
+        known = !operand;
+    known &= !given->none || recipe;
+    known &= !given->json || strcmp(command, "status") == 0;
+    int length = snprintf(request, CRN_CONTROL_REQUEST_BYTES + 1, "%s%s%s", command,
+                          given->json         ? " json"
+                          : recipe && operand ? " "
+                                              : "",
+                          recipe && operand ? operand : "");
+    return known && length <= CRN_CONTROL_REQUEST_BYTES;
+}
+
+/* Returns 0 to go on; a positive value: exit with status value - 1. */
+static int parse(int argc, char **argv, ctl_options *ret_options)
+{
+    ctl_options given = {.socket = DEFAULT_SOCKET};
+    crn_error error;
+    int option;
+    if (crn_arguments_check("cernitactl", argv, short_options, long_options, &error) < 0) {
+        fprintf(stderr, "cernitactl: %s\n", error.text);
+        return 1 + EXIT_USAGE;
+    }
+    while ((option = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
+        switch (option) {
+        case 's':
+            given.socket = optarg;
+            break;
+        case 'j':
+            given.json = true;
+            break;
+        case 'n':
+            given.none = true;
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            return 1 + EXIT_SUCCESS;
+        case 'v':
+            puts("cernitactl " CRN_VERSION);
+            return 1 + EXIT_SUCCESS;
+        }
+    }
+    if (optind < argc)
+        given.command = argv[optind];
+    if (optind + 1 < argc)
+        given.operand = argv[optind + 1];
+    if (!given.command || optind + 2 < argc) {
+        fprintf(stderr, "cernitactl: one command expected; see cernitactl --help\n");
+        return 1 + EXIT_USAGE;
+    }
+    *ret_options = given;
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static char answer[CRN_CONTROL_ANSWER_BYTES + 1];
+    char request[CRN_CONTROL_REQUEST_BYTES + 1];
+    ctl_options given;
+    crn_standard_streams("cernitactl");
+    int r = parse(argc, argv, &given);
+    if (r > 0)
+        return r - 1;
+    if (!make_request(&given, request)) {
+        fprintf(stderr,
+                "cernitactl: '%s' is no such command, or with the wrong operands; see "
+                "cernitactl --help\n",
+                given.command);
+        return EXIT_USAGE;
+    }
+    r = ask(given.socket, request, answer);
+    if (r == 0 && strcmp(given.command, "trace") == 0)
+        return download(answer, given.operand);
+    if (r >= 0)
+        fputs(answer, r == 0 ? stdout : stderr);
+    return r == 0 ? EXIT_SUCCESS : EXIT_REFUSED;
+}
