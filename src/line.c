@@ -86,7 +86,7 @@ static void dispatch(crn_line *line, int64_t now_ns)
         }
         view->deadline_ns = deadline_ns;
         line->settings.running[crn_config_slot(view->config)]++;
-        crn_engine_submit(line->engine, view);
+        crn_engine_submit(line->engine, view); /* there was room, so it cannot fail */
     }
 }
 

@@ -209,7 +209,10 @@ int32_t crn_engine_parallel(const crn_engine *engine)
 
 int crn_engine_submit(crn_engine *engine, crn_view *view)
 {
-    if (!crn_engine_has_room(engine))
+    /* Not crn_engine_has_room: since the caller asked it, a device's thread may have begun to
+     * prepare for a shape. The view that no device accepts then waits for a worker. */
+    if (engine->ready_count >= engine->workers ||
+        (engine->devices.count == 0 && !least_busy(engine)))
         return -EAGAIN;
     crn_device *device = crn_devices_route(&engine->devices, view);
     if (device) {

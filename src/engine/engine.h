@@ -50,8 +50,8 @@ int crn_engine_prepare(crn_engine *engine, const crn_config *config);
 /* Frees that once no view of the slot is inside any more; from the same thread. */
 void crn_engine_forget(crn_engine *engine, uint32_t slot);
 
-/* Hands a view over until collect returns it. Returns 0, or
- * -EAGAIN if crn_engine_has_room is false. */
+/* Hands a view over until collect returns it. Returns 0, always so for one view after
+ * crn_engine_has_room was true, whatever the devices do meanwhile; else perhaps -EAGAIN. */
 int crn_engine_submit(crn_engine *engine, crn_view *view);
 bool crn_engine_has_room(const crn_engine *engine);
 

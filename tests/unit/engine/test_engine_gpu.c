@@ -229,6 +229,46 @@ static void cancelled_views_come_back_alone(void **state)
     expect_all_given_back();
 }
 
+/* The workers are busy and the device is not, when the caller asks; then the device's thread finds
+ * a view of a new shape and accepts no more until it has prepared for that. */
+static void room_stays_when_the_device_begins_to_prepare(void **state)
+{
+    (void)state;
+    bench it;
+    start(&it, plain_chain, "run: {backend: cuda, workers: 1, threads: 1}\n",
+          crn_faulty_gpu(crn_fake_gpu(1, false)));
+    show(&it, 20, 40);
+    run_on_device(&it, 1);
+    crn_output *busy[2];
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(crn_engine_submit(it.engine, &it.views[i]), 0);
+        busy[i] = wait_for_one(&it);
+    }
+    crn_faulty_gpu_set(CRN_GPU_STUCK, 0);
+    assert_int_equal(crn_engine_submit(it.engine, &it.views[2]), 0);
+    while (!crn_faulty_gpu_struck())
+        sched_yield();
+    it.views[3].header.height /= 2;
+    assert_int_equal(crn_engine_submit(it.engine, &it.views[3]), 0);
+    assert_true(crn_engine_has_room(it.engine));
+    crn_faulty_gpu_let_go();
+    while (crn_engine_has_room(it.engine))
+        sched_yield();
+    assert_int_equal(crn_engine_submit(it.engine, &it.views[4]), 0);
+    for (int i = 0; i < 2; i++)
+        crn_engine_release(it.engine, busy[i]);
+    uint32_t seen = 0;
+    for (int i = 0; i < 3; i++) {
+        crn_output *output = wait_for_one(&it);
+        assert_int_equal(output->status, 0);
+        seen |= UINT32_C(1) << output->view->slot;
+        crn_engine_release(it.engine, output);
+    }
+    assert_int_equal(seen, 1u << 2 | 1u << 3 | 1u << 4);
+    stop(&it);
+    expect_all_given_back();
+}
+
 static void closing_leaves_what_is_in_flight(void **state)
 {
     (void)state;
@@ -395,6 +435,7 @@ int main(void)
         cmocka_unit_test(more_contours_than_have_room_run_on_the_processor),
         cmocka_unit_test(an_optional_step_is_left_out_on_the_device),
         cmocka_unit_test(cancelled_views_come_back_alone),
+        cmocka_unit_test(room_stays_when_the_device_begins_to_prepare),
         cmocka_unit_test(closing_leaves_what_is_in_flight),
         cmocka_unit_test(auto_says_which_and_why),
         cmocka_unit_test(slots_are_pinned_where_that_can_be),
