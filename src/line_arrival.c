@@ -22,20 +22,7 @@ static int64_t monotonic_deadline_ns(crn_line *line, const crn_view_header *head
     return now_ns + ahead_ns;
 }
 
-static void record(crn_line *line, const crn_view *view)
-{
-    if (!line->recorder || crn_line_records_bad_fruits(line->config))
-        return;
-    crn_recorded_view recorded = {
-        .header = view->header,
-        .arrived_ns = (uint64_t)crn_realtime_ns(),
-        .maps = view->maps,
-        .intensity = view->intensity,
-    };
-    crn_recorder_offer(line->recorder, &recorded);
-}
-
-void crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_ns)
+crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_ns)
 {
     crn_ticket ticket;
     int64_t deadline_ns = monotonic_deadline_ns(line, header, now_ns);
@@ -49,14 +36,14 @@ void crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_
         crn_notice_epoch(&line->notices, header, now_ns);
     crn_notice_refused_view(&line->notices, header, arrival, now_ns);
     if (arrival != CRN_ARRIVAL_WANTED)
-        return;
+        return NULL;
     crn_view *view = crn_line_acquire(line);
     uint32_t slot;
     if (!view && crn_fruits_evict(line->fruits, ticket, &slot))
         view = crn_pool_at(line->pool, slot);
     if (!view) {
         crn_fruits_lose(line->fruits, ticket);
-        return;
+        return NULL;
     }
     view->ticket = ticket;
     view->config = crn_fruits_config(line->fruits, ticket);
@@ -69,7 +56,7 @@ void crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_
     bool suspect = crn_ingest_copy(line->ingest, crn_values_copier(&line->values, header->type),
                                    view->maps, view->intensity);
     crn_values_check(&line->values, crn_lanes_find(line->lanes, header->lane), view, suspect);
-    record(line, view);
     crn_fruits_queue(line->fruits, ticket, view->slot);
     crn_fruits_set_values(line->fruits, ticket, &view->values);
+    return view;
 }

@@ -86,8 +86,13 @@ struct crn_line {
     crn_report report;
 };
 
-/* Handles a valid message: adds it to its fruit and copies it into a slot if there is one. */
-void crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_ns);
+/* Handles a valid message: adds it to its fruit and copies it into a slot if there is one. Returns
+ * the view, or NULL. */
+crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_ns);
+
+/* Copies an accepted view into the recorder's queue if all views are recorded; before the next one
+ * is accepted, until when its slot keeps the maps whatever becomes of the view. */
+void crn_line_record(crn_line *line, const crn_view *view);
 
 /* A free slot's view, or NULL if all are taken by views that wait or run. */
 crn_view *crn_line_acquire(crn_line *line);

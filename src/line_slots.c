@@ -31,16 +31,29 @@ static void settle(crn_line *line, crn_view *view)
         crn_pool_release(line->pool, view);
 }
 
-/* True if the recorder has the slot now, until crn_line_reclaim. */
-static bool lend(crn_line *line, crn_view *view)
+static crn_recorded_view recorded_of(const crn_view *view)
 {
     int64_t age_ns = crn_now_ns() - view->received_ns;
-    crn_recorded_view recorded = {
+    return (crn_recorded_view){
         .header = view->header,
         .arrived_ns = (uint64_t)(crn_realtime_ns() - age_ns),
         .maps = view->maps,
         .intensity = view->intensity,
     };
+}
+
+void crn_line_record(crn_line *line, const crn_view *view)
+{
+    if (!line->recorder || crn_line_records_bad_fruits(line->config))
+        return;
+    crn_recorded_view recorded = recorded_of(view);
+    crn_recorder_offer(line->recorder, &recorded);
+}
+
+/* True if the recorder has the slot now, until crn_line_reclaim. */
+static bool lend(crn_line *line, crn_view *view)
+{
+    crn_recorded_view recorded = recorded_of(view);
     if (!crn_recorder_lend(line->recorder, &recorded, view))
         return false;
     /* Cannot fail: there is a slot in reserve for each that the recorder may borrow. */

@@ -81,6 +81,8 @@ void crn_realtime_enter(const crn_config *config, crn_thread_role role, int32_t 
     bool in_real_time = crn_realtime_priority(config, role) > 0 && set_priority(config, role);
     if (role == CRN_THREAD_WORKER && !in_real_time)
         crn_priority_lower();
+    if (!in_real_time)
+        crn_priority_wake_at_once();
     if (config->realtime.lock_memory)
         crn_stack_touch();
 }

@@ -18,6 +18,7 @@
 #include "stages/base/clock.h"
 #include "stages/base/file/disk_room.h"
 #include "stages/base/log.h"
+#include "stages/base/process/priority.h"
 #include "stages/base/process/thread.h"
 #include "stages/base/ring.h"
 
@@ -182,6 +183,7 @@ static void *write_views(void *context)
     crn_error shortage;
     bool ended = false;
     prctl(PR_SET_NAME, "recorder", 0, 0, 0);
+    crn_priority_lower_writer();
     retain(recorder, 0);
     if (check_room(recorder, 0, &shortage))
         tell_refusal(recorder, shortage.text); /* now: the first view may arrive hours later */

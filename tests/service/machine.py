@@ -74,17 +74,19 @@ def await_true(what, condition, patience_s=PATIENCE_S):
 
 
 class Machine:
-    """Booted by `with`. `install(folder)` puts files in place before."""
+    """Booted by `with`. `install(folder)` puts files in place before. What it writes is kept in memory, or on the disk
+    of the folder for temporary files, which must be no overlay then."""
 
-    def __init__(self, system, install):
-        self.system, self.install = system, install
+    def __init__(self, system, install, in_memory=True):
+        self.system, self.install, self.in_memory = system, install, in_memory
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="cernita-machine-"))
         self.cgroup = cgroup_root() / self.folder.name
         self.process = self.pid = None
 
     def __enter__(self):
         # Overlays need an upper folder that is no overlay itself, as / is in a container.
-        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", self.folder], check=True)
+        if self.in_memory:
+            subprocess.run(["mount", "-t", "tmpfs", "tmpfs", self.folder], check=True)
         try:
             self.boot()
         except BaseException:
@@ -114,8 +116,9 @@ class Machine:
             self.process.wait()
         for folder, _, _ in os.walk(self.cgroup, topdown=False):
             await_true(f"{folder} is empty", lambda folder=folder: self.remove_cgroup(folder))
-        subprocess.run(["umount", "--lazy", self.folder], check=True)
-        self.folder.rmdir()
+        if self.in_memory:
+            subprocess.run(["umount", "--lazy", self.folder], check=True)
+        shutil.rmtree(self.folder)
 
     @staticmethod
     def remove_cgroup(folder):

@@ -13,6 +13,7 @@
 #include "stages/base/byte_ring.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
+#include "stages/base/process/priority.h"
 #include "stages/base/process/thread.h"
 
 #define RETENTION_NS (60 * CRN_NS_PER_S)
@@ -61,6 +62,7 @@ static void *write_verdicts(void *argument)
 {
     crn_verdict_log *log = argument;
     prctl(PR_SET_NAME, "verdict-log", 0, 0, 0);
+    crn_priority_lower_writer();
     int64_t retain_ns = crn_now_ns();
     bool ended = false;
     while (!ended) {

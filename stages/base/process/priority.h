@@ -23,6 +23,17 @@ CRN_API void crn_priority_raise(void);
 /** Sets the calling thread's priority to that of a worker. */
 CRN_API void crn_priority_lower(void);
 
+/** Lowers the calling thread's priority to that of a writer: what it writes is queued, and a view
+ * that is judged meanwhile comes first. */
+CRN_API void crn_priority_lower_writer(void);
+
+/**
+ * Asks for a short time slice. From Linux 6.12 on a thread with one that wakes up interrupts
+ * another of the same priority; otherwise it may wait for the end of the other's slice. Needs
+ * no privilege; older kernels ignore it.
+ */
+CRN_API void crn_priority_wake_at_once(void);
+
 /** A thread's scheduling before crn_priority_begin_io(). */
 typedef struct crn_priority_saved {
     int policy;
