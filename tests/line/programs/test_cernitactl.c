@@ -109,7 +109,8 @@ static void wrong_usage_is_told_apart(void **state)
                                         "recipe a --none",
                                         "trace",
                                         "recipes --none",
-                                        "--sockets x status"};
+                                        "--sockets x status",
+                                        "--line apples status"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         expect(2, "cernitactl: ", wrong[i]);
     expect(1, "no daemon answers there", "--socket /nowhere status");
