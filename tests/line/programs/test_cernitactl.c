@@ -77,6 +77,7 @@ static void it_reloads_and_lists_faults(void **state)
     expect(0, ", recipe 'Late pear'\n", "recipe 'Late pear'");
     expect(0, "  --none\n  plum\n* Late pear\n", "recipes");
     expect(1, "there is no recipe 'apple'", "recipe apple");
+    expect(1, "\ncernitactl: refused; the line goes on with the settings", "recipe apple");
     expect(0, "settings ", "recipe --none");
     expect(0, "* --none\n", "recipes");
 }
