@@ -58,7 +58,8 @@ static void expect(int status, const char *said, const char *arguments)
 static void it_shows_the_status(void **state)
 {
     (void)state;
-    expect(0, "state     ready\n", "status");
+    expect(0, "file      ", "status");
+    expect(0, "/line.yaml\nstate     ready\n", "status");
     expect(0, "recipe    none (the file's own settings)\n", "status");
     expect(0, "\"recipe\":\"\",\"settings\":\"", "status --json");
 }
