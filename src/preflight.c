@@ -67,6 +67,24 @@ __attribute__((format(printf, 3, 4))) static void note(const preflight *check, c
     va_end(arguments);
 }
 
+/* True of --check for a folder that cernitad@NAME.service makes when it starts, and that is not
+ * there yet; a note then says so. */
+static bool is_left_to_unit(const preflight *check, const char *key, const char *folder)
+{
+    static const char *const roots[] = {"/run/cernita/", "/var/lib/cernita/",
+                                        "/run/credentials/cernitad@"};
+    bool made = false;
+    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
+        size_t length = strlen(roots[i]);
+        made |= strncmp(folder, roots[i], length) == 0 && folder[length] &&
+                !strchr(folder + length, '/');
+    }
+    if (!check->notes || !made || access(folder, F_OK) == 0 || errno != ENOENT)
+        return false;
+    note(check, key, "%s is not there yet: the unit makes it when it starts the line", folder);
+    return true;
+}
+
 /* --- tcp -------------------------------------------------------------------------------------- */
 
 typedef union address {
@@ -209,6 +227,8 @@ static void check_ipc(preflight *check, const char *key, const char *endpoint)
     snprintf(folder, sizeof folder, "%s", path);
     snprintf(lock, sizeof lock, "%s.lock", path);
     strip_file_name(folder);
+    if (is_left_to_unit(check, key, folder))
+        return;
     int fault = try_folder(folder, &missing);
     if (fault && missing)
         fail(check, key, "cannot make the folder of %s: %s; make it, or give another path", path,
@@ -245,6 +265,8 @@ static void check_access(preflight *check)
     crn_error error;
     if (crn_access_check_exposed(config, check->faults) < 0)
         check->failed = true;
+    if (is_left_to_unit(check, "access.keys", config->access.keys))
+        return;
     if (crn_access_open(config->access.keys, config->access.ipc, &access, &error) < 0)
         fail(check, "access.keys", "%s", error.text);
     crn_access_get_stats(access, &stats);
@@ -262,7 +284,7 @@ static void check_log(preflight *check)
     crn_error error;
     crn_verdict_log_files files;
     struct statvfs disk;
-    if (!dir[0])
+    if (!dir[0] || is_left_to_unit(check, "publish.log.dir", dir))
         return;
     if (crn_verdict_writer_check(dir, &error) < 0) {
         fail(check, "publish.log.dir", "%s", error.text);
@@ -286,7 +308,7 @@ static void check_recording(preflight *check)
     const char *dir = check->config->record.dir;
     crn_error error;
     struct statvfs disk;
-    if (!dir[0])
+    if (!dir[0] || is_left_to_unit(check, "record.dir", dir))
         return;
     if (crn_recorder_check(dir, &error) < 0) {
         fail(check, "record.dir", "%s", error.text);
@@ -424,7 +446,12 @@ static void check_http(preflight *check)
 static void check_control(preflight *check)
 {
     const char *path = check->config->control.path;
+    char folder[CRN_TEXT_BYTES];
     crn_error error;
+    snprintf(folder, sizeof folder, "%s", path);
+    strip_file_name(folder);
+    if (is_left_to_unit(check, "control.path", folder))
+        return;
     int r = path[0] ? crn_control_try(path, &error) : 0;
     const char *text = error.text + strlen("control.path: ");
     if (r == -EADDRINUSE)

@@ -16,8 +16,9 @@
  * `notes`; NULL: no output. `config` is resolved, its `file` set; `gpu` (NULL: none) is what
  * run.backend cuda and auto will use. Returns 0, or -EINVAL if the start would fail.
  *
- * An endpoint in use by another program, perhaps this line's running daemon, is only a note: the
- * start itself will find out.
+ * A folder that the systemd unit makes and that is not there yet is only a note of --check, that
+ * is, where `notes` is not NULL. An endpoint in use by another program, perhaps this line's running
+ * daemon, is only a note: the start itself will find out.
  */
 int crn_preflight(const crn_config *config, const crn_gpu *gpu, FILE *faults, FILE *notes);
 

@@ -167,8 +167,11 @@ static void check_numbers(crn_reader *reader)
     const crn_node *peer_mib = value_of(reader, "limits", "peer_mib");
     bool sizes =
         (!view_mib || is_given(reader, view_mib)) && (!peer_mib || is_given(reader, peer_mib));
-    if (sizes && (view_mib || peer_mib) && config->limits.peer_mib < config->limits.view_mib)
-        crn_diagnostics_add(reader->faults, peer_mib ? peer_mib->position : view_mib->position,
+    bool below = sizes && config->limits.peer_mib < config->limits.view_mib;
+    if (below && !peer_mib) /* files of 0.1.0 do not have it */
+        reader->config->limits.peer_mib = config->limits.view_mib;
+    else if (below)
+        crn_diagnostics_add(reader->faults, peer_mib->position,
                             "limits.peer_mib: %" PRId64 " is below view_mib, which is %" PRId64
                             ": views would be refused; at least as much expected",
                             config->limits.peer_mib, config->limits.view_mib);

@@ -52,8 +52,8 @@ static const crn_param limits[] = {
      .min = 1,
      .max = 65536,
      .help =
-         "largest unfinished message of a connection, at least view_mib; one that sends more is "
-         "closed, and all together hold at most 4 times as much"},
+         "largest unfinished message of a connection, at least view_mib (raised to it where left "
+         "out); one that sends more is closed, and all together hold at most 4 times as much"},
     {.key = "view_mib",
      .type = CRN_PARAM_INTEGER,
      .offset = offsetof(crn_config, limits.view_mib),

@@ -33,10 +33,12 @@ static void time_text(int64_t realtime_ns, char text[32])
     strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
-static void put_status_text(const crn_line_status *status, const crn_reasons *reasons, FILE *out)
+static void put_status_text(const char *file, const crn_line_status *status,
+                            const crn_reasons *reasons, FILE *out)
 {
     char since[32];
     time_text(status->settings.since_ns, since);
+    fprintf(out, "file      %s\n", file);
     fprintf(out, "state     %s\n", crn_state_names[status->state]);
     for (uint32_t i = 0; i < reasons->count; i++)
         fprintf(out, "%s%s\n", i ? "          " : "why       ", reasons->at[i].text);
@@ -53,7 +55,8 @@ static void put_status_text(const crn_line_status *status, const crn_reasons *re
             status->settings.refused);
 }
 
-static void put_status_json(const crn_line_status *status, const crn_reasons *reasons, FILE *out)
+static void put_status_json(const char *file, const crn_line_status *status,
+                            const crn_reasons *reasons, FILE *out)
 {
     const unsigned char *bytes;
     size_t size;
@@ -63,7 +66,8 @@ static void put_status_json(const crn_line_status *status, const crn_reasons *re
         return;
     snprintf(hash, sizeof hash, "%016" PRIx64, status->settings.hash);
     crn_encoder_begin(encoder);
-    crn_encoder_map(encoder, 13);
+    crn_encoder_map(encoder, 14);
+    crn_encoder_pair_text(encoder, "file", file);
     crn_encoder_pair_text(encoder, "state", crn_state_names[status->state]);
     crn_encoder_text(encoder, "reasons");
     crn_encoder_array(encoder, reasons->count);
@@ -87,17 +91,17 @@ static void put_status_json(const crn_line_status *status, const crn_reasons *re
     crn_encoder_free(&encoder);
 }
 
-static void answer_status(crn_line *line, bool json, FILE *out)
+static void answer_status(const crn_reload_settings *settings, bool json, FILE *out)
 {
     crn_line_status status;
     crn_reasons reasons;
-    if (crn_line_status_get(line, &status) < 0) {
+    if (crn_line_status_get(settings->line, &status) < 0) {
         fputs("refused\nthe daemon stops\n", out);
         return;
     }
-    crn_line_reasons(line, &reasons);
+    crn_line_reasons(settings->line, &reasons);
     fputs("ok\n", out);
-    (json ? put_status_json : put_status_text)(&status, &reasons, out);
+    (json ? put_status_json : put_status_text)(settings->file->file, &status, &reasons, out);
 }
 
 static void answer_trace(const crn_line *line, FILE *out)
@@ -134,7 +138,7 @@ void crn_request_answer(const crn_control_settings *settings, crn_reloader *relo
     if (crn_request_changes(request)) {
         answer_change(settings, reloader, request, out);
     } else if (strcmp(request, "status") == 0 || strcmp(request, "status json") == 0) {
-        answer_status(settings->reload.line, request[6] != '\0', out);
+        answer_status(&settings->reload, request[6] != '\0', out);
     } else if (strcmp(request, "recipes") == 0) {
         fputs("ok\n", out);
         crn_reloader_list_recipes(reloader, out);

@@ -54,7 +54,9 @@ def lateness(number, seconds, start=0):
 def healthy():
     series = {line("up"): constant(1), line("cernita_snapshot_age_seconds"): constant(0.4),
               line("cernita_start_time_seconds"): constant(1.7e9), line("cernita_devices_lost"): constant(0),
-              line("cernita_graders"): constant(1), line("cernita_verdicts_waiting"): constant(0)}
+              line("cernita_graders"): constant(1), line("cernita_verdicts_waiting"): constant(0),
+              line("cernita_recipe"): constant(1), line("cernita_recipe", recipe="plum"): constant("_"),
+              line("cernita_recipe", recipe="pear"): constant("_")}
     for state in ("starting", "ready", "running", "degraded", "stopping"):
         series[line("cernita_state", state=state)] = constant(int(state == "running"))
     for number in (0, 1):
@@ -74,19 +76,29 @@ def healthy():
     for counter, reasons in (("views_lost", "no_slot discarded unfinished failed straggler no_place"),
                              ("views_rejected", "parts class_set"), ("views_faulty", "not_finite out_of_range"),
                              ("verdicts_lost", "queue_full no_memory"), ("log_verdicts_lost", "queue_full disk"),
-                             ("record_views_lost", "queue_full disk")):
+                             ("record_views_lost", "queue_full disk no_slot")):
         for reason in reasons.split():
             series[line(f"cernita_{counter}_total", reason=reason)] = constant(0)
     for socket in ("ingest", "publish"):
         series[line("cernita_peers_refused_total", socket=socket)] = constant(0)
         for reason in ("cut_bytes", "cut_silent"):
             series[line("cernita_peers_cut_total", reason=reason, socket=socket)] = constant(0)
+    for result in ("taken_in", "refused"):
+        series[line("cernita_reloads_total", result=result)] = constant(0)
+    for socket in ("ingest", "grader", "viewers"):
+        for reason in ("plain", "unknown_key"):
+            series[line("cernita_access_refused_total", reason=reason, socket=socket)] = constant(0)
     for use in ("log", "record"):
         series[line("cernita_disk_free_bytes", use=use)] = constant(5e11)
     return series
 
 
 LOST = "cernita_views_lost_total"
+STARTED_AGAIN = {line("cernita_start_time_seconds"): "10x24 100x200"} # after two minutes
+# Pears for a minute, plums for the next; then the daemon is started again.
+PLUM_LOST = STARTED_AGAIN | {line("cernita_recipe"): "_x24 1x200",
+                             line("cernita_recipe", recipe="pear"): "1x11 _x200",
+                             line("cernita_recipe", recipe="plum"): "_x12 1x11 _x200"}
 SILENT = {lane("cernita_views_received_total", 1, path="ipc"): f"0+200x12 2400x{STEPS}",
           lane("cernita_last_view_timestamp_seconds", 1): f"1700000000+5x12 1700000060x{STEPS}"}
 STOPPED = {lane("cernita_views_received_total", 0, path="ipc"): f"0+200x13 2600x{STEPS}",
@@ -118,7 +130,17 @@ CASES = [
     Case("CernitaLineHangs", "age grows", {line("cernita_snapshot_age_seconds"): "0.4x12 0+5x20"}, "1m20s"),
     Case(None, "a slow second", {line("cernita_snapshot_age_seconds"): constant(4)}, "2m"),
     Case("CernitaRestartsOften", "three starts", {line("cernita_start_time_seconds"): "10x12 100x12 200x100"}, "4m"),
-    Case(None, "one restart", {line("cernita_start_time_seconds"): "10x12 100x200"}, "4m"),
+    Case("CernitaRestarted", "one restart", STARTED_AGAIN, "3m", "8m"),
+    Case("CernitaRecipeLost", "the last of two recipes", PLUM_LOST, "3m"),
+    Case("CernitaRecipeLost", "still", PLUM_LOST, "12m"),
+    Case(None, "chosen again", PLUM_LOST | {line("cernita_recipe"): "_x24 1x12 stale",
+                                            line("cernita_recipe", recipe="plum"): "_x12 1x11 _x13 1x200"}, "8m"),
+    Case(None, "the file's own settings were confirmed",
+         PLUM_LOST | {line("cernita_reloads_total", result="taken_in"): "0x36 1x200"}, "8m"),
+    Case(None, "recipe given up, no restart",
+         {line("cernita_recipe"): "_x24 1x200", line("cernita_recipe", recipe="plum"): "1x23 _x200"}, "3m"),
+    *event("CernitaReloadRefused", line("cernita_reloads_total", result="refused"), "7m"),
+    Case(None, "reloads", {line("cernita_reloads_total", result="taken_in"): burst(6)}, "1m30s"),
     Case("CernitaStartTakesLong", "starting", {line("cernita_state", state="starting"): constant(1)}, "3m"),
     Case(None, "starting for a minute", {line("cernita_state", state="starting"): "1x12 0x100"}, "3m"),
     Case("CernitaDegraded", "device lost", {line("cernita_devices_lost"): from_minute(0, 1)}, "1m30s"),
@@ -151,6 +173,10 @@ CASES = [
     Case(None, "a sender without a heartbeat",
          {line("cernita_peers_cut_total", reason="cut_silent", socket="ingest"): burst(6)}, "1m30s"),
     *event("CernitaStrangers", line("cernita_peers_refused_total", socket="ingest"), "7m"),
+    *event("CernitaAccessRefused", line("cernita_access_refused_total", reason="unknown_key", socket="grader"), "7m"),
+    Case("CernitaAccessRefused", "failed handshakes, too",
+         {line("cernita_access_refused_total", reason="plain", socket="ingest"): burst(6),
+          line("cernita_peers_refused_total", socket="ingest"): burst(6)}, "1m30s"),
     *event("CernitaOverload", line(LOST, reason="discarded")),
     Case("CernitaOverload", "and what it brings about",
          {line(LOST, reason=reason): growing(2) for reason in ("discarded", "unfinished", "no_slot")}, "2m"),
@@ -190,6 +216,10 @@ CASES = [
           line("cernita_record_views_lost_total", reason="disk"): f"0x50 1+200x{STEPS - 51}"}, "7m"),
     *event("CernitaLogDrops", line("cernita_log_verdicts_lost_total", reason="queue_full")),
     *event("CernitaRecorderDrops", line("cernita_record_views_lost_total", reason="queue_full")),
+    *event("CernitaRecorderMisses", line("cernita_record_views_lost_total", reason="no_slot")),
+    Case("CernitaOverload", "and so not recorded", {line(LOST, reason="discarded"): growing(2),
+                                                    line("cernita_record_views_lost_total", reason="no_slot"): growing(2)},
+         "2m"),
     Case("CernitaDiskFullSoon", "in 14 hours", {line("cernita_disk_free_bytes", use="record"): "5e11-5e7x200"}, "6m"),
     Case(None, "in 139 hours", {line("cernita_disk_free_bytes", use="record"): "5e11-5e6x200"}, "6m"),
 ]

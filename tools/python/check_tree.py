@@ -46,7 +46,7 @@ FLOORS = [
     ["src/monitor", "src/monitor/fruits", "src/monitor/events", "src/monitor/http"],
     ["src", "src/control", "src/self_check"],
     ["tools/common", "tools/common/operators", "tools/common/scene"],
-    ["tools", "tools/apply", "tools/bench", "tools/replay", "tools/synth", "tools/tail",
+    ["tools", "tools/apply", "tools/bench", "tools/ctl", "tools/replay", "tools/synth", "tools/tail",
      "tools/top", "tools/why", "tools/workbench"],
     ["tests"],
 ]

@@ -11,7 +11,7 @@ import html
 import pathlib
 import sys
 
-WIDTH, HEIGHT = 1242, 750
+WIDTH, HEIGHT = 1444, 780
 MARGIN = 24
 
 # class: (light, dark); the picture has a background of its own, so that it is readable on any page.
@@ -96,25 +96,33 @@ STEPS = [
     ("judge", "when whole, or due", "result store", "defects of fruits", "without a verdict"),
     ("publish", "encodes the verdict", "backlog", "verdicts that wait", "for the grader"),
 ]
-STEP_WIDTH, STEP_GAP = 172, 25
-LINE_TOP, LINE_BOTTOM = 156, 380
-LOWER_TOP, LOWER_HEIGHT, LOWER_WIDTH = 456, 148, 184
+STEP_WIDTH, STEP_GAP = 206, 25
+LINE_TOP, LINE_BOTTOM = 186, 410
+STEP_TOP, OWNED_TOP = LINE_TOP + 58, LINE_TOP + 132
+LOWER_TOP, LOWER_HEIGHT, LOWER_WIDTH = 486, 148, 184
+BOTTOM = 694
 
 
 def draw_top(d):
-    """Peers and libzmq's I/O thread."""
+    """Peers, libzmq's I/O thread, and who answers it."""
     d.labelled("outside", MARGIN, 24, 132, 62, "CNN senders", "PUSH, any number")
-    d.labelled("thread", 216, 24, 608, 62, "libzmq's I/O thread",
+    d.labelled("thread", 216, 24, 1012, 62, "libzmq's I/O thread",
                "connections, framing, heartbeats; owns the messages that wait on either side")
-    d.labelled("outside", 884, 24, 132, 62, "grader", "PULL, exactly one")
+    d.labelled("outside", WIDTH - MARGIN - 132, 24, 132, 62, "grader", "PULL, exactly one")
     d.arrow((156, 55), (216, 55))
-    d.arrow((824, 55), (884, 55))
-    d.arrow((240, 86), (240, 132), (126, 132), (126, 214))
-    d.text(252, 118, "views: at most ingest.high_water_mark", "soft small", "start")
-    d.text(252, 134, "messages per sender wait", "soft small", "start")
-    d.arrow((914, 214), (914, 132), (800, 132), (800, 86))
-    d.text(788, 118, "verdicts fruit/<lane>,", "soft small", "end")
-    d.text(788, 134, "or alive when the belt is quiet", "soft small", "end")
+    d.arrow((1228, 55), (WIDTH - MARGIN - 132, 55))
+    d.arrow((240, 86), (240, 146), (143, 146), (143, STEP_TOP))
+    d.text(252, 132, "views: at most ingest.high_water_mark", "soft small", "start")
+    d.text(252, 148, "messages per sender wait", "soft small", "start")
+    publish = 40 + 4 * (STEP_WIDTH + STEP_GAP) + STEP_WIDTH / 2
+    d.arrow((publish, STEP_TOP), (publish, 86))
+    d.text(publish - 12, 132, "verdicts fruit/<lane>,", "soft small", "end")
+    d.text(publish - 12, 148, "or alive when the belt is quiet", "soft small", "end")
+    d.labelled("thread", 600, 116, 184, 54, "access threads", "with keys; one per context")
+    d.arrow((640, 86), (640, 116))
+    d.arrow((744, 116), (744, 86))
+    d.text(630, 106, "whose key?", "soft small", "end")
+    d.text(754, 106, "known or not", "soft small", "start")
 
 
 def draw_line(d):
@@ -125,11 +133,11 @@ def draw_line(d):
            "soft small")
     for i, (title, what, memory, *lines) in enumerate(STEPS):
         x = 40 + i * (STEP_WIDTH + STEP_GAP)
-        d.labelled("step", x, 214, STEP_WIDTH, 56, title, what)
-        d.labelled("memory", x, 288, STEP_WIDTH, 76, memory, *lines)
+        d.labelled("step", x, STEP_TOP, STEP_WIDTH, 56, title, what)
+        d.labelled("memory", x, OWNED_TOP, STEP_WIDTH, 76, memory, *lines)
         if i:
-            d.arrow((x - STEP_GAP, 242), (x, 242))
-    d.labelled("memory", 40 + 5 * (STEP_WIDTH + STEP_GAP), 288, STEP_WIDTH, 76, "settings in force",
+            d.arrow((x - STEP_GAP, STEP_TOP + 28), (x, STEP_TOP + 28))
+    d.labelled("memory", 40 + 5 * (STEP_WIDTH + STEP_GAP), OWNED_TOP, STEP_WIDTH, 76, "settings in force",
                "open fruits keep theirs:", "up to 8 in use")
 
 
@@ -147,12 +155,12 @@ def lower_thread(d, x, width, title, what, *memory, copies=1):
 
 def queue_label(d, x, *lines):
     for i, line in enumerate(lines):
-        d.text(x, 414 + 16 * i, line, "soft small")
+        d.text(x, LINE_BOTTOM + 34 + 16 * i, line, "soft small")
 
 
 def draw_lower(d):
-    """Writers, workers, devices, viewers, HTTP, control."""
-    writers, workers, devices, viewers, http, control = (MARGIN + 202 * i for i in range(6))
+    """Writers, workers, devices, viewers, HTTP, control, service."""
+    writers, workers, devices, viewers, http, control, service = (MARGIN + 202 * i for i in range(7))
     lower_thread(d, writers, LOWER_WIDTH, "writers", "recorder; verdict log", "rings, 256 and 64 MiB",
                  "copies; what does not fit", "is dropped and counted", copies=2)
     d.arrow((writers + 24, LINE_BOTTOM), (writers + 24, LOWER_TOP))
@@ -182,22 +190,26 @@ def draw_lower(d):
     d.arrow((control + 24, LOWER_TOP), (control + 24, LINE_BOTTOM))
     queue_label(d, control + 108, "new settings, made", "ready; its answer")
 
+    lower_thread(d, service, LOWER_WIDTH, "service's thread", "feeds systemd's watchdog", "how far each was",
+                 "one that stands still", "with work is named")
+    d.arrow((service + 24, LINE_BOTTOM), (service + 24, LOWER_TOP))
+    queue_label(d, service + 108, "a counter of each", "thread; the state")
+
     middle = LOWER_WIDTH / 2
     for x, stack, title, what in ((writers, 5, "disk", "recordings, verdict log"), (devices, 5, "GPU", "four batches in flight"),
                                   (viewers, 0, "viewers", "SUB, any number"), (http, 0, "HTTP clients", "Prometheus, browsers"),
-                                  (control, 0, "cernitactl", "AF_UNIX; or SIGHUP")):
-        d.labelled("outside", x, 664, LOWER_WIDTH, 62, title, what)
-        d.arrow((x + middle, LOWER_TOP + LOWER_HEIGHT + stack), (x + middle, 664))
-    d.text(viewers + middle - 10, 639, "own I/O thread", "soft small", "end")
+                                  (control, 0, "cernitactl", "AF_UNIX; or SIGHUP"),
+                                  (service, 0, "systemd", "status, watchdog")):
+        d.labelled("outside", x, BOTTOM, LOWER_WIDTH, 62, title, what)
+        d.arrow((x + middle, LOWER_TOP + LOWER_HEIGHT + stack), (x + middle, BOTTOM))
+    d.text(viewers + middle - 10, BOTTOM - 25, "own I/O thread", "soft small", "end")
 
 
 def draw_legend(d):
-    d.text(226, 642, "not shown: the service's thread,", "soft small", "start")
-    d.text(226, 657, "which watches all of them", "soft small", "start")
     for i, (kind, text) in enumerate((("thread", "thread"), ("memory", "memory that it owns"),
                                       ("outside", "outside the daemon"))):
-        d.box(kind, 226, 668 + 22 * i, 22, 14, 3)
-        d.text(256, 680 + 22 * i, text, "ink small", "start")
+        d.box(kind, 226, BOTTOM + 4 + 22 * i, 22, 14, 3)
+        d.text(256, BOTTOM + 16 + 22 * i, text, "ink small", "start")
 
 
 def main():

@@ -254,7 +254,8 @@ static int connect_line(replay *r, crn_error *error)
     if (ready < 0)
         return crn_error_set(error, ready,
                              "%s: no line listens after %" PRId64
-                             " s: start the line, or name its ingest.bind",
+                             " s: start the line, or name its ingest.bind; where it requires keys "
+                             "(access.keys), --key and --server-key: its log names what it refused",
                              r->plan->to, r->plan->wait_ms / 1000);
     return 0;
 }
@@ -313,6 +314,11 @@ static void report_comparison(const crn_replay_plan *p, const crn_expect_result 
     if (result->unsent)
         printf("; %" PRIu64 " of its fruits were not sent", result->unsent);
     putchar('\n');
+    if (result->other_recipe)
+        printf("%" PRIu64 " of the fruits that differ had another recipe: '%s' in %s, '%s' in %s "
+               "('': none); switch to it (cernitactl recipe), and replay its fruits alone\n",
+               result->other_recipe, result->recipe_expected, p->expect, result->recipe_got,
+               p->got);
 }
 
 /* 0 if all verdicts are equal. */

@@ -256,6 +256,28 @@ static void tell_lone(const run *r, uint64_t lane, uint64_t fruit, const char *w
     r->result->counts.differences++;
 }
 
+/* The verdict's recipe; empty: none. */
+static void read_recipe(const msgpack_object *verdict, char recipe[CRN_RECIPE_NAME_BYTES])
+{
+    const msgpack_object *value = crn_messagepack_json_get(verdict, CRN_KEY(verdict, recipe));
+    bool text = value && value->type == MSGPACK_OBJECT_STR;
+    snprintf(recipe, CRN_RECIPE_NAME_BYTES, "%.*s", text ? (int)value->via.str.size : 0,
+             text ? value->via.str.ptr : "");
+}
+
+/* Of an unequal fruit: another recipe may be all that there is to find. */
+static void note_recipes(crn_expect_result *result, const msgpack_object *expected,
+                         const msgpack_object *verdict)
+{
+    char before[CRN_RECIPE_NAME_BYTES], now[CRN_RECIPE_NAME_BYTES];
+    read_recipe(expected, before);
+    read_recipe(verdict, now);
+    if (strcmp(before, now) == 0 || result->other_recipe++ > 0)
+        return;
+    strcpy(result->recipe_expected, before);
+    strcpy(result->recipe_got, now);
+}
+
 static int compare_fruit(const run *r, sent_fruit *fruit, const msgpack_object *expected)
 {
     crn_expect_fruit name = {fruit->lane, fruit->fruit};
@@ -267,6 +289,8 @@ static int compare_fruit(const run *r, sent_fruit *fruit, const msgpack_object *
         return result;
     result = crn_expect_compare(&name, expected, &packed.tree.data, r->settings->tolerance, r->out,
                                 &r->result->counts);
+    if (r->result->counts.differences > before)
+        note_recipes(r->result, expected, &packed.tree.data);
     crn_messagepack_json_done(&packed);
     r->result->fruits++;
     fruit->unequal |= r->result->counts.differences > before;

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "src/config/config.h"
 #include "stages/base/error.h"
 #include "tools/replay/expect_verdict.h"
 
@@ -35,6 +36,8 @@ typedef struct crn_expect_result {
     uint64_t unequal; /* fruits with a difference, or in one of both runs only */
     uint64_t unsent;  /* fruits of the recorded run that were not sent: not compared */
     crn_expect_counts counts;
+    uint64_t other_recipe; /* of the unequal fruits; the first one's recipes stand below */
+    char recipe_expected[CRN_RECIPE_NAME_BYTES], recipe_got[CRN_RECIPE_NAME_BYTES];
 } crn_expect_result;
 
 typedef struct crn_expect crn_expect;

@@ -25,6 +25,7 @@
 
 #define BATCH_MAX    1000 /* messages handled before the output is flushed */
 #define WAIT_MS      200
+#define SILENT_NS    (5 * CRN_NS_PER_S) /* a daemon sends viewers its status every second */
 #define OVER_MAX     16
 #define DRAWING_NICE 10
 
@@ -103,6 +104,7 @@ typedef struct tail {
     char state[CRN_DECODED_TEXT_BYTES]; /* as reported by the daemon; empty before that */
     uint64_t verdicts;
     int64_t last_ns; /* arrival of the last one */
+    bool heard;      /* any message came, or its absence was told */
 } tail;
 
 static volatile sig_atomic_t interrupted;
@@ -368,6 +370,15 @@ static int pass_time(tail *t, crn_error *error)
     return 0;
 }
 
+/* To a viewer that hears nothing at all, once. */
+static void tell_silence(tail *t, int64_t silent_ns)
+{
+    if (t->heard || t->set->grader || silent_ns < SILENT_NS)
+        return;
+    t->heard = true;
+    crn_tool_note(&tool, "%s: nothing came for 5 s: %s", t->set->endpoint, crn_connection_hint);
+}
+
 /* Runs until the count, a signal, or the timeout without a verdict. 0 or -errno with *error. */
 static int follow_line(tail *t, crn_error *error)
 {
@@ -377,9 +388,11 @@ static int follow_line(tail *t, crn_error *error)
         if (read < 0)
             return crn_error_set(error, read, "%s: %s",
                                  read == -EIO ? "cannot write" : t->set->endpoint, strerror(-read));
+        t->heard |= read > 0;
         if (read)
             continue;
         int64_t silent_ns = crn_now_ns() - t->last_ns;
+        tell_silence(t, silent_ns);
         if (silent_ns >= t->set->timeout_ns)
             return crn_error_set(error, -ETIMEDOUT,
                                  "%s: no verdict for %.3g s (%" PRIu64 " received before)",

@@ -7,6 +7,10 @@
 
 #define RECEIVED_MAX 1000 /* messages that libzmq queues while this program draws or prints */
 
+const char crn_connection_hint[] =
+    "is the daemon running, and is this its publish.viewers.bind? Where it requires keys "
+    "(access.keys) give --key and --server-key; its log names what it refused";
+
 static int set_socket(void *socket, int option, int value)
 {
     return zmq_setsockopt(socket, option, &value, sizeof value);

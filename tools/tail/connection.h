@@ -12,6 +12,9 @@
 
 #define CRN_ALL_LANES (-1)
 
+/* What to look at where a viewer hears nothing. */
+extern const char crn_connection_hint[];
+
 /* Zero-initialise. */
 typedef struct crn_connection {
     void *zmq, *socket;

@@ -58,7 +58,8 @@ static void expect(int status, const char *said, const char *arguments)
 static void it_shows_the_status(void **state)
 {
     (void)state;
-    expect(0, "state     ready\n", "status");
+    expect(0, "file      ", "status");
+    expect(0, "/line.yaml\nstate     ready\n", "status");
     expect(0, "recipe    none (the file's own settings)\n", "status");
     expect(0, "\"recipe\":\"\",\"settings\":\"", "status --json");
 }
@@ -77,6 +78,7 @@ static void it_reloads_and_lists_faults(void **state)
     expect(0, ", recipe 'Late pear'\n", "recipe 'Late pear'");
     expect(0, "  --none\n  plum\n* Late pear\n", "recipes");
     expect(1, "there is no recipe 'apple'", "recipe apple");
+    expect(1, "\ncernitactl: refused; the line goes on with the settings", "recipe apple");
     expect(0, "settings ", "recipe --none");
     expect(0, "* --none\n", "recipes");
 }
@@ -109,7 +111,8 @@ static void wrong_usage_is_told_apart(void **state)
                                         "recipe a --none",
                                         "trace",
                                         "recipes --none",
-                                        "--sockets x status"};
+                                        "--sockets x status",
+                                        "--line apples status"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         expect(2, "cernitactl: ", wrong[i]);
     expect(1, "no daemon answers there", "--socket /nowhere status");

@@ -55,8 +55,10 @@ static void start(daemon_process *daemon, const char *name, const char *backend,
              "limits: {slots: 128}\n"
              "latency: {budget_ms: 60000, assemble_ms: 60000}\n"
              "run: {backend: %s, workers: 1, threads: 1}\n"
+             "recipes: {pear: {classes: {rust: 0.6}}}\n"
+             "control: {path: '%s/control'}\n"
              "monitor: {http: ''}\n",
-             folder, folder, folder, folder, name, level, backend);
+             folder, folder, folder, folder, name, level, backend, folder);
     daemon_write_config(folder, "line.yaml", yaml, path);
     daemon_start(daemon, (const char *const[]){"cernitad", "--config", path, NULL});
     daemon_read_until(daemon, "ready:");
@@ -143,7 +145,22 @@ static void another_level_is_found_and_named(void **state)
     expect_said(", rust, defect 1: level 0.6");
     expect_said(", expected 0.5\n");
     assert_null(strstr(output, ", rot, ")); /* its level is the same */
+    assert_null(strstr(output, "another recipe"));
     expect_said(": the verdicts are not those of ");
+}
+
+static void another_recipe_is_named(void **state)
+{
+    (void)state;
+    daemon_process daemon;
+    start(&daemon, "recipe", "serial", "0.5");
+    int switched = run("cernitactl", "--socket @/control recipe pear");
+    int status = run("cernita-replay", REPLAY "--expect @/serial --got @/recipe");
+    stop(&daemon);
+    assert_int_equal(switched, 0);
+    assert_int_equal(status, 1);
+    expect_said(" of the fruits that differ had another recipe: '' in ");
+    expect_said("/serial, 'pear' in ");
 }
 
 /* A line that gives no verdicts, or another folder than its log. */
@@ -178,6 +195,7 @@ int main(void)
         cmocka_unit_test(a_selection_is_compared),
         cmocka_unit_test(the_first_fruits_are_compared),
         cmocka_unit_test(another_level_is_found_and_named),
+        cmocka_unit_test(another_recipe_is_named),
         cmocka_unit_test(verdicts_that_never_come_are_missed),
         cmocka_unit_test(what_goes_wrong_is_one_line),
     };

@@ -234,6 +234,20 @@ static void silence_ends_it_with_status_1(void **state)
     tail_expect_end(f->out, 1);
 }
 
+/* A daemon sends viewers its status every second, so that silence has a cause. */
+static void a_viewer_that_hears_nothing_is_told_why(void **state)
+{
+    tail_fixture *f = *state;
+    char line[1024];
+    start(f, ZMQ_XPUB, 2, "--timeout 6");
+    assert_non_null(fgets(line, sizeof line, f->out));
+    assert_non_null(strstr(line, ": nothing came for 5 s: is the daemon running, and is this its "
+                                 "publish.viewers.bind? Where it requires keys"));
+    assert_non_null(fgets(line, sizeof line, f->out));
+    assert_non_null(strstr(line, ": no verdict for 6 s"));
+    tail_expect_end(f->out, 1);
+}
+
 static void what_is_asked_wrongly_is_said(void **state)
 {
     (void)state;
@@ -311,6 +325,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(textures_pass, set_up, tear_down),
         cmocka_unit_test_setup_teardown(photographs_may_lie_in_a_folder, set_up, tear_down),
         cmocka_unit_test_setup_teardown(silence_ends_it_with_status_1, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_viewer_that_hears_nothing_is_told_why, set_up, tear_down),
         cmocka_unit_test(what_is_asked_wrongly_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

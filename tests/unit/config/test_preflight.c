@@ -1,4 +1,5 @@
-/* The preflight's check of devices; tests/line/test_daemon_check.c tests the rest, as a process. */
+/* The preflight: devices, and what the unit makes; tests/line/test_daemon_check.c tests the rest,
+ * as a process. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +12,13 @@
 
 static char *faults, *notes;
 
+/* Preflight as at the start, which has no notes. */
+static int at_start;
+
 /* Preflight of a line on this backend that requests devices 1 and 5 where there are 2. */
-static int check(const char *backend)
+static int check_with(const char *backend, const char *more)
 {
-    char yaml[1024];
+    char yaml[2048];
     snprintf(yaml, sizeof yaml,
              "ingest: {bind: ['ipc:///tmp/cernita-test-in']}\n"
              "publish:\n"
@@ -23,8 +27,8 @@ static int check(const char *backend)
              "classes: [{name: rot, level: 0.5}]\n"
              "chain: [contours: {}]\n"
              "run: {backend: %s, devices: [1, 5], workers: 1, threads: 1}\n"
-             "monitor: {http: ''}\n",
-             backend);
+             "monitor: {http: ''}\n%s",
+             backend, more);
     crn_config config = {.file = "line.yaml"};
     assert_int_equal(crn_config_parse("line.yaml", yaml, strlen(yaml), stderr, &config), 0);
     crn_config_resolve(&config, 2);
@@ -35,8 +39,15 @@ static int check(const char *backend)
     int r = crn_preflight(&config, crn_fake_gpu(2, false), fault_file, note_file);
     fclose(fault_file);
     fclose(note_file);
-    assert_int_equal(crn_preflight(&config, crn_fake_gpu(2, false), NULL, NULL), r);
+    at_start = crn_preflight(&config, crn_fake_gpu(2, false), NULL, NULL);
     crn_config_done(&config);
+    return r;
+}
+
+static int check(const char *backend)
+{
+    int r = check_with(backend, "");
+    assert_int_equal(at_start, r);
     return r;
 }
 
@@ -75,12 +86,42 @@ static void openmp_needs_none(void **state)
     assert_string_equal(notes, "");
 }
 
+/* cernitad --check before the first start of cernitad@NAME. */
+static void folders_that_the_unit_makes_are_a_note(void **state)
+{
+    (void)state;
+    int r = check_with("openmp", "control: {path: '/run/cernita/no such line/control'}\n"
+                                 "record: {dir: '/var/lib/cernita/no such line'}\n"
+                                 "access: {keys: '/run/credentials/cernitad@no such.service'}\n");
+    assert_string_equal(faults, "");
+    assert_int_equal(r, 0);
+    assert_string_equal(notes,
+                        "note: access.keys: /run/credentials/cernitad@no such.service is not "
+                        "there yet: the unit makes it when it starts the line\n"
+                        "note: control.path: /run/cernita/no such line is not there yet: the "
+                        "unit makes it when it starts the line\n"
+                        "note: record.dir: /var/lib/cernita/no such line is not there yet: "
+                        "the unit makes it when it starts the line\n");
+    assert_int_equal(at_start, -EINVAL);
+}
+
+static void folders_within_them_must_be_there(void **state)
+{
+    (void)state;
+    assert_int_equal(check_with("openmp", "record: {dir: '/var/lib/cernita/no such line/views'}\n"),
+                     -EINVAL);
+    assert_string_equal(notes, "");
+    assert_non_null(strstr(faults, "record.dir: "));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_device_that_cuda_asks_for_must_be_there, tear_down),
         cmocka_unit_test_teardown(auto_does_without, tear_down),
         cmocka_unit_test_teardown(openmp_needs_none, tear_down),
+        cmocka_unit_test_teardown(folders_that_the_unit_makes_are_a_note, tear_down),
+        cmocka_unit_test_teardown(folders_within_them_must_be_there, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,15 +8,15 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "src/control/control.h"
 #include "stages/base/file/new_file.h"
 #include "stages/base/process/arguments.h"
 #include "stages/base/process/standard.h"
+#include "tools/ctl/find_socket.h"
 
-#define DEFAULT_SOCKET "/run/cernita/control"
+#define RUN_FOLDER "/run/cernita"
 
 /* A reload reads files, and may wait for fruits. */
 #define PATIENCE_S 60
@@ -27,13 +27,15 @@ enum {
 };
 
 static const char usage[] =
-    "usage: cernitactl [--socket PATH] status [--json]\n"
-    "       cernitactl [--socket PATH] reload\n"
-    "       cernitactl [--socket PATH] recipes\n"
-    "       cernitactl [--socket PATH] recipe NAME | --none\n"
-    "       cernitactl [--socket PATH] trace FILE\n"
+    "usage: cernitactl [--line NAME | --socket PATH] status [--json]\n"
+    "       cernitactl [--line NAME | --socket PATH] reload\n"
+    "       cernitactl [--line NAME | --socket PATH] recipes\n"
+    "       cernitactl [--line NAME | --socket PATH] recipe NAME | --none\n"
+    "       cernitactl [--line NAME | --socket PATH] trace FILE\n"
     "\n"
-    "Asks a running cernitad, at the socket that control.path of its file names.\n"
+    "Asks a running cernitad, at the socket that control.path of its file names. Where one line "
+    "of\n"
+    "the machine has its socket below " RUN_FOLDER ", that one is asked.\n"
     "\n"
     "  status               how it does, and by which settings fruits are judged\n"
     "  reload               read its file again; all faults are listed, and then nothing changes\n"
@@ -41,64 +43,65 @@ static const char usage[] =
     "  recipe NAME          switch to a recipe; --none: to the file's own settings\n"
     "  trace FILE           write the last fruits as a trace for ui.perfetto.dev\n"
     "\n"
-    "  -s, --socket PATH    the socket (" DEFAULT_SOCKET ")\n"
+    "  -l, --line NAME      of several lines this one: " RUN_FOLDER
+    "/NAME/control, as cernitad@NAME has\n"
+    "  -s, --socket PATH    a socket elsewhere\n"
     "      --json           status as JSON\n"
     "  -h, --help           this text\n"
     "      --version        the version\n"
     "\n"
     "exit status: 0 done, 1 refused or no daemon there, 2 wrong usage\n";
 
-static const char short_options[] = "s:h";
+static const char short_options[] = "l:s:h";
 static const struct option long_options[] = {
-    {"socket", required_argument, NULL, 's'}, {"json", no_argument, NULL, 'j'},
-    {"none", no_argument, NULL, 'n'},         {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'v'},      {NULL, 0, NULL, 0},
+    {"line", required_argument, NULL, 'l'},
+    {"socket", required_argument, NULL, 's'},
+    {"json", no_argument, NULL, 'j'},
+    {"none", no_argument, NULL, 'n'},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'v'},
+    {NULL, 0, NULL, 0},
 };
 
 typedef struct ctl_options {
-    const char *socket, *command, *operand; /* operand NULL: none */
+    const char *line, *socket, *command, *operand; /* NULL: none */
     bool json, none;
 } ctl_options;
 
 /* --- the daemon --- */
 
-static int connect_to(const char *path)
+/* Connects to the daemon that the options name. Returns the descriptor, or a negative errno. */
+static int connect_to_daemon(const ctl_options *given, crn_error *error)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    crn_socket_address address;
     struct timeval patience = {.tv_sec = PATIENCE_S};
-    if (strlen(path) >= sizeof address.sun_path) {
-        fprintf(stderr, "cernitactl: %s: a path of at most 107 bytes expected\n", path);
-        return -ENAMETOOLONG;
-    }
-    strcpy(address.sun_path, path);
-    int descriptor = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (descriptor < 0 ||
-        connect(descriptor, (const struct sockaddr *)&address, sizeof address) < 0) {
-        fprintf(stderr,
-                "cernitactl: %s: no daemon answers there: %s; see control.path in its file, and "
-                "--socket\n",
-                path, strerror(errno));
-        if (descriptor >= 0)
-            close(descriptor);
-        return -ECONNREFUSED;
-    }
-    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (given->socket && !crn_socket_address_set(&address, given->socket))
+        return crn_error_set(error, -ENAMETOOLONG, "%s: a path of at most %zu bytes expected",
+                             given->socket, sizeof address.sun_path - 1);
+    int r = given->socket ? 0 : crn_socket_find(RUN_FOLDER, given->line, &address, error);
+    int descriptor = r < 0 ? r : crn_socket_connect(&address, error);
+    if (descriptor >= 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     return descriptor;
 }
 
 /* The answer's lines after the first, in `answer`. Returns 0, 1 refused, or a negative errno. */
-static int ask(const char *path, const char *request, char answer[CRN_CONTROL_ANSWER_BYTES + 1])
+static int ask(const ctl_options *given, const char *request,
+               char answer[CRN_CONTROL_ANSWER_BYTES + 1])
 {
-    int descriptor = connect_to(path);
-    if (descriptor < 0)
+    crn_error error = {""};
+    int descriptor = connect_to_daemon(given, &error);
+    if (descriptor < 0) {
+        fprintf(stderr, "cernitactl: %s\n", error.text);
         return descriptor;
+    }
     ssize_t size = send(descriptor, request, strlen(request), MSG_NOSIGNAL);
     if (size >= 0)
         size = recv(descriptor, answer, CRN_CONTROL_ANSWER_BYTES, 0);
     int fault = size < 0 ? errno : 0;
     close(descriptor);
     if (size <= 0) {
-        fprintf(stderr, "cernitactl: %s: no answer: %s\n", path,
+        fprintf(stderr, "cernitactl: no answer: %s\n",
                 fault ? strerror(fault) : "the daemon closed the connection");
         return -EIO;
     }
@@ -221,7 +224,7 @@ static bool make_request(const ctl_options *given, char request[CRN_CONTROL_REQU
 /* Returns 0 to go on; a positive value: exit with status value - 1. */
 static int parse(int argc, char **argv, ctl_options *ret_options)
 {
-    ctl_options given = {.socket = DEFAULT_SOCKET};
+    ctl_options given = {0};
     crn_error error;
     int option;
     if (crn_arguments_check("cernitactl", argv, short_options, long_options, &error) < 0) {
@@ -230,6 +233,9 @@ static int parse(int argc, char **argv, ctl_options *ret_options)
     }
     while ((option = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
         switch (option) {
+        case 'l':
+            given.line = optarg;
+            break;
         case 's':
             given.socket = optarg;
             break;
@@ -251,6 +257,10 @@ static int parse(int argc, char **argv, ctl_options *ret_options)
         given.command = argv[optind];
     if (optind + 1 < argc)
         given.operand = argv[optind + 1];
+    if (given.line && given.socket) {
+        fprintf(stderr, "cernitactl: --line and --socket exclude each other\n");
+        return 1 + EXIT_USAGE;
+    }
     if (!given.command || optind + 2 < argc) {
         fprintf(stderr, "cernitactl: one command expected; see cernitactl --help\n");
         return 1 + EXIT_USAGE;
@@ -275,10 +285,12 @@ int main(int argc, char **argv)
                 given.command);
         return EXIT_USAGE;
     }
-    r = ask(given.socket, request, answer);
+    r = ask(&given, request, answer);
     if (r == 0 && strcmp(given.command, "trace") == 0)
         return download(answer, given.operand);
     if (r >= 0)
         fputs(answer, r == 0 ? stdout : stderr);
+    if (r == 1 && (strcmp(request, "reload") == 0 || strncmp(request, "recipe ", 7) == 0))
+        fputs("cernitactl: refused; the line goes on with the settings that it had\n", stderr);
     return r == 0 ? EXIT_SUCCESS : EXIT_REFUSED;
 }

@@ -1,0 +1,24 @@
+/* The control socket of a line of this machine, by its name or because it is the only one. */
+#ifndef CRN_TOOLS_CTL_FIND_SOCKET_H
+#define CRN_TOOLS_CTL_FIND_SOCKET_H
+
+#include <stdbool.h>
+#include <sys/un.h>
+
+#include "stages/base/error.h"
+
+typedef struct sockaddr_un crn_socket_address;
+
+/* False if the path is too long for an address. */
+bool crn_socket_address_set(crn_socket_address *address, const char *path);
+
+/* Connects to it. Returns the descriptor, or a negative errno with the cure in `error`. */
+int crn_socket_connect(const crn_socket_address *address, crn_error *error);
+
+/* The socket FOLDER/LINE/control, where a unit's line has it. LINE NULL: the only one of
+ * FOLDER/control and FOLDER/NAME/control at which a daemon answers; -ENOENT if none does, -ENOTUNIQ
+ * if several do, whose names are then in `error`, -EACCES if this user may ask none of them. */
+int crn_socket_find(const char *folder, const char *line, crn_socket_address *ret_address,
+                    crn_error *error);
+
+#endif
