@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """The installed units under a real systemd: starts, states, restarts, stops, and what the watchdog costs.
 
     tests/service/check_service.py --build BUILD        a build configured with -DCMAKE_INSTALL_PREFIX=/usr
