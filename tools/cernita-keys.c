@@ -178,7 +178,9 @@ static int make_client(const keys_plan *p, crn_error *error)
     int r = write_pair(secret, public, p->client, uses, error);
     if (r == 0)
         printf("%s: secret, for the client's machine (--key); delete it here once it is there\n"
-               "%s: public, for: %s; a running daemon knows it after its next start\n",
+               "%s: public, for: %s; a running daemon knows it after a reload (one that has its "
+               "keys by "
+               "LoadCredential= after a restart)\n",
                secret, public, uses);
     return r;
 }

@@ -32,6 +32,9 @@ static const crn_option options[] = {
     {"keys", "DIR",
      "admit only senders whose keys are in this folder (cernita-keys), as\n"
      "access.keys of a line does, also at ipc"},
+    {"plain-tcp", NULL,
+     "without --keys: let --from be a tcp address that other machines can\n"
+     "reach, as access.plain_tcp of a line does"},
     CRN_OPTION_KEY,
     CRN_OPTION_SERVER_KEY,
     {0},
@@ -43,6 +46,7 @@ enum {
     OPTION_SEGMENT,
     OPTION_QUEUE,
     OPTION_KEYS,
+    OPTION_PLAIN_TCP,
     OPTION_KEY,
     OPTION_SERVER_KEY,
 };
@@ -61,6 +65,7 @@ static const crn_tool tool = {
 typedef struct record_plan {
     const char *from, *to, *dir, *keys;
     crn_client_keys client;
+    bool plain_tcp;
     uint64_t segment_bytes, queue_bytes;
 } record_plan;
 
@@ -108,6 +113,19 @@ static bool is_loop(const char *from, const char *to)
            has_host(to, own);
 }
 
+/* The same rule as for a line, which takes what comes from here for its sender's. */
+static void check_exposed(const record_plan *p)
+{
+    if (p->keys && p->plain_tcp)
+        crn_usage_error(&tool, "--plain-tcp: with --keys every sender needs a key; leave out one");
+    if (!p->keys && !p->plain_tcp && crn_access_is_exposed(p->from))
+        crn_usage_error(&tool,
+                        "--from %s: other machines can connect to it, and anyone there could send "
+                        "views: give --keys DIR (cernita-keys makes it), or --plain-tcp if only "
+                        "trusted machines reach this network",
+                        p->from);
+}
+
 static void read_options(int argc, char **argv, record_plan *p)
 {
     const char *text = NULL;
@@ -133,6 +151,9 @@ static void read_options(int argc, char **argv, record_plan *p)
         case OPTION_KEYS:
             p->keys = text;
             break;
+        case OPTION_PLAIN_TCP:
+            p->plain_tcp = true;
+            break;
         case OPTION_KEY:
             p->client.key = text;
             break;
@@ -148,6 +169,7 @@ static void read_options(int argc, char **argv, record_plan *p)
                         "--to %s is --from, so views would circulate; name another "
                         "port, where the line listens",
                         p->to);
+    check_exposed(p);
 }
 
 /* --- one message --- */

@@ -48,7 +48,7 @@ static struct {
     void *context;
     char last[CRN_SERVICE_STATUS_BYTES]; /* goes with NOTE_LAST */
     /* Used by the thread: */
-    bool told; /* a stuck thread was named: the watchdog is fed no more */
+    bool told; /* a stuck thread was named: until it moves the watchdog is fed no more */
     char text[CRN_SERVICE_STATUS_BYTES];
     int64_t fed_ns, status_ns;
 } service = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -93,7 +93,16 @@ static void check(int64_t watchdog_ns)
 {
     char name[CRN_PULSE_NAME_BYTES];
     int64_t limit_ns = watchdog_ns > LIMIT_MIN_NS ? watchdog_ns : LIMIT_MIN_NS;
-    if (service.told || atomic_load(&service.stopping) || !crn_watchdog_stuck(limit_ns, name))
+    if (atomic_load(&service.stopping))
+        return;
+    bool stuck = crn_watchdog_stuck(limit_ns, name);
+    if (service.told && !stuck) {
+        service.told = false;
+        crn_log(CRN_LOG_WARNING,
+                "watchdog: every thread moves again, and nobody restarted the daemon: is the "
+                "manager's watchdog off? `systemctl service-watchdogs yes`");
+    }
+    if (service.told || !stuck)
         return;
     service.told = true;
     snprintf(service.text, sizeof service.text,

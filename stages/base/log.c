@@ -1,6 +1,8 @@
 #include "stages/base/log.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -13,7 +15,11 @@
 
 #include "stages/base/clock.h"
 
+/* How long the first line waits for a reader that hangs; those after it do not. */
+#define PATIENCE_MS 20
+
 static atomic_int loudest = CRN_LOG_INFO; /* a crn_log_level */
+static atomic_uint lost;                  /* lines, since the last one that was written */
 static bool to_journal;
 
 void crn_log_set_level(crn_log_level level)
@@ -49,6 +55,33 @@ static int begin_line(crn_log_level level, char *line, size_t size)
                            names[level]);
 }
 
+/* True if a line can be written without waiting for whoever reads it. */
+static bool has_room(int patience_ms)
+{
+    struct pollfd polled = {.fd = STDERR_FILENO, .events = POLLOUT};
+    int r = poll(&polled, 1, patience_ms);
+    if (r < 0 && errno == EINTR)
+        r = poll(&polled, 1, 0);
+    return r != 0; /* a broken stream fails the write at once */
+}
+
+/* One write, so that lines of several threads never mix. A failure cannot be reported anywhere. */
+static void write_line(const char *line, int size)
+{
+    if (write(STDERR_FILENO, line, (size_t)size) < 0)
+        return;
+}
+
+static void tell_lost(unsigned lines)
+{
+    char line[160];
+    int used = begin_line(CRN_LOG_WARNING, line, sizeof line);
+    used += snprintf(line + used, sizeof line - (size_t)used,
+                     "log: %u line%s lost: whoever reads standard error did not\n", lines,
+                     lines == 1 ? " is" : "s are");
+    write_line(line, used);
+}
+
 void crn_log(crn_log_level level, const char *format, ...)
 {
     if ((int)level > atomic_load_explicit(&loudest, memory_order_relaxed))
@@ -62,10 +95,15 @@ void crn_log(crn_log_level level, const char *format, ...)
     int room = (int)sizeof line - used - 2;
     used += text < 0 ? 0 : text < room ? text : room;
     line[used++] = '\n';
-    /* One write, so that lines of several threads never mix. A failure cannot be
-     * reported anywhere. */
-    if (write(STDERR_FILENO, line, (size_t)used) < 0)
+    /* A reader that hangs, a journal on a stalled disk say, must not hold up the line. */
+    if (!has_room(atomic_load_explicit(&lost, memory_order_relaxed) ? 0 : PATIENCE_MS)) {
+        atomic_fetch_add_explicit(&lost, 1, memory_order_relaxed);
         return;
+    }
+    unsigned before = atomic_exchange_explicit(&lost, 0, memory_order_relaxed);
+    if (before > 0)
+        tell_lost(before);
+    write_line(line, used);
 }
 
 _Bool crn_log_gate_open(crn_log_gate *gate, int64_t now_ns, uint64_t *ret_held)

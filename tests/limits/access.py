@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """What keys (access.keys) cost a line, and what strangers cost a line that requires them.
 
   access.py cost        CPU of the receiver for a view of 511 x 95 x 12 f32 (2.33 MB) over tcp, without and with

@@ -288,6 +288,70 @@ static void the_recorder_stands_between_with_keys(void **state)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+/* A stranger's views would come out of it as a sender's of this machine. */
+static void the_recorder_opens_no_address_without_keys(void **state)
+{
+    (void)state;
+    static const char record[] =
+        "timeout --preserve-status 60 " CRN_BIN "/cernita-record --dir . --from";
+    expect(2, "--from tcp://*:45998: other machines can connect to it",
+           run("%s 'tcp://*:45998'", record));
+    expect(2, "--keys DIR (cernita-keys makes it), or --plain-tcp",
+           run("%s 'tcp://[::]:45998'", record));
+    assert_ptr_equal(strchr(output, '\n'), strrchr(output, '\n'));
+    expect(2, "other machines", run("%s 'tcp://127.0.0.1:1;*:45998'", record));
+    expect(2, "leave out one", run("%s tcp://eth0:45998 --keys k --plain-tcp", record));
+    expect(1, "k/server.key does not exist", run("%s 'tcp://*:45998' --keys k", record));
+    assert_int_equal(run(CRN_BIN "/cernita-synth rec.tif --fruits 2 --classes 2 --size 64x32"), 0);
+    int port = find_ports();
+    expect(0, "8 views recorded",
+           run("%s tcp://0.0.0.0:%d --plain-tcp & p=$!; " CRN_BIN
+               "/cernita-replay rec.tif --to tcp://127.0.0.1:%d --wait 60; kill $p; wait $p",
+               record, port, port));
+}
+
+/* One verdict from a sender with that client's key, or none. */
+static int try_client(int port, const char *name, int wait_s)
+{
+    return run(PYTHON "sender.py --to tcp://127.0.0.1:%d --fruits 1 --classes a,rot --key %s.key "
+                      "--server-key k/server.pub --wait %d",
+               port, name, wait_s);
+}
+
+static void clients_come_and_go_by_a_reload(void **state)
+{
+    (void)state;
+    int port = find_ports();
+    char yaml[128], config[128];
+    assert_int_equal(keys("k"), 0);
+    assert_int_equal(keys("k --client cnn"), 0);
+    snprintf(yaml, sizeof yaml, "access: {keys: %s/k}\n", folder);
+    write_line(port, yaml);
+    snprintf(config, sizeof config, "%s/line.yaml", folder);
+    daemon_process daemon;
+    const char *const arguments[] = {"cernitad", "--config", config, NULL};
+    daemon_start(&daemon, arguments);
+    daemon_read_until(&daemon, "ready:");
+    expect(0, "knows it after a reload", keys("k --client late"));
+    expect(1, "no daemon answers", try_client(port, "late", 1));
+    daemon_read_until(&daemon, "and reload the daemon");
+    assert_int_equal(kill(daemon.pid, SIGHUP), 0);
+    daemon_read_until(&daemon, "k/clients was read again: 2 clients");
+    expect(0, "4 views sent", try_client(port, "late", 60));
+    assert_int_equal(run("chmod 666 k/clients/cnn.pub"), 0);
+    assert_int_equal(kill(daemon.pid, SIGHUP), 0);
+    daemon_read_until(&daemon, "so admit themselves");
+    daemon_read_until(&daemon, "; the keys stay as they were");
+    assert_int_equal(run("rm k/clients/late.pub; chmod 644 k/clients/cnn.pub"), 0);
+    assert_int_equal(kill(daemon.pid, SIGHUP), 0);
+    daemon_read_until(&daemon, "1 of the clients before lost a permission");
+    expect(1, "no daemon answers", try_client(port, "late", 1));
+    expect(0, "4 views sent", try_client(port, "cnn", 60));
+    assert_int_equal(kill(daemon.pid, SIGTERM), 0);
+    int status = daemon_end(&daemon);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -300,6 +364,8 @@ int main(void)
         TEST(keys_are_checked_before_the_start),
         TEST(programs_connect_with_their_keys),
         TEST(the_recorder_stands_between_with_keys),
+        TEST(the_recorder_opens_no_address_without_keys),
+        TEST(clients_come_and_go_by_a_reload),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

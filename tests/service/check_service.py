@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """The installed units under a real systemd: starts, states, restarts, stops, and what the watchdog costs.
 
     tests/service/check_service.py --build BUILD        a build configured with -DCMAKE_INSTALL_PREFIX=/usr
@@ -264,6 +264,35 @@ def views_pass_the_recorder(machine):
     assert list(machine.path("/var/lib/cernita/record-line").glob("cernita-*.tif"))
 
 
+def keys_come_as_credentials(machine):
+    """As systemd/ACCESS.md says: both units are handed root's keys, and each admits only those."""
+    drop_in = re.search(r"```\n(\[Service\]\nLoadCredential=.*?)```", (ROOT / "systemd/ACCESS.md").read_text(), re.S)[1]
+    for unit in ("cernitad@keyed", "cernita-record@keyed"):
+        folder = machine.path(f"/etc/systemd/system/{unit}.service.d")
+        folder.mkdir(parents=True)
+        (folder / "keys.conf").write_text(drop_in)
+    machine.run("systemctl", "daemon-reload")
+    machine.run("cernita-keys", "/etc/cernita/keys")
+    machine.run("cernita-keys", "/etc/cernita/keys", "--client", "cnn", "--out", "/tmp/cnn.key")
+    run = "/run/cernita/keyed"
+    line = settings(run, {"ingest": {"bind": ["tcp://*:5555", f"ipc://{run}/views"]}, "access": {
+        "keys": "/run/credentials/cernitad@keyed.service"}})
+    line["publish"].pop("log")
+    machine.path("/etc/cernita/keyed.yaml").write_text(yaml.safe_dump(line))
+    machine.path("/etc/cernita/keyed.record").write_text(
+        f"FROM=tcp://*:5556\nTO=ipc://{run}/views\nOPTIONS=--keys /run/credentials/cernita-record@keyed.service\n")
+    machine.run("cernita-synth", "/tmp/rec.tif", "--fruits", "2", "--classes", "3", "--size", "64x32")
+    machine.run("systemctl", "start", "cernitad@keyed", "cernita-record@keyed")
+    for port in (5555, 5556):
+        to = ["cernita-replay", "/tmp/rec.tif", "--to", f"tcp://127.0.0.1:{port}"]
+        machine.run(*to, "--wait", str(60), "--key", "/tmp/cnn.key", "--server-key", "/etc/cernita/keys/server.pub")
+        assert "sent" not in machine.run(*to, "--wait", "1", check=False)
+    machine.run("systemctl", "reload", "cernitad@keyed")
+    await_true("the keys are read again", lambda: "1 clients, those of the start" in machine.run(
+        "journalctl", "--no-pager", "--unit", "cernitad@keyed"))
+    machine.run("systemctl", "stop", "cernitad@keyed", "cernita-record@keyed")
+
+
 def a_stuck_writer_is_reported_and_nothing_else(machine):
     with Service(machine) as service:
         before, first, pid = service.show("NRestarts"), service.belt.sent_fruit, service.show("MainPID")
@@ -305,7 +334,7 @@ def the_state_of_an_old_daemon_is_taken_over(machine):
 
 TESTS = [exposure_of_both_units, a_started_line_is_ready_and_says_so, sockets_and_folders_are_for_the_group,
          the_status_follows_the_line, a_bad_file_is_not_tried_again, a_kill_is_followed_by_a_restart,
-         a_clean_exit_that_nobody_asked_for_is_followed_by_a_restart, a_stuck_thread_is_followed_by_a_restart, a_stuck_device_does_not_stay_in_the_way, views_pass_the_recorder,
+         a_clean_exit_that_nobody_asked_for_is_followed_by_a_restart, a_stuck_thread_is_followed_by_a_restart, a_stuck_device_does_not_stay_in_the_way, views_pass_the_recorder, keys_come_as_credentials,
          a_stuck_writer_is_reported_and_nothing_else, a_stop_judges_the_open_fruits, the_state_of_an_old_daemon_is_taken_over]
 
 

@@ -37,6 +37,7 @@ cd "$root"
 mkdir -p outside
 pivot_root . outside
 umount -l /outside
+mount --make-rshared / # by this systemd hands credentials over; in a container it leaves that to whoever started it
 exec env -i container=cernita-test PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd --show-status=0
 """
 

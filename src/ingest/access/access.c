@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <zmq.h>
+
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "src/ingest/access/clients.h"
@@ -49,6 +51,23 @@ static const char *const domains[CRN_ACCESS_USES][2] = {
     [CRN_ACCESS_VIEWERS] = {"viewers.plain", "viewers"},
 };
 
+/* A public key in its place would be a secret that every client knows. */
+static int check_pair(const char *folder, const char *secret, crn_error *error)
+{
+    char path[PATH_BYTES], public[CRN_KEY_BYTES];
+    crn_key_file file;
+    snprintf(path, sizeof path, "%s/%s", folder, CRN_KEY_SERVER_PUBLIC);
+    /* Only clients need it: a service's credentials do without. */
+    if (crn_key_read(path, CRN_KEY_PUBLIC, &file, NULL) < 0)
+        return 0;
+    if (zmq_curve_public(public, secret) == 0 && strcmp(public, file.key) == 0)
+        return 0;
+    return crn_error_set(error, -EINVAL,
+                         "%s/%s: not the secret key to %s beside it: put back the one that "
+                         "belongs to it, or move both away and make new ones with cernita-keys %s",
+                         folder, CRN_KEY_SERVER_SECRET, CRN_KEY_SERVER_PUBLIC, folder);
+}
+
 static int read_secret(const char *folder, char ret_secret[CRN_KEY_BYTES], crn_error *error)
 {
     char path[PATH_BYTES];
@@ -63,7 +82,7 @@ static int read_secret(const char *folder, char ret_secret[CRN_KEY_BYTES], crn_e
         return crn_error_set(error, r, "%s", why.text);
     memcpy(ret_secret, file.key, CRN_KEY_BYTES);
     explicit_bzero(&file, sizeof file);
-    return 0;
+    return check_pair(folder, ret_secret, error);
 }
 
 int crn_access_open(const char *folder, bool ipc, crn_access **ret_access, crn_error *error)
@@ -92,6 +111,32 @@ int crn_access_open(const char *folder, bool ipc, crn_access **ret_access, crn_e
     return 0;
 }
 
+/* How many clients of one list the other does not have, or with fewer permissions. */
+static int32_t count_lost(const crn_access_clients *from, const crn_access_clients *to)
+{
+    int32_t lost = 0;
+    for (int32_t i = 0; i < from->count; i++) {
+        const crn_key_file *had = &from->client[i].file;
+        const crn_access_client *has = crn_access_clients_find(to, had->key);
+        lost += !has || had->uses & ~has->file.uses;
+    }
+    return lost;
+}
+
+static void tell_reloaded(const crn_access *access, int32_t lost)
+{
+    crn_log(CRN_LOG_INFO, "access: %s/%s was read again: %d clients%s", access->folder,
+            CRN_KEY_CLIENTS, (int)atomic_load(&access->client_count),
+            crn_key_is_credential(access->folder)
+                ? ", those of the start: systemd hands over others when the service is restarted"
+                : "");
+    if (lost > 0)
+        crn_log(CRN_LOG_WARNING,
+                "access: %d of the clients before lost a permission: connections that they have "
+                "stay until they end; restart the daemon to end them now",
+                (int)lost);
+}
+
 int crn_access_reload(crn_access *access, crn_error *error)
 {
     char secret[CRN_KEY_BYTES];
@@ -113,6 +158,8 @@ int crn_access_reload(crn_access *access, crn_error *error)
     access->clients = clients;
     pthread_mutex_unlock(&access->lock);
     atomic_store(&access->client_count, clients.count);
+    /* Only this thread replaces the list, so it may still read the new one. */
+    tell_reloaded(access, count_lost(&before, &clients));
     crn_access_clients_done(&before);
     return 0;
 }
@@ -165,21 +212,22 @@ static void log_refusal(crn_access *access, crn_access_use use, crn_access_refus
     uint64_t held;
     char more[CRN_LOG_HELD_BYTES];
     const char *address = peer->address[0] ? peer->address : "this machine";
+    const char *again = crn_key_is_credential(access->folder) ? "restart" : "reload";
     if (!crn_log_gate_open(&access->gate[reason], crn_now_ns(), &held))
         return;
     crn_log_held(held, more);
     if (reason == CRN_ACCESS_UNKNOWN_KEY)
         crn_log(CRN_LOG_WARNING,
                 "access: a connection from %s to %s was refused: no file in %s/%s has its key %s; "
-                "add it with cernita-keys, and restart the daemon%s",
+                "add it with cernita-keys, and %s the daemon%s",
                 address, crn_access_use_names[use], access->folder, CRN_KEY_CLIENTS, peer->key,
-                more);
+                again, more);
     else if (reason == CRN_ACCESS_NOT_FOR_SOCKET)
         crn_log(CRN_LOG_WARNING,
                 "access: a connection of %s from %s to %s was refused: add %s to `for:` in "
-                "%s/%s/%s%s, and restart the daemon%s",
+                "%s/%s/%s%s, and %s the daemon%s",
                 name, address, crn_access_use_names[use], crn_access_use_names[use], access->folder,
-                CRN_KEY_CLIENTS, name, CRN_KEY_SUFFIX, more);
+                CRN_KEY_CLIENTS, name, CRN_KEY_SUFFIX, again, more);
     else
         crn_log(CRN_LOG_WARNING, "access: a connection from %s to %s without keys was refused%s",
                 address, crn_access_use_names[use], more);

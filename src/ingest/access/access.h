@@ -57,8 +57,9 @@ typedef struct crn_access_peer {
 int crn_access_open(const char *folder, bool ipc, crn_access **ret_access, crn_error *error);
 
 /*
- * Reads the clients' keys again; on failure the present ones stay. Connections that stand are not
- * affected: a removed client stays until it disconnects. Returns 0 or a negative errno with one
+ * Reads the clients' keys again and logs how many there are; on failure the present ones stay, and
+ * nothing is logged. Connections that stand are not affected: a removed client stays until it
+ * disconnects. Returns 0 or a negative errno with one
  * line in *error; a server.key that has changed is an error, as sockets keep theirs until the
  * daemon starts again.
  */

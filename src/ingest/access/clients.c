@@ -62,7 +62,7 @@ static int add_client(const char *folder, const char *prefix, const char *name,
     char path[PATH_BYTES];
     memcpy(added.name, name, strlen(name) + 1);
     snprintf(path, sizeof path, "%s/%s%s%s", folder, prefix, name, CRN_KEY_SUFFIX);
-    int r = crn_key_read(path, CRN_KEY_PUBLIC, &added.file, error);
+    int r = crn_key_read(path, CRN_KEY_CLIENT, &added.file, error);
     if (r < 0)
         return r;
     const crn_access_client *same = crn_access_clients_find(clients, added.file.key);
@@ -98,6 +98,11 @@ static int read_folder(const char *path, const char *prefix, crn_access_clients 
     DIR *folder = opendir(path);
     if (!folder && errno == ENOENT)
         return 0;
+    if (!folder && errno == EACCES)
+        return crn_error_set(error, -EACCES,
+                             "%s: this user may not read it: start the program as its owner, or "
+                             "chown it; a service of systemd gets it by LoadCredential=",
+                             path);
     if (!folder)
         return crn_error_set(error, -errno, "%s: cannot be read: %s", path, strerror(errno));
     int r = check_folder(path, error);

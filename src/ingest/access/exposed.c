@@ -10,6 +10,9 @@ bool crn_access_is_exposed(const char *address)
     if (strncmp(address, "tcp://", 6) != 0)
         return false;
     const char *host = address + 6;
+    /* libzmq binds what follows a `;`, here too, where it means nothing. */
+    if (strchr(host, ';'))
+        return true;
     const char *colon = strrchr(host, ':');
     size_t length = colon ? (size_t)(colon - host) : strlen(host);
     for (const char *const *o = own; *o; o++)

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -77,18 +78,36 @@ void crn_key_print_uses(uint32_t uses, char *text, size_t size)
                              crn_access_use_names[use]);
 }
 
-/* Who may read a secret key, other than its owner, may be the line. */
-static int check_mode(const char *path, int fd, crn_error *error)
+bool crn_key_is_credential(const char *path)
+{
+    const char *folder = getenv("CREDENTIALS_DIRECTORY");
+    size_t length = folder ? strlen(folder) : 0;
+    return length > 0 && strncmp(path, folder, length) == 0 &&
+           (path[length] == '/' || path[length] == '\0');
+}
+
+/* Who may read a secret key, other than its owner, may be the line. Who may write a client's public
+ * key may admit himself. */
+static int check_mode(const char *path, crn_key_kind kind, int fd, crn_error *error)
 {
     struct stat status;
     if (fstat(fd, &status) < 0)
         return crn_error_set(error, -errno, "%s: %s", path, strerror(errno));
-    if (status.st_mode & 077)
+    unsigned mode = (unsigned)status.st_mode & 07777;
+    /* systemd from 254 on lets the service read its credentials by an access control list, whose
+     * mask shows as the group's mode; the folder is for the service only. */
+    unsigned secret = crn_key_is_credential(path) ? 037 : 077;
+    if (kind == CRN_KEY_SECRET && mode & secret)
         return crn_error_set(
             error, -EPERM,
             "%s: a secret key that other users may read (mode %04o): chmod 600 %s, "
             "and make a new one if somebody may have read it",
-            path, (unsigned)status.st_mode & 07777, path);
+            path, mode, path);
+    if (kind == CRN_KEY_CLIENT && mode & 022)
+        return crn_error_set(error, -EPERM,
+                             "%s: other users may write to it (mode %04o), and so admit "
+                             "themselves: chmod go-w %s, and compare the key in it",
+                             path, mode, path);
     return 0;
 }
 
@@ -150,9 +169,14 @@ int crn_key_read(const char *path, crn_key_kind kind, crn_key_file *ret_file, cr
     size_t length = 0;
     ssize_t got = 1;
     int fd = crn_regular_open(path, error);
+    if (fd == -EACCES)
+        return crn_error_set(error, fd,
+                             "%s: this user may not read it: start the program as its owner, or "
+                             "chown it; a service of systemd gets it by LoadCredential=",
+                             path);
     if (fd < 0)
         return fd;
-    int r = kind == CRN_KEY_SECRET ? check_mode(path, fd, error) : 0;
+    int r = check_mode(path, kind, fd, error);
     while (r == 0 && got > 0 && length < FILE_BYTES_MAX) {
         got = read(fd, text + length, FILE_BYTES_MAX - length);
         if (got < 0)

@@ -48,12 +48,16 @@ typedef struct crn_key_file {
 
 typedef enum crn_key_kind {
     CRN_KEY_PUBLIC,
+    CRN_KEY_CLIENT, /* public; refused if its group or others may write it: it admits its owner */
     CRN_KEY_SECRET, /* refused if its group or others may read or write it */
 } crn_key_kind;
 
 /* Reads a key file. Returns 0 or a negative errno with one line in *error that names the file, the
  * line in it and the cure. */
 int crn_key_read(const char *path, crn_key_kind kind, crn_key_file *ret_file, crn_error *error);
+
+/* True below the folder of this service's credentials, which systemd made for it at its start. */
+bool crn_key_is_credential(const char *path);
 
 /* Parses `ingest, viewers` (also without commas). Returns 0, or -EINVAL with a clause in *error. */
 int crn_key_parse_uses(const char *text, uint32_t *ret_uses, crn_error *error);

@@ -116,6 +116,28 @@ static void nor_is_another_stream_the_journal(void **state)
     expect_own_time_and_level();
 }
 
+/* A journal on a stalled disk reads nothing: the line goes on. */
+static void a_reader_that_hangs_holds_nobody_up(void **state)
+{
+    (void)state;
+    char longer[1001];
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    for (int i = 0; i < 2000; i++) /* many more than a socket holds */
+        crn_log(CRN_LOG_INFO, "%s", longer);
+    while (logged()[0])
+        continue;
+    crn_log(CRN_LOG_INFO, "again");
+    const char *text = logged();
+    unsigned lost = 0;
+    assert_non_null(strstr(text, " lines are lost: whoever reads"));
+    assert_int_equal(sscanf(strstr(text, "log: "), "log: %u", &lost), 1);
+    assert_in_range(lost, 100, 2000);
+    assert_non_null(strstr(text, " info again\n"));
+    crn_log(CRN_LOG_INFO, "and again");
+    assert_null(strstr(logged(), "lost"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -124,6 +146,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(without_the_journal_lines_have_time_and_level, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(nor_is_another_stream_the_journal, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_reader_that_hangs_holds_nobody_up, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,9 +155,67 @@ static void keys_are_read_again(void **state)
     crn_test_pair other;
     crn_test_pair_make(&other);
     crn_test_keys_write(&keys, "server.key", other.secret, 0600);
+    crn_test_keys_write(&keys, "server.pub", other.public, 0644);
     assert_int_equal(crn_access_reload(access, &error), -EBUSY);
     assert_non_null(strstr(error.text, "restart"));
     crn_access_close(&access);
+}
+
+static void a_reload_says_whose_connections_stay(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *uses, *said;
+    } steps[] = {
+        {"ingest", "clients was read again: 1 clients"},
+        {"ingest, viewers", "clients was read again: 1 clients"},
+        {"viewers", "1 of the clients before lost a permission"},
+    };
+    crn_test_pair cnn;
+    crn_log_capture caught;
+    crn_access *access = open_keys();
+    crn_test_pair_make(&cnn);
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "for: %s\n%s\n", steps[i].uses, cnn.public);
+        crn_test_keys_write(&keys, "clients/cnn.pub", text, 0644);
+        crn_log_capture_start(&caught);
+        int r = crn_access_reload(access, &error);
+        const char *said = crn_log_capture_stop(&caught);
+        assert_int_equal(r, 0);
+        assert_non_null(strstr(said, steps[i].said));
+        assert_int_equal(strstr(said, "lost a permission") != NULL, i == 2);
+    }
+    crn_access_close(&access);
+}
+
+/* server.pub in place of server.key would make the line's secret public. */
+static void the_servers_keys_belong_together(void **state)
+{
+    (void)state;
+    crn_test_pair other;
+    crn_test_keys_write(&keys, "server.key", keys.server, 0600);
+    expect_fault(-EINVAL, "server.key: not the secret key to server.pub", "cernita-keys ");
+    crn_test_pair_make(&other);
+    crn_test_keys_write(&keys, "server.key", other.secret, 0600);
+    expect_fault(-EINVAL, "server.key: not the secret key to server.pub", "cernita-keys ");
+    crn_test_keys_write(&keys, "server.pub", other.public, 0644);
+    crn_access *access = open_keys();
+    crn_access_close(&access);
+}
+
+/* Whoever may write a client's file may put his own key into it. */
+static void client_files_that_others_may_write_are_refused(void **state)
+{
+    (void)state;
+    crn_test_pair cnn;
+    char path[160];
+    crn_test_keys_add(&keys, "cnn", "ingest", &cnn);
+    snprintf(path, sizeof path, "%s/clients/cnn.pub", keys.folder);
+    assert_int_equal(chmod(path, 0664), 0);
+    expect_fault(-EPERM, "clients/cnn.pub: ", "chmod go-w ");
+    assert_int_equal(chmod(path, 0646), 0);
+    expect_fault(-EPERM, "clients/cnn.pub: ", "chmod go-w ");
 }
 
 static void secret_keys_that_others_may_read_are_refused(void **state)
@@ -263,8 +321,9 @@ static void addresses_beyond_this_machine_are_told_apart(void **state)
     static const char *const own[] = {"tcp://127.0.0.1:1", "tcp://127.1.2.3:1",
                                       "tcp://[::1]:1",     "tcp://lo:1",
                                       "ipc:///tmp/x",      "tcp://localhost:1"};
-    static const char *const open[] = {"tcp://*:1",    "tcp://0.0.0.0:1",     "tcp://[::]:1",
-                                       "tcp://eth0:1", "tcp://192.168.1.2:1", "tcp://local:1"};
+    static const char *const open[] = {
+        "tcp://*:1",           "tcp://0.0.0.0:1", "tcp://[::]:1",         "tcp://eth0:1",
+        "tcp://192.168.1.2:1", "tcp://local:1",   "tcp://127.0.0.1:1;*:1"};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         assert_false(crn_access_is_exposed(own[i]));
     for (size_t i = 0; i < sizeof open / sizeof open[0]; i++)
@@ -290,6 +349,25 @@ static void credentials_of_a_service_are_keys(void **state)
     assert_true(admits(access, "grader", true, grader.public));
     assert_int_equal(chmod(keys.folder, 0700), 0);
     crn_access_close(&access);
+}
+
+/* From 254 on systemd lets the service's user read them by an access control list: mode 0440. */
+static void credentials_may_have_the_mode_of_a_list(void **state)
+{
+    (void)state;
+    char path[160];
+    snprintf(path, sizeof path, "%s/server.key", keys.folder);
+    assert_int_equal(chmod(path, 0440), 0);
+    expect_fault(-EPERM, "server.key: ", "chmod 600 ");
+    setenv("CREDENTIALS_DIRECTORY", keys.folder, 1);
+    crn_access *access = open_keys();
+    crn_access_close(&access);
+    assert_int_equal(chmod(path, 0444), 0);
+    expect_fault(-EPERM, "server.key: ", "chmod 600 ");
+    assert_int_equal(chmod(path, 0440), 0);
+    setenv("CREDENTIALS_DIRECTORY", "/run/credentials/another.service", 1);
+    expect_fault(-EPERM, "server.key: ", "chmod 600 ");
+    unsetenv("CREDENTIALS_DIRECTORY");
 }
 
 /* libzmq admits everyone in a context where no handler answers. */
@@ -346,6 +424,10 @@ int main(void)
         TEST(a_client_is_admitted_where_its_file_says),
         TEST(sockets_without_seal_admit_without_keys_only),
         TEST(keys_are_read_again),
+        TEST(a_reload_says_whose_connections_stay),
+        TEST(the_servers_keys_belong_together),
+        TEST(client_files_that_others_may_write_are_refused),
+        TEST(credentials_may_have_the_mode_of_a_list),
         TEST(secret_keys_that_others_may_read_are_refused),
         TEST(folders_that_others_may_write_to_are_refused),
         TEST(faults_of_files_name_file_line_and_cure),

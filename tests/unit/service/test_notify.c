@@ -88,6 +88,25 @@ static void a_stuck_thread_ends_the_feeding_and_asks_for_a_restart(void **state)
     notify_socket_await(manager, "WATCHDOG=trigger", "WATCHDOG=1");
 }
 
+/* `systemctl service-watchdogs no`, or a manager that does not know WATCHDOG=trigger. */
+static void a_thread_that_moves_again_is_forgiven(void **state)
+{
+    (void)state;
+    int calls = 0;
+    setenv("WATCHDOG_USEC", "3000000", 1);
+    assert_int_equal(crn_service_start(""), 0);
+    crn_watchdog_add(&pulse, CRN_PULSE_WORK, "worker 7");
+    crn_pulse_given(&pulse);
+    notify_socket_await(manager, "WATCHDOG=trigger", NULL);
+    crn_service_ask(count_calls, &calls);
+    crn_pulse_done(&pulse);
+    notify_socket_await(manager, "WATCHDOG=1", "trigger");
+    notify_socket_await(manager, "STATUS=status", "trigger");
+    crn_service_ask(NULL, NULL);
+    crn_pulse_given(&pulse);
+    notify_socket_await(manager, "WATCHDOG=trigger", NULL);
+}
+
 static void nobody_is_stuck_while_it_stops(void **state)
 {
     (void)state;
@@ -119,6 +138,7 @@ int main(void)
         TEST(what_is_noted_is_sent_in_order),
         TEST(a_status_is_sent_when_it_changes),
         TEST(a_stuck_thread_ends_the_feeding_and_asks_for_a_restart),
+        TEST(a_thread_that_moves_again_is_forgiven),
         TEST(nobody_is_stuck_while_it_stops),
         TEST(a_manager_that_does_not_read_holds_nobody_up),
     };
