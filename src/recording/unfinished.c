@@ -102,6 +102,11 @@ fail:
     return r;
 }
 
+bool crn_recording_part_is_there(const crn_recording_part *part)
+{
+    return is_named(part->fd, part->name);
+}
+
 static int rename_part(const crn_recording_part *part)
 {
     if (part->replace)
