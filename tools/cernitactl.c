@@ -72,7 +72,10 @@ static int connect_to(const char *path)
     }
     strcpy(address.sun_path, path);
     int descriptor = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    /* SO_SNDTIMEO for connect, too: a daemon that is stopped admits nobody. */
     if (descriptor < 0 ||
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) < 0 ||
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) < 0 ||
         connect(descriptor, (const struct sockaddr *)&address, sizeof address) < 0) {
         fprintf(stderr,
                 "cernitactl: %s: no daemon answers there: %s; see control.path in its file, and "
@@ -82,7 +85,6 @@ static int connect_to(const char *path)
             close(descriptor);
         return -ECONNREFUSED;
     }
-    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     return descriptor;
 }
 
@@ -98,7 +100,7 @@ static int ask(const char *path, const char *request, char answer[CRN_CONTROL_AN
     int fault = size < 0 ? errno : 0;
     close(descriptor);
     if (size <= 0) {
-        fprintf(stderr, "cernitactl: %s: no answer: %s\n", path,
+        fprintf(stderr, "cernitactl: %s: no answer: %s; try again, or see the daemon's log\n", path,
                 fault ? strerror(fault) : "the daemon closed the connection");
         return -EIO;
     }

@@ -16,6 +16,7 @@
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "stages/base/process/thread.h"
+#include "stages/base/utf8.h"
 
 /* Below the workers' 10: a reload can wait, a view cannot. */
 #define NICE 15
@@ -64,25 +65,34 @@ static void drop(client *leaving)
     leaving->descriptor = -1;
 }
 
-/* Takes a place from nobody: one more client than there are places is closed at once. */
+/* A free place, or that of the client that has asked nothing for the longest time: clients that
+ * only stay must not keep others out. */
+static client *find_place(crn_control *control)
+{
+    client *found = &control->clients[0];
+    for (int i = 0; i < CRN_CONTROL_CLIENTS; i++) {
+        client *one = &control->clients[i];
+        if (one->descriptor < 0)
+            return one;
+        if (one->asked_ns < found->asked_ns)
+            found = one;
+    }
+    drop(found);
+    return found;
+}
+
+/* One after another, so that each is looked at before it can lose its place. */
 static void admit(crn_control *control)
 {
-    int descriptor;
-    while ((descriptor = accept4(control->listener.descriptor, NULL, NULL,
-                                 SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-        int i = 0;
-        while (i < CRN_CONTROL_CLIENTS && control->clients[i].descriptor >= 0)
-            i++;
-        if (i == CRN_CONTROL_CLIENTS) {
-            close(descriptor);
-            continue;
-        }
-        client *coming = &control->clients[i];
-        socklen_t size = sizeof coming->who;
-        *coming = (client){.descriptor = descriptor, .asked_ns = crn_now_ns()};
-        if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &coming->who, &size) < 0)
-            drop(coming);
-    }
+    int descriptor =
+        accept4(control->listener.descriptor, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (descriptor < 0)
+        return;
+    client *coming = find_place(control);
+    socklen_t size = sizeof coming->who;
+    *coming = (client){.descriptor = descriptor, .asked_ns = crn_now_ns()};
+    if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &coming->who, &size) < 0)
+        drop(coming);
 }
 
 /* Sends the answer as one packet, cut to what fits; a client that does not read is dropped. */
@@ -119,9 +129,7 @@ static void serve(crn_control *control, client *asking)
     }
     request[size] = '\0';
     request[strcspn(request, "\r\n")] = '\0';
-    for (char *c = request; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            *c = '?'; /* it goes to the log */
+    crn_utf8_clean(request); /* it goes to the log, and to terminals */
     answer(control, asking, request);
 }
 
