@@ -166,11 +166,19 @@ static bool copy_body(int descriptor, FILE *file)
 static int download(const char *url, const char *path)
 {
     char address[300], request[700];
-    const char *host = url + strlen("http://");
+    bool is_url = strncmp(url, "http://", strlen("http://")) == 0;
+    const char *host = url + (is_url ? strlen("http://") : 0);
     snprintf(address, sizeof address, "%.*s", (int)strcspn(host, "/\n"), host);
     int length =
         snprintf(request, sizeof request, "GET %.*s HTTP/1.0\r\nHost: %s\r\n\r\n",
                  (int)strcspn(host + strlen(address), "\n"), host + strlen(address), address);
+    if (!is_url || length >= (int)sizeof request) {
+        fprintf(stderr,
+                "cernitactl: %s: no trace: what answers at --socket is no cernitad: it gave no "
+                "address\n",
+                path);
+        return EXIT_REFUSED;
+    }
     int descriptor = connect_to_http(address);
     if (descriptor < 0 || send(descriptor, request, (size_t)length, MSG_NOSIGNAL) != length) {
         fprintf(stderr, "cernitactl: http://%s cannot be reached: %s\n", address, strerror(errno));
