@@ -57,21 +57,20 @@ static int write_parts(const crn_verdict_writer *writer, struct iovec parts[2])
     return 0;
 }
 
-/* True if the segment still has its name; *ret_about is of the segment. */
-static bool is_named(const crn_verdict_writer *writer, struct stat *ret_about)
+/* True if the segment still has its name; false also where that cannot be told. */
+static bool is_named(const crn_verdict_writer *writer)
 {
-    struct stat named;
-    return !fstat(writer->fd, ret_about) && !lstat(writer->path, &named) &&
-           ret_about->st_dev == named.st_dev && ret_about->st_ino == named.st_ino;
+    struct stat own, named;
+    return !fstat(writer->fd, &own) && !lstat(writer->path, &named) && own.st_dev == named.st_dev &&
+           own.st_ino == named.st_ino;
 }
 
 /* Closes the segment, and removes it if it holds no verdict. */
 static void end_segment(crn_verdict_writer *writer)
 {
-    struct stat about;
     if (writer->fd < 0)
         return;
-    if (writer->used <= CRN_VERDICT_LOG_HEADER_BYTES && is_named(writer, &about))
+    if (writer->used <= CRN_VERDICT_LOG_HEADER_BYTES && is_named(writer))
         unlink(writer->path);
     if (close(writer->fd) < 0) /* some file systems report a full disk only now */
         crn_log(CRN_LOG_WARNING, "publish.log: %s: its last verdicts may be missing: %s",
@@ -83,7 +82,10 @@ static void end_segment(crn_verdict_writer *writer)
 static bool is_intact(const crn_verdict_writer *writer)
 {
     struct stat about;
-    return is_named(writer, &about) && (uint64_t)about.st_size == writer->used;
+    if (fstat(writer->fd, &about) < 0 || (uint64_t)about.st_size != writer->used)
+        return false;
+    /* A folder that is closed may open again. */
+    return is_named(writer) || (lstat(writer->path, &about) < 0 && errno == EACCES);
 }
 
 /* Why a segment that is not in use is to be removed. `coming_bytes`: of the one in use or to come.
