@@ -95,7 +95,20 @@ static void admit(crn_control *control)
         drop(coming);
 }
 
-/* Sends the answer as one packet, cut to what fits; a client that does not read is dropped. */
+/* Cuts an answer that is too long after a whole line, and says so. */
+static size_t cut(char *text, size_t size)
+{
+    static const char more[] = "...\n";
+    if (size <= CRN_CONTROL_ANSWER_BYTES)
+        return size;
+    size = CRN_CONTROL_ANSWER_BYTES - strlen(more);
+    while (size > 0 && text[size - 1] != '\n')
+        size--;
+    memcpy(text + size, more, strlen(more));
+    return size + strlen(more);
+}
+
+/* Sends the answer as one packet; a client that does not read is dropped. */
 static void answer(crn_control *control, client *asking, const char *request)
 {
     char *text = NULL;
@@ -108,8 +121,8 @@ static void answer(crn_control *control, client *asking, const char *request)
         crn_request_answer(&control->settings, control->reloader, request, out);
         fclose(out);
     }
-    if (size > CRN_CONTROL_ANSWER_BYTES)
-        size = CRN_CONTROL_ANSWER_BYTES;
+    if (text)
+        size = cut(text, size);
     asking->asked_ns = crn_now_ns();
     if (!text || send(asking->descriptor, text, size, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)size)
         drop(asking);
