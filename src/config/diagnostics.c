@@ -80,37 +80,6 @@ void crn_diagnostics_done(crn_diagnostics *faults)
     *faults = (crn_diagnostics){.file = faults->file};
 }
 
-int32_t crn_utf8_read(const char *text, size_t length, size_t *ret_length)
-{
-    const unsigned char *byte = (const unsigned char *)text;
-    size_t bytes = byte[0] < 0x80 ? 1 : byte[0] < 0xe0 ? 2 : byte[0] < 0xf0 ? 3 : 4;
-    static const int32_t min_code[] = {0, 0, 0x80, 0x800, 0x10000};
-    int32_t character = bytes == 1 ? byte[0] : byte[0] & (0x7f >> bytes);
-    *ret_length = 1;
-    if ((byte[0] >= 0x80 && byte[0] < 0xc0) || byte[0] >= 0xf8 || bytes > length)
-        return -1;
-    for (size_t i = 1; i < bytes; i++) {
-        if ((byte[i] & 0xc0) != 0x80)
-            return -1;
-        character = character << 6 | (byte[i] & 0x3f);
-    }
-    if (character < min_code[bytes] || character > 0x10ffff ||
-        (character >= 0xd800 && character < 0xe000))
-        return -1;
-    *ret_length = bytes;
-    return character;
-}
-
-bool crn_utf8_prints(int32_t character)
-{
-    if (character < 0x20 || (character >= 0x7f && character < 0xa0))
-        return false;
-    if ((character >= 0x2028 && character <= 0x202e) ||
-        (character >= 0x2066 && character <= 0x2069))
-        return false;
-    return character != 0xfeff && (character & 0xfffe) != 0xfffe;
-}
-
 crn_quoted crn_quote(const char *text, size_t length, char mark)
 {
     crn_quoted shown;

@@ -13,6 +13,7 @@
 
 #include "stages/base/error.h"
 #include "stages/base/param.h"
+#include "stages/base/utf8.h"
 #include "src/config/config.h"
 
 /* --- diagnostics --- */
@@ -53,12 +54,6 @@ typedef struct crn_quoted {
     char text[CRN_SHOWN_BYTES];
 } crn_quoted;
 crn_quoted crn_quote(const char *text, size_t length, char mark);
-
-/* Decodes one UTF-8 character of at most `length` > 0 bytes; its size
- * goes to *ret_length. -1: not UTF-8. */
-int32_t crn_utf8_read(const char *text, size_t length, size_t *ret_length);
-/* False for controls, line separators, bidirectional overrides and non-characters. */
-bool crn_utf8_prints(int32_t character);
 
 /* The names that are valid in one context. */
 #define CRN_NAMES_MAX 64

@@ -117,6 +117,10 @@ static bool name_is_good(const crn_reader *reader, const crn_node *name, const c
         fault = "is no name, a word expected";
     else if (name->length == 0 || name->length >= CRN_RECIPE_NAME_BYTES)
         fault = "is no name, 1 to 47 bytes expected";
+    else if (name->text[0] == '-') /* cernitactl would take it for an option */
+        fault = "begins with '-', a letter or digit expected";
+    else if (name->text[0] == ' ' || name->text[name->length - 1] == ' ')
+        fault = "begins or ends with a blank, none expected";
     for (size_t at = 0, length; !fault && at < name->length; at += length) {
         int32_t character = crn_utf8_read(name->text + at, name->length - at, &length);
         if (character < 0 || !crn_utf8_prints(character))

@@ -16,6 +16,7 @@
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "stages/base/process/thread.h"
+#include "stages/base/utf8.h"
 
 /* Below the workers' 10: a reload can wait, a view cannot. */
 #define NICE 15
@@ -64,28 +65,50 @@ static void drop(client *leaving)
     leaving->descriptor = -1;
 }
 
-/* Takes a place from nobody: one more client than there are places is closed at once. */
-static void admit(crn_control *control)
+/* A free place, or that of the client that has asked nothing for the longest time: clients that
+ * only stay must not keep others out. */
+static client *find_place(crn_control *control)
 {
-    int descriptor;
-    while ((descriptor = accept4(control->listener.descriptor, NULL, NULL,
-                                 SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-        int i = 0;
-        while (i < CRN_CONTROL_CLIENTS && control->clients[i].descriptor >= 0)
-            i++;
-        if (i == CRN_CONTROL_CLIENTS) {
-            close(descriptor);
-            continue;
-        }
-        client *coming = &control->clients[i];
-        socklen_t size = sizeof coming->who;
-        *coming = (client){.descriptor = descriptor, .asked_ns = crn_now_ns()};
-        if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &coming->who, &size) < 0)
-            drop(coming);
+    client *found = &control->clients[0];
+    for (int i = 0; i < CRN_CONTROL_CLIENTS; i++) {
+        client *one = &control->clients[i];
+        if (one->descriptor < 0)
+            return one;
+        if (one->asked_ns < found->asked_ns)
+            found = one;
     }
+    drop(found);
+    return found;
 }
 
-/* Sends the answer as one packet, cut to what fits; a client that does not read is dropped. */
+/* One after another, so that each is looked at before it can lose its place. */
+static void admit(crn_control *control)
+{
+    int descriptor =
+        accept4(control->listener.descriptor, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (descriptor < 0)
+        return;
+    client *coming = find_place(control);
+    socklen_t size = sizeof coming->who;
+    *coming = (client){.descriptor = descriptor, .asked_ns = crn_now_ns()};
+    if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &coming->who, &size) < 0)
+        drop(coming);
+}
+
+/* Cuts an answer that is too long after a whole line, and says so. */
+static size_t cut(char *text, size_t size)
+{
+    static const char more[] = "...\n";
+    if (size <= CRN_CONTROL_ANSWER_BYTES)
+        return size;
+    size = CRN_CONTROL_ANSWER_BYTES - strlen(more);
+    while (size > 0 && text[size - 1] != '\n')
+        size--;
+    memcpy(text + size, more, strlen(more));
+    return size + strlen(more);
+}
+
+/* Sends the answer as one packet; a client that does not read is dropped. */
 static void answer(crn_control *control, client *asking, const char *request)
 {
     char *text = NULL;
@@ -98,8 +121,8 @@ static void answer(crn_control *control, client *asking, const char *request)
         crn_request_answer(&control->settings, control->reloader, request, out);
         fclose(out);
     }
-    if (size > CRN_CONTROL_ANSWER_BYTES)
-        size = CRN_CONTROL_ANSWER_BYTES;
+    if (text)
+        size = cut(text, size);
     asking->asked_ns = crn_now_ns();
     if (!text || send(asking->descriptor, text, size, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)size)
         drop(asking);
@@ -119,9 +142,7 @@ static void serve(crn_control *control, client *asking)
     }
     request[size] = '\0';
     request[strcspn(request, "\r\n")] = '\0';
-    for (char *c = request; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            *c = '?'; /* it goes to the log */
+    crn_utf8_clean(request); /* it goes to the log, and to terminals */
     answer(control, asking, request);
 }
 

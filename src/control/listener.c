@@ -90,7 +90,7 @@ int crn_control_listen(const char *path, crn_control_listener *ret_listener, crn
      * have taken the group's right away. */
     if (descriptor < 0 || fchmod(descriptor, MODE) < 0 ||
         bind(descriptor, (const struct sockaddr *)&address, sizeof address) < 0 ||
-        chmod(path, MODE) < 0 || listen(descriptor, BACKLOG) < 0 || stat(path, &about) < 0) {
+        chmod(path, MODE) < 0 || listen(descriptor, BACKLOG) < 0 || lstat(path, &about) < 0) {
         r = crn_error_set(error, -errno,
                           "control.path: cannot make '%s': %s; give a path in a folder that this "
                           "user may write to",
@@ -108,7 +108,7 @@ void crn_control_unlisten(crn_control_listener *listener)
     struct stat about;
     if (listener->descriptor < 0)
         return;
-    if (stat(listener->path, &about) == 0 && about.st_dev == listener->device &&
+    if (lstat(listener->path, &about) == 0 && about.st_dev == listener->device &&
         about.st_ino == listener->inode)
         unlink(listener->path);
     close(listener->descriptor);

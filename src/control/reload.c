@@ -12,6 +12,9 @@
 /* How often to look whether former settings are free. */
 #define LOOK_NS (10 * CRN_NS_PER_MS)
 
+/* Faults of a file that go to the log; another kind of file has hundreds. */
+#define FAULTS_LOGGED 20
+
 struct crn_reloader {
     const crn_reload_settings *from;
     crn_config file; /* as read last, with no recipe in force; not resolved */
@@ -43,15 +46,21 @@ void crn_reloader_free(crn_reloader **reloader)
     *reloader = NULL;
 }
 
-/* Logs each line of the faults and copies them to `out`. */
-static void tell_faults(const char *faults, FILE *out)
+/* Copies the lines of the faults to `out`, and the first ones to the log. */
+static void tell_faults(const crn_reloader *self, const char *faults, FILE *out)
 {
-    for (const char *line = faults; *line;) {
+    int32_t count = 0;
+    for (const char *line = faults; *line; count++) {
         size_t length = strcspn(line, "\n");
-        crn_log(CRN_LOG_ERROR, "settings refused: %.*s", (int)length, line);
+        if (count < FAULTS_LOGGED)
+            crn_log(CRN_LOG_ERROR, "settings refused: %.*s", (int)length, line);
         fprintf(out, "%.*s\n", (int)length, line);
         line += length + (line[length] == '\n');
     }
+    if (count > FAULTS_LOGGED)
+        crn_log(CRN_LOG_ERROR,
+                "settings refused: %d more faults; cernitad --config %s --check lists them",
+                count - FAULTS_LOGGED, self->from->file->file);
 }
 
 /* Offers the settings to the line; waits while too many former ones are in use. */
@@ -113,7 +122,7 @@ static int conclude(crn_reloader *self, int r, const char *what, const char *fau
     char recipe[CRN_RECIPE_NAME_BYTES + 16] = "";
     crn_line_count_reload(self->from->line, r == 0);
     if (r < 0) {
-        tell_faults(faults, out);
+        tell_faults(self, faults, out);
         return r;
     }
     if (self->recipe[0])

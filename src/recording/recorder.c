@@ -155,7 +155,8 @@ static void write_view(crn_recorder *recorder, const crn_recorded_view *view)
     uint64_t need = view->header.payload_bytes + crn_wire_intensity_bytes(&view->header) +
                     ((uint64_t)view->header.channels + 4) * PAGE_BYTES;
     if (recorder->segment &&
-        crn_recording_bytes(recorder->segment) + need > recorder->segment_bytes)
+        (crn_recording_bytes(recorder->segment) + need > recorder->segment_bytes ||
+         !crn_recording_is_there(recorder->segment)))
         end_segment(recorder);
     if (!recorder->segment)
         retain(recorder, recorder->segment_bytes);

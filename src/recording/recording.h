@@ -51,6 +51,9 @@ int crn_recording_write(crn_recording_writer *writer, const crn_recorded_view *v
 uint64_t crn_recording_bytes(const crn_recording_writer *writer);
 uint64_t crn_recording_views(const crn_recording_writer *writer);
 
+/* True unless the file was removed or replaced since: what is written then is lost. */
+bool crn_recording_is_there(const crn_recording_writer *writer);
+
 /* Finishes and renames the file; sets *writer to NULL in any case.
  * NULL is allowed. Does not fsync. */
 int crn_recording_close(crn_recording_writer **writer, crn_error *error);

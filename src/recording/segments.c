@@ -18,10 +18,14 @@
 #define DIGITS_MAX    20
 #define NAME_BYTES    64 /* more than the longest name, with its end */
 
+/* A file server's clock may differ by less. */
+#define AHEAD_NS (60 * CRN_NS_PER_S)
+
 typedef struct segment_file {
     char name[NAME_BYTES];
     uint64_t bytes;
     int64_t written_ns; /* CLOCK_REALTIME */
+    bool ahead;         /* written while the clock was wrong: it has been set back since */
 } segment_file;
 
 typedef struct segment_files {
@@ -62,15 +66,19 @@ bool crn_segment_is_name(const char *name)
 
 /* --- the folder --- */
 
+/* Those ahead are older than the clock's correction, and so than all that is recorded now; as the
+ * youngest they would let each new segment go at once. */
 static int by_age(const void *left, const void *right)
 {
     const segment_file *a = left, *b = right;
+    if (a->ahead != b->ahead)
+        return a->ahead ? -1 : 1;
     if (a->written_ns != b->written_ns)
         return a->written_ns < b->written_ns ? -1 : 1;
     return strverscmp(a->name, b->name);
 }
 
-static int add(segment_files *all, const char *name, const struct stat *about)
+static int add(segment_files *all, const char *name, const struct stat *about, int64_t now_ns)
 {
     if ((all->count & (all->count - 1)) == 0) { /* full: the capacity is a power of two */
         size_t capacity = all->count ? 2 * all->count : 1;
@@ -83,12 +91,13 @@ static int add(segment_files *all, const char *name, const struct stat *about)
     memcpy(one->name, name, strlen(name) + 1); /* fits: crn_segment_is_name */
     one->bytes = (uint64_t)about->st_size;
     one->written_ns = about->st_mtim.tv_sec * CRN_NS_PER_S + about->st_mtim.tv_nsec;
+    one->ahead = one->written_ns - AHEAD_NS > now_ns;
     all->bytes += one->bytes;
     return 0;
 }
 
 /* Lists the finished segments, oldest first. 0 or a negative errno. */
-static int list(DIR *folder, segment_files *ret_all)
+static int list(DIR *folder, int64_t now_ns, segment_files *ret_all)
 {
     struct dirent *entry;
     int r = 0;
@@ -98,7 +107,7 @@ static int list(DIR *folder, segment_files *ret_all)
         if (crn_segment_is_name(entry->d_name) &&
             !fstatat(dirfd(folder), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) &&
             S_ISREG(about.st_mode))
-            r = add(ret_all, entry->d_name, &about);
+            r = add(ret_all, entry->d_name, &about, now_ns);
     }
     if (!r)
         r = -errno; /* readdir's */
@@ -138,11 +147,11 @@ int crn_segments_remove(const char *dir, const crn_segment_limits *limits, uint6
 {
     segment_files all = {0};
     *ret_removed = (crn_segments_removed){0};
+    int64_t now_ns = crn_realtime_ns();
     DIR *folder = opendir(dir);
-    int r = folder ? list(folder, &all) : -errno;
+    int r = folder ? list(folder, now_ns, &all) : -errno;
     if (r)
         crn_error_set(error, r, "%s: cannot list this folder: %s", dir, strerror(-r));
-    int64_t now_ns = crn_realtime_ns();
     ret_removed->left = all.count;
     ret_removed->left_bytes = all.bytes;
     int failed = 0;

@@ -35,9 +35,10 @@ typedef struct crn_segments_removed {
 
 /*
  * Removes all segments that are older than keep_ns, and then the oldest (by the time at which they
- * were last written, then by name) until the others and `coming_bytes` fit into keep_bytes. Returns
- * 0, or a negative errno with one line in *error if the folder or a segment could not be read or
- * removed; *ret_removed says in either case what was removed.
+ * were last written, then by name; first those of a time that is still to come) until the others
+ * and `coming_bytes` fit into keep_bytes. Returns 0, or a negative errno with one line in *error if
+ * the folder or a segment could not be read or removed; *ret_removed says in either case what was
+ * removed.
  */
 int crn_segments_remove(const char *dir, const crn_segment_limits *limits, uint64_t coming_bytes,
                         crn_segments_removed *ret_removed, crn_error *error);

@@ -102,6 +102,14 @@ fail:
     return r;
 }
 
+bool crn_recording_part_is_there(const crn_recording_part *part)
+{
+    struct stat named;
+    if (lstat(part->name, &named) < 0)
+        return errno != ENOENT && errno != ENOTDIR; /* a folder that is closed may open again */
+    return is_named(part->fd, part->name);
+}
+
 static int rename_part(const crn_recording_part *part)
 {
     if (part->replace)

@@ -24,6 +24,9 @@ typedef struct crn_recording_part {
 int crn_recording_part_open(const char *path, bool replace, crn_recording_part *ret_part,
                             crn_error *error);
 
+/* False if the file was removed, or another one has its name by now. */
+bool crn_recording_part_is_there(const crn_recording_part *part);
+
 /* Closes and renames it to NAME; if that fails it keeps its own name. Frees what *part holds in any
  * case. Returns 0 or a negative errno with one line in *error. */
 int crn_recording_part_finish(crn_recording_part *part, crn_error *error);

@@ -405,6 +405,11 @@ uint64_t crn_recording_views(const crn_recording_writer *writer)
     return writer->views;
 }
 
+bool crn_recording_is_there(const crn_recording_writer *writer)
+{
+    return crn_recording_part_is_there(&writer->file);
+}
+
 int crn_recording_close(crn_recording_writer **writer, crn_error *error)
 {
     crn_recording_writer *w = *writer;

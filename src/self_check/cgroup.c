@@ -67,8 +67,8 @@ static bool find_quota(const crn_self_check *check, int64_t *ret_percent, bool *
                 strcmp(quota_text, "max") != 0) {
                 quota = atoll(quota_text);
                 limited = true;
-                if (quota * 100 / period < *ret_percent)
-                    *ret_percent = quota * 100 / period;
+                if (crn_self_check_percent(quota, period) < *ret_percent)
+                    *ret_percent = crn_self_check_percent(quota, period);
             }
         } while (parent_of(group));
     }
@@ -82,8 +82,8 @@ static bool find_quota(const crn_self_check *check, int64_t *ret_percent, bool *
             *ret_known = true;
             if (quota > 0 && period > 0) {
                 limited = true;
-                if (quota * 100 / period < *ret_percent)
-                    *ret_percent = quota * 100 / period;
+                if (crn_self_check_percent(quota, period) < *ret_percent)
+                    *ret_percent = crn_self_check_percent(quota, period);
             }
         } while (parent_of(group));
     }

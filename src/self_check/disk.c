@@ -7,6 +7,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "src/publish/log/writer.h"
 #include "src/recording/recorder.h"
 #include "src/self_check/internal.h"
 #include "stages/base/clock.h"
@@ -108,5 +109,5 @@ void crn_self_check_disk(crn_self_check *check)
     check_folder(check, "record.dir", config->record.dir, RECORD_MIB_PER_S,
                  CRN_RECORDER_SPARE_BYTES + ((uint64_t)config->record.segment_mib << 20));
     check_folder(check, "publish.log.dir", config->publish.log.dir, LOG_MIB_PER_S,
-                 (uint64_t)config->publish.log.segment_mib << 20);
+                 CRN_VERDICT_LOG_SPARE_BYTES + ((uint64_t)config->publish.log.segment_mib << 20));
 }

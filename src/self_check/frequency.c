@@ -62,7 +62,7 @@ static void check_limit(crn_self_check *check, const cpu_set_t *cpus)
             !crn_self_check_read_number(check, &most, "%s%d/cpufreq/cpuinfo_max_freq", path, cpu) ||
             most <= 0)
             continue;
-        int64_t percent = limit * 100 / most;
+        int64_t percent = crn_self_check_percent(limit, most);
         if (count++ == 0 || percent < worst) {
             worst = percent;
             worst_cpu = cpu;

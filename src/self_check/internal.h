@@ -47,6 +47,10 @@ bool crn_self_check_read_field_number(const crn_self_check *check, const char *p
 __attribute__((format(printf, 3, 4))) bool
 crn_self_check_read_cpus(const crn_self_check *check, cpu_set_t *ret_cpus, const char *format, ...);
 
+/* part / whole, `whole` above 0, in hundredths; what no 64 bits hold is the nearest that they do.
+ */
+int64_t crn_self_check_percent(int64_t part, int64_t whole);
+
 /* CPUs that the file gives to the line's thread, libzmq's and the workers; else all online. */
 cpu_set_t crn_self_check_cpus(const crn_self_check *check);
 

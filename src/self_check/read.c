@@ -37,7 +37,7 @@ static bool read_path(const crn_self_check *check, const char *path,
     fclose(file);
     if (there)
         trim(ret_text);
-    return there;
+    return there && ret_text[0]; /* an empty line tells nothing */
 }
 
 static bool to_number(const char *text, int64_t *ret_number)
@@ -107,6 +107,14 @@ bool crn_self_check_read_field_number(const crn_self_check *check, const char *p
 {
     char text[CRN_SELF_CHECK_TEXT];
     return crn_self_check_read_field(check, path, label, text) && to_number(text, ret_number);
+}
+
+int64_t crn_self_check_percent(int64_t part, int64_t whole)
+{
+    int64_t hundredfold;
+    if (__builtin_mul_overflow(part, 100, &hundredfold))
+        hundredfold = part < 0 ? INT64_MIN : INT64_MAX;
+    return hundredfold / whole;
 }
 
 cpu_set_t crn_self_check_cpus(const crn_self_check *check)

@@ -4,6 +4,7 @@
 #include <yajl/yajl_gen.h>
 
 #include "src/self_check/internal.h"
+#include "stages/base/utf8.h"
 
 const char *const crn_finding_level_names[] = {"ok", "note", "bad", "unknown", NULL};
 
@@ -20,6 +21,7 @@ void crn_self_check_add(crn_self_check *check, const char *name, crn_finding_lev
     va_start(arguments, format);
     vsnprintf(row->text, sizeof row->text, format, arguments);
     va_end(arguments);
+    crn_utf8_clean(row->text); /* a file's bytes, or a folder's name cut within a character */
 }
 
 int crn_self_check_count(const crn_self_check *check, crn_finding_level level)

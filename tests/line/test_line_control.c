@@ -72,7 +72,21 @@ static void unknown_requests_are_refused(void **state)
     assert_non_null(strstr(answer, "no flight recorder without monitor.http"));
 }
 
-static void long_requests_and_many_clients_are_closed(void **state)
+/* Names of recipes come back in the answer and go to the log. */
+static void requests_that_do_not_print_are_cleaned(void **state)
+{
+    (void)state;
+    char answer[4096];
+    assert_false(reloading_ask(&self, "recipe \x1b[31m\xc2\x9b\xff\xe2\x80\xae Käse", answer));
+    assert_non_null(strstr(answer, "there is no recipe '?[31m?"
+                                   "?"
+                                   "?"
+                                   "?"
+                                   "?"
+                                   "? Käse'"));
+}
+
+static void long_requests_are_closed_and_of_too_many_clients_the_silent(void **state)
 {
     (void)state;
     char request[CRN_CONTROL_REQUEST_BYTES + 1], answer[4096];
@@ -86,8 +100,11 @@ static void long_requests_and_many_clients_are_closed(void **state)
         assert_true(send(clients[i], "recipes", 7, MSG_NOSIGNAL) == 7);
         assert_true(recv(clients[i], answer, sizeof answer, 0) > 0);
     }
-    expect_closed(connect_client());
-    for (int i = 0; i < CRN_CONTROL_CLIENTS; i++)
+    assert_true(reloading_ask(&self, "recipes", answer));
+    expect_closed(clients[0]);
+    assert_true(send(clients[1], "recipes", 7, MSG_NOSIGNAL) == 7);
+    assert_true(recv(clients[1], answer, sizeof answer, 0) > 0);
+    for (int i = 1; i < CRN_CONTROL_CLIENTS; i++)
         close(clients[i]);
 }
 
@@ -107,7 +124,7 @@ static void a_path_in_use_is_refused_and_a_left_one_taken(void **state)
     (void)state;
     crn_control_listener listener;
     crn_error error;
-    char path[128], answer[4096];
+    char path[128], moved[140], answer[4096];
     assert_int_equal(crn_control_listen(self.socket, &listener, &error), -EADDRINUSE);
     assert_non_null(strstr(error.text, "is in use by another daemon"));
     assert_int_equal(crn_control_try(self.socket, &error), -EADDRINUSE);
@@ -123,6 +140,14 @@ static void a_path_in_use_is_refused_and_a_left_one_taken(void **state)
     crn_control_unlisten(&listener);
     assert_int_equal(access(path, F_OK), -1);
 
+    assert_int_equal(crn_control_listen(path, &listener, &error), 0);
+    snprintf(moved, sizeof moved, "%s.moved", path);
+    assert_int_equal(rename(path, moved), 0);
+    assert_int_equal(symlink(moved, path), 0);
+    crn_control_unlisten(&listener); /* the link is another's */
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(unlink(moved), 0);
+
     assert_int_equal(crn_control_listen(self.path, &listener, &error), -EEXIST);
     assert_non_null(strstr(error.text, "exists and is not a socket"));
     snprintf(path, sizeof path, "%s/nowhere/control", self.line.folder);
@@ -136,8 +161,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(its_file_is_for_owner_and_group, set_up, tear_down),
         cmocka_unit_test_setup_teardown(unknown_requests_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(long_requests_and_many_clients_are_closed, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(requests_that_do_not_print_are_cleaned, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(long_requests_are_closed_and_of_too_many_clients_the_silent,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_idle_client_is_closed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_path_in_use_is_refused_and_a_left_one_taken, set_up,
                                         tear_down),

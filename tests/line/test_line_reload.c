@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "stages/base/log.h"
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/line/log_capture.h"
 #include "tests/support/line/reloading.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -92,6 +94,33 @@ static void a_faulty_file_changes_nothing_and_its_faults_are_told(void **state)
     expect_verdict(&self, 1, 3, before);
     assert_true(reloading_ask(&self, "status", answer));
     assert_non_null(strstr(answer, "0 taken in, 3 refused"));
+    reloading_stop(&self);
+}
+
+/* The log gets the first ones, the answer whole lines as far as it reaches. */
+static void a_file_of_faults_floods_neither_log_nor_answer(void **state)
+{
+    (void)state;
+    reloading_line self;
+    static char file[40000], answer[CRN_CONTROL_ANSWER_BYTES + 1];
+    crn_log_capture capture;
+    reloading_start(&self, 3, "");
+    size_t used = 0;
+    for (int i = 0; i < 900; i++)
+        used +=
+            (size_t)snprintf(file + used, sizeof file - used, "classes_and_no_class_%d: 1\n", i);
+    reloading_write_text(&self, file);
+    crn_log_set_level(CRN_LOG_ERROR);
+    crn_log_capture_start(&capture);
+    assert_false(reloading_ask_for(&self, "reload", answer, sizeof answer));
+    const char *told = crn_log_capture_stop(&capture);
+    int lines = 0;
+    for (const char *at = told; (at = strstr(at, "settings refused: ")); at++)
+        lines++;
+    assert_int_equal(lines, 21);
+    assert_non_null(strstr(told, " more faults; cernitad --config "));
+    assert_in_range(strlen(answer), CRN_CONTROL_ANSWER_BYTES / 2, CRN_CONTROL_ANSWER_BYTES);
+    assert_string_equal(answer + strlen(answer) - 4, "...\n");
     reloading_stop(&self);
 }
 
@@ -303,6 +332,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fruit_is_judged_by_the_settings_of_its_first_view),
         cmocka_unit_test(a_faulty_file_changes_nothing_and_its_faults_are_told),
+        cmocka_unit_test(a_file_of_faults_floods_neither_log_nor_answer),
         cmocka_unit_test(recipes_are_switched_and_outlive_a_reload),
         cmocka_unit_test(more_settings_than_can_be_in_use_are_refused),
         cmocka_unit_test(a_thousand_reloads_under_load_lose_nothing),

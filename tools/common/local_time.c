@@ -5,6 +5,14 @@
 
 #include "stages/base/clock.h"
 
+static uint64_t to_ns(time_t seconds)
+{
+    uint64_t ns;
+    if (seconds <= 0)
+        return 0;
+    return __builtin_mul_overflow((uint64_t)seconds, (uint64_t)CRN_NS_PER_S, &ns) ? UINT64_MAX : ns;
+}
+
 bool crn_local_time_parse(const char *text, uint64_t *ret_ns)
 {
     static const char *const formats[] = {
@@ -22,11 +30,13 @@ bool crn_local_time_parse(const char *text, uint64_t *ret_ns)
         when.tm_isdst = -1;
         struct tm yesterday = when;
         time_t seconds = mktime(&when);
+        if (when.tm_mon != yesterday.tm_mon)
+            return false; /* such as 30 February, which strptime takes */
         if (!has_date && seconds > now) {
             yesterday.tm_mday--;
             seconds = mktime(&yesterday);
         }
-        *ret_ns = seconds > 0 ? (uint64_t)seconds * (uint64_t)CRN_NS_PER_S : 0;
+        *ret_ns = to_ns(seconds);
         return true;
     }
     return false;

@@ -7,8 +7,8 @@
 
 /*
  * Reads a local time: 'YYYY-MM-DD HH:MM[:SS]' (also with a T), 'YYYY-MM-DD', or HH:MM[:SS] for the
- * last time that clocks showed it. True with *ret_ns, CLOCK_REALTIME; 0 for a time before 1970.
- * False if the text is anything else.
+ * last time that clocks showed it. True with *ret_ns, CLOCK_REALTIME; 0 for a time before 1970,
+ * UINT64_MAX for one that it cannot hold. False if the text is anything else, or no such day.
  */
 bool crn_local_time_parse(const char *text, uint64_t *ret_ns);
 

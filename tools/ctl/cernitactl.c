@@ -18,9 +18,6 @@
 
 #define RUN_FOLDER "/run/cernita"
 
-/* A reload reads files, and may wait for fruits. */
-#define PATIENCE_S 60
-
 enum {
     EXIT_REFUSED = 1,
     EXIT_USAGE = 2,
@@ -74,15 +71,11 @@ typedef struct ctl_options {
 static int connect_to_daemon(const ctl_options *given, crn_error *error)
 {
     crn_socket_address address;
-    struct timeval patience = {.tv_sec = PATIENCE_S};
     if (given->socket && !crn_socket_address_set(&address, given->socket))
         return crn_error_set(error, -ENAMETOOLONG, "%s: a path of at most %zu bytes expected",
                              given->socket, sizeof address.sun_path - 1);
     int r = given->socket ? 0 : crn_socket_find(RUN_FOLDER, given->line, &address, error);
-    int descriptor = r < 0 ? r : crn_socket_connect(&address, error);
-    if (descriptor >= 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    return descriptor;
+    return r < 0 ? r : crn_socket_connect(&address, error);
 }
 
 /* The answer's lines after the first, in `answer`. Returns 0, 1 refused, or a negative errno. */
@@ -101,7 +94,7 @@ static int ask(const ctl_options *given, const char *request,
     int fault = size < 0 ? errno : 0;
     close(descriptor);
     if (size <= 0) {
-        fprintf(stderr, "cernitactl: no answer: %s\n",
+        fprintf(stderr, "cernitactl: no answer: %s; try again, or see the daemon's log\n",
                 fault ? strerror(fault) : "the daemon closed the connection");
         return -EIO;
     }
@@ -126,7 +119,7 @@ static int connect_to_http(const char *address)
     snprintf(host, sizeof host, "%.*s", (int)(colon - address) - 2 * bracketed,
              address + bracketed);
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
-    struct timeval patience = {.tv_sec = PATIENCE_S};
+    struct timeval patience = {.tv_sec = CRN_SOCKET_PATIENCE_S};
     if (getaddrinfo(host, colon + 1, &hints, &found) != 0)
         return -1;
     int descriptor = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -167,11 +160,19 @@ static bool copy_body(int descriptor, FILE *file)
 static int download(const char *url, const char *path)
 {
     char address[300], request[700];
-    const char *host = url + strlen("http://");
+    bool is_url = strncmp(url, "http://", strlen("http://")) == 0;
+    const char *host = url + (is_url ? strlen("http://") : 0);
     snprintf(address, sizeof address, "%.*s", (int)strcspn(host, "/\n"), host);
     int length =
         snprintf(request, sizeof request, "GET %.*s HTTP/1.0\r\nHost: %s\r\n\r\n",
                  (int)strcspn(host + strlen(address), "\n"), host + strlen(address), address);
+    if (!is_url || length >= (int)sizeof request) {
+        fprintf(stderr,
+                "cernitactl: %s: no trace: what answers at --socket is no cernitad: it gave no "
+                "address\n",
+                path);
+        return EXIT_REFUSED;
+    }
     int descriptor = connect_to_http(address);
     if (descriptor < 0 || send(descriptor, request, (size_t)length, MSG_NOSIGNAL) != length) {
         fprintf(stderr, "cernitactl: http://%s cannot be reached: %s\n", address, strerror(errno));

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #define GROUP_CURE                                                                                 \
@@ -24,8 +25,12 @@ bool crn_socket_address_set(crn_socket_address *address, const char *path)
 
 static int try_connect(const crn_socket_address *address)
 {
+    struct timeval patience = {.tv_sec = CRN_SOCKET_PATIENCE_S};
     int descriptor = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    /* SO_SNDTIMEO for connect, too: a daemon that is stopped admits nobody. */
     if (descriptor >= 0 &&
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0 &&
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
         connect(descriptor, (const struct sockaddr *)address, sizeof *address) == 0)
         return descriptor;
     int fault = errno;
@@ -41,6 +46,7 @@ int crn_socket_connect(const crn_socket_address *address, crn_error *error)
         return r;
     const char *cure =
         r == -EACCES || r == -EPERM ? GROUP_CURE
+        : r == -EAGAIN              ? "the daemon is stopped or has no time; see its log"
         : r == -ENOENT ? "is the daemon running, and is this control.path of its file? A changed "
                          "control.path needs a restart"
                        : "the daemon that made it is gone, or it is no daemon's control.path";

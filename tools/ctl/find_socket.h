@@ -7,12 +7,16 @@
 
 #include "stages/base/error.h"
 
+/* How long a daemon may take to answer: a reload reads files, and may wait for fruits. */
+#define CRN_SOCKET_PATIENCE_S 60
+
 typedef struct sockaddr_un crn_socket_address;
 
 /* False if the path is too long for an address. */
 bool crn_socket_address_set(crn_socket_address *address, const char *path);
 
-/* Connects to it. Returns the descriptor, or a negative errno with the cure in `error`. */
+/* Connects to it. Returns the descriptor, which waits so long, or a negative errno with the cure in
+ * `error`. */
 int crn_socket_connect(const crn_socket_address *address, crn_error *error);
 
 /* The socket FOLDER/LINE/control, where a unit's line has it. LINE NULL: the only one of

@@ -108,10 +108,10 @@ static int visit_verdict(const crn_logged_verdict *logged, verdict_visitor *visi
     return r;
 }
 
-/* All verdicts of a folder, from a segment on. What cannot be read whole is passed over: its fruit
- * then has no verdict. */
+/* All verdicts of a folder, from a segment on. What cannot be read whole is told, unless `tell` is
+ * NULL, and passed over: its fruit then has no verdict. */
 static int visit_log(const char *dir, uint64_t start, verdict_visitor *visit, void *context,
-                     crn_error *error)
+                     FILE *tell, crn_error *error)
 {
     crn_verdict_reader *reader = NULL;
     crn_logged_verdict logged;
@@ -126,6 +126,10 @@ static int visit_log(const char *dir, uint64_t start, verdict_visitor *visit, vo
             break;
         if (more > 0)
             r = visit_verdict(&logged, visit, context, error);
+        if (tell && more < 0)
+            fprintf(tell, "%s\n", notice.text);
+        else if (tell && r == -EBADMSG)
+            fprintf(tell, "%s: passed over: %s\n", dir, error->text);
         r = r == -EBADMSG ? 0 : r;
     }
     crn_verdict_reader_close(&reader);
@@ -172,7 +176,25 @@ static int read_line(run *r, crn_error *error)
     bool grown = files.count && files.bytes != expect->log_bytes;
     expect->log_bytes = files.bytes;
     crn_verdict_log_files_done(&files);
-    return grown ? visit_log(r->settings->got, expect->start, keep_verdict, r, error) : 0;
+    return grown ? visit_log(r->settings->got, expect->start, keep_verdict, r, NULL, error) : 0;
+}
+
+/* Why verdicts of the line are missing: what its log has and cannot be read, and nothing at all. */
+static int explain_missing(run *r, crn_error *error)
+{
+    const crn_expect *expect = r->expect;
+    crn_error ignored;
+    if (expect->judged == expect->count)
+        return 0;
+    /* Keeps nothing twice. */
+    (void)visit_log(r->settings->got, expect->start, keep_verdict, r, r->out, &ignored);
+    if (expect->judged > 0)
+        return 0;
+    return crn_error_set(error, -ENOENT,
+                         "%s: the line logged no verdict of this run there: name its "
+                         "publish.log.dir; if that is it, the line's own log says why it took "
+                         "none of the views",
+                         r->settings->got);
 }
 
 static int await_verdicts(run *r, bool (*give_up)(void *), void *context, crn_error *error)
@@ -349,13 +371,15 @@ int crn_expect_run(crn_expect *expect, const crn_expect_settings *settings,
     if (expect->count)
         qsort(expect->fruits, expect->count, sizeof *expect->fruits, compare_fruits);
     int result = await_verdicts(&r, give_up, context, error);
+    if (!result && !give_up(context))
+        result = explain_missing(&r, error);
     if (!result)
-        result = visit_log(settings->expected, 0, collect_epoch, &r, error);
+        result = visit_log(settings->expected, 0, collect_epoch, &r, out, error);
     if (!result && expect->run_epoch_count)
         qsort(expect->run_epochs, expect->run_epoch_count, sizeof *expect->run_epochs,
               compare_numbers);
     if (!result)
-        result = visit_log(settings->expected, 0, compare_expected, &r, error);
+        result = visit_log(settings->expected, 0, compare_expected, &r, NULL, error);
     if (!result)
         tell_missing(&r);
     return result;

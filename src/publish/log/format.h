@@ -20,6 +20,9 @@
 /* Size limit of a logged verdict. */
 #define CRN_VERDICT_LOG_VERDICT_MAX (UINT32_C(64) << 20)
 
+/* The last number of a segment: 18 digits. */
+#define CRN_VERDICT_LOG_NUMBER_MAX UINT64_C(999999999999999999)
+
 /* A segment's file. */
 typedef struct crn_verdict_log_file {
     uint64_t number;

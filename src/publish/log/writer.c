@@ -57,13 +57,21 @@ static int write_parts(const crn_verdict_writer *writer, struct iovec parts[2])
     return 0;
 }
 
+/* True if the segment still has its name; false also where that cannot be told. */
+static bool is_named(const crn_verdict_writer *writer)
+{
+    struct stat own, named;
+    return !fstat(writer->fd, &own) && !lstat(writer->path, &named) && own.st_dev == named.st_dev &&
+           own.st_ino == named.st_ino;
+}
+
 /* Closes the segment, and removes it if it holds no verdict. */
 static void end_segment(crn_verdict_writer *writer)
 {
     if (writer->fd < 0)
         return;
-    if (writer->used <= CRN_VERDICT_LOG_HEADER_BYTES && unlink(writer->path) < 0)
-        errno = 0;             /* it was removed already */
+    if (writer->used <= CRN_VERDICT_LOG_HEADER_BYTES && is_named(writer))
+        unlink(writer->path);
     if (close(writer->fd) < 0) /* some file systems report a full disk only now */
         crn_log(CRN_LOG_WARNING, "publish.log: %s: its last verdicts may be missing: %s",
                 writer->path, strerror(errno));
@@ -74,8 +82,10 @@ static void end_segment(crn_verdict_writer *writer)
 static bool is_intact(const crn_verdict_writer *writer)
 {
     struct stat about;
-    return !fstat(writer->fd, &about) && about.st_nlink > 0 &&
-           (uint64_t)about.st_size == writer->used;
+    if (fstat(writer->fd, &about) < 0 || (uint64_t)about.st_size != writer->used)
+        return false;
+    /* A folder that is closed may open again. */
+    return is_named(writer) || (lstat(writer->path, &about) < 0 && errno == EACCES);
 }
 
 /* Why a segment that is not in use is to be removed. `coming_bytes`: of the one in use or to come.
@@ -146,6 +156,13 @@ static int create_segment(crn_verdict_writer *writer, uint64_t last_number, crn_
 {
     uint64_t number = last_number > writer->number ? last_number : writer->number;
     for (int tries = 0; tries < NAMES_TRIED_MAX && writer->fd < 0; tries++) {
+        if (number >= CRN_VERDICT_LOG_NUMBER_MAX) {
+            crn_verdict_log_path(writer->path, sizeof writer->path, writer->dir, number);
+            return crn_error_set(error, -EOVERFLOW,
+                                 "%s has the last number that a file of the log can have: move it "
+                                 "away",
+                                 writer->path);
+        }
         crn_verdict_log_path(writer->path, sizeof writer->path, writer->dir, ++number);
         writer->fd = open(writer->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (writer->fd < 0 && errno != EEXIST)

@@ -1,8 +1,11 @@
 /* cernitactl against a running daemon: what it prints, and its exit status. */
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -99,6 +102,36 @@ static void it_writes_a_trace(void **state)
     expect(1, "nowhere", arguments);
 }
 
+/* Answers one request with more than any daemon would. */
+static void *serve_nonsense(void *argument)
+{
+    static char answer[60000] = "ok\nhttp://127.0.0.1:1/";
+    char request[64];
+    int listener = *(int *)argument, client = accept(listener, NULL, NULL);
+    memset(answer + strlen(answer), 'a', sizeof answer - strlen(answer));
+    if (recv(client, request, sizeof request, 0) > 0)
+        (void)!send(client, answer, sizeof answer, MSG_NOSIGNAL);
+    close(client);
+    return NULL;
+}
+
+static void another_program_at_the_socket_is_told(void **state)
+{
+    (void)state;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char arguments[256];
+    pthread_t server;
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/other", folder);
+    int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(pthread_create(&server, NULL, serve_nonsense, &listener), 0);
+    snprintf(arguments, sizeof arguments, "--socket %s/other trace %s/other.json", folder, folder);
+    expect(1, "/other.json: no trace: what answers at --socket is no cernitad", arguments);
+    pthread_join(server, NULL);
+    close(listener);
+}
+
 static void wrong_usage_is_told_apart(void **state)
 {
     (void)state;
@@ -146,6 +179,7 @@ int main(void)
         cmocka_unit_test(it_shows_the_status),
         cmocka_unit_test(it_reloads_and_lists_faults),
         cmocka_unit_test(it_writes_a_trace),
+        cmocka_unit_test(another_program_at_the_socket_is_told),
         cmocka_unit_test(wrong_usage_is_told_apart),
     };
     return cmocka_run_group_tests(tests, start, end);

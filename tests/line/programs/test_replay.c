@@ -282,6 +282,8 @@ static void fruits_are_selected(void **state)
                     (const int[]){4, 6, 8, 10}, 4);
     expect_selected("--fruit 1002 --lane 0 --loop 1", "2 of 12 views, 1 of 6 fruits",
                     (const int[]){8, 10}, 2);
+    start("--to-time 1970-01-01T00:00 --rate max"); /* not the same as no limit */
+    assert_int_equal(finish(), 1);
     start("--fruit 2000 --rate max");
     assert_int_equal(finish(), 1);
     assert_non_null(strstr(output, ": none of 12 views is selected: there are lanes 0 to 7, fruits "

@@ -123,6 +123,11 @@ void reloading_hash(const reloading_line *self, const char *recipe, char ret_has
 
 bool reloading_ask(const reloading_line *self, const char *request, char answer[4096])
 {
+    return reloading_ask_for(self, request, answer, 4096);
+}
+
+bool reloading_ask_for(const reloading_line *self, const char *request, char *answer, size_t bytes)
+{
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct timeval patience = {.tv_sec = CRN_FIXTURE_PATIENCE_MS / 1000};
     snprintf(address.sun_path, sizeof address.sun_path, "%.100s", self->socket);
@@ -131,15 +136,15 @@ bool reloading_ask(const reloading_line *self, const char *request, char answer[
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     assert_int_equal(connect(descriptor, (struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(send(descriptor, request, strlen(request), MSG_NOSIGNAL), strlen(request));
-    char packet[4096];
-    ssize_t size = recv(descriptor, packet, sizeof packet - 1, 0);
+    ssize_t size = recv(descriptor, answer, bytes - 1, 0);
     assert_true(size > 0);
-    packet[size] = '\0';
+    answer[size] = '\0';
     close(descriptor);
-    char *lines = strchr(packet, '\n');
+    bool ok = strncmp(answer, "ok\n", 3) == 0;
+    char *lines = strchr(answer, '\n');
     assert_non_null(lines);
-    strcpy(answer, lines + 1);
-    return strncmp(packet, "ok\n", 3) == 0;
+    memmove(answer, lines + 1, strlen(lines));
+    return ok;
 }
 
 void reloading_send(reloading_line *self, uint64_t fruit, uint16_t view, uint16_t views)

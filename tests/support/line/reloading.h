@@ -37,6 +37,8 @@ void reloading_hash(const reloading_line *self, const char *recipe, char ret_has
 
 /* Asks at the control socket; true if the answer is ok. `answer`: its lines after the first. */
 bool reloading_ask(const reloading_line *self, const char *request, char answer[4096]);
+/* The same, of an answer of up to `bytes`. */
+bool reloading_ask_for(const reloading_line *self, const char *request, char *answer, size_t bytes);
 
 /* Sends one view of a fruit. */
 void reloading_send(reloading_line *self, uint64_t fruit, uint16_t view, uint16_t views);

@@ -335,6 +335,39 @@ static void a_segment_that_was_changed_is_left(void **state)
     logged_expect(4, 6, 0);
 }
 
+/* Moved away, with its folder or alone, and another file in its place. */
+static void a_segment_that_was_moved_is_left(void **state)
+{
+    (void)state;
+    char away[160];
+    snprintf(away, sizeof away, "%s/moved", logged_folder);
+    crn_verdict_writer *writer = logged_writer(UINT64_MAX, 0);
+    logged_append(writer, 0, 2);
+    size_t bytes = file_bytes(logged_path(1));
+    assert_int_equal(rename(logged_path(1), away), 0);
+    assert_int_equal(symlink("/nonexistent/victim", logged_path(1)), 0);
+    logged_append(writer, 2, 4);
+    crn_verdict_writer_close(&writer);
+    logged_expect(2, 4, 0);
+    assert_int_equal(file_bytes(away), bytes);
+    assert_int_equal(unlink(logged_path(1)), 0);
+}
+
+/* Above it there is no name that would be found again. */
+static void the_last_number_is_the_last(void **state)
+{
+    (void)state;
+    crn_error error;
+    size_t size;
+    const unsigned char *bytes = logged_verdict(0, &size);
+    assert_int_equal(symlink("/nonexistent/victim", logged_path(CRN_VERDICT_LOG_NUMBER_MAX)), 0);
+    crn_verdict_writer *writer = logged_writer(UINT64_MAX, 0);
+    assert_int_equal(crn_verdict_writer_append(writer, 1, bytes, size, &error), -EOVERFLOW);
+    assert_non_null(strstr(error.text, "/cernita-999999999999999999.verdicts has the last number"));
+    crn_verdict_writer_close(&writer);
+    assert_int_equal(logged_files(), 1);
+}
+
 /* Without its folder nothing can be logged; once it is there again, the log goes on. */
 static void a_folder_may_vanish_and_return(void **state)
 {
@@ -388,6 +421,8 @@ int main(void)
         TEST(a_folder_has_one_writer),
         TEST(a_folder_that_cannot_be_used_is_named),
         TEST(a_segment_that_was_changed_is_left),
+        TEST(a_segment_that_was_moved_is_left),
+        TEST(the_last_number_is_the_last),
         TEST(a_folder_may_vanish_and_return),
         TEST(a_verdict_has_a_size),
     };

@@ -379,6 +379,38 @@ static void names_that_are_taken_are_left_alone(void **state)
     assert_int_equal(files, 1);
 }
 
+static int is_part(const struct dirent *entry)
+{
+    const char *end = strrchr(entry->d_name, '.');
+    return end && strcmp(end, ".part") == 0;
+}
+
+/* Somebody removes, or puts another file in the place of, the one being written. */
+static void a_segment_that_was_removed_costs_its_own_views_only(void **state)
+{
+    (void)state;
+    crn_recorder *recorder = start(UINT64_MAX);
+    char path[600];
+    for (uint64_t i = 0; i < 2; i++) {
+        struct dirent **names = NULL;
+        offer_patiently(recorder, 3 * i, 3 * i + 3);
+        assert_int_equal(scandir(recorded_folder, &names, is_part, alphasort), 1);
+        snprintf(path, sizeof path, "%s/%s", recorded_folder, names[0]->d_name);
+        free(names[0]);
+        free(names);
+        assert_int_equal(unlink(path), 0);
+    }
+    recorded_save(path, "another's", 9);
+    offer_patiently(recorder, 6, 9);
+    crn_recorder_close(&recorder);
+    unsigned char bytes[16];
+    assert_int_equal(recorded_load(path, bytes, sizeof bytes), 9);
+    assert_int_equal(unlink(path), 0);
+    int files;
+    assert_int_equal(read_segments(true, 6, &files), 3);
+    assert_int_equal(files, 1);
+}
+
 static void a_folder_that_cannot_be_used_is_told(void **state)
 {
     (void)state;
@@ -409,6 +441,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_is_told_before_the_first_view),
         cmocka_unit_test(names_are_never_taken_twice),
         cmocka_unit_test(names_that_are_taken_are_left_alone),
+        cmocka_unit_test(a_segment_that_was_removed_costs_its_own_views_only),
         cmocka_unit_test(a_folder_that_cannot_be_used_is_told),
     };
     return cmocka_run_group_tests(tests, recorded_setup, recorded_teardown);

@@ -195,6 +195,22 @@ static void those_that_are_too_old_go(void **state)
     assert_true(is_there("cernita-20261101T000000Z-0003.tif"));
 }
 
+/* Otherwise each new one would go as the oldest, and those of the wrong time stay. */
+static void those_of_a_clock_that_was_ahead_go_first(void **state)
+{
+    (void)state;
+    put("cernita-20300101T000000Z-0001.tif", 100, -1000);
+    put("cernita-20300102T000000Z-0001.tif", 100, -1001);
+    put("cernita-20261101T000000Z-0001.tif", 100, 1);
+    put("cernita-20261102T000000Z-0001.tif", 100, 0);
+    assert_int_equal(removed_by(300, 0, 0).removed, 1);
+    assert_false(is_there("cernita-20300101T000000Z-0001.tif"));
+    assert_int_equal(removed_by(200, 0, 0).removed, 1);
+    assert_false(is_there("cernita-20300102T000000Z-0001.tif"));
+    assert_int_equal(removed_by(100, 0, 0).removed, 1);
+    assert_true(is_there("cernita-20261102T000000Z-0001.tif"));
+}
+
 /* --- what never goes --- */
 
 static void what_is_no_segment_is_never_removed(void **state)
@@ -394,6 +410,7 @@ int main(void)
         TEST(only_segments_have_their_names),
         TEST(the_oldest_go_until_the_others_fit),
         TEST(those_that_are_too_old_go),
+        TEST(those_of_a_clock_that_was_ahead_go_first),
         TEST(what_is_no_segment_is_never_removed),
         TEST(a_folder_in_the_place_of_a_segment_stays),
         TEST(one_that_cannot_be_removed_is_named),

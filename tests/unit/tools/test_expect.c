@@ -1,4 +1,5 @@
 /* The comparison of two runs' verdict logs: which fruits are compared with which. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,9 +71,8 @@ static bool never(void *context)
     return false;
 }
 
-static const char *run(const uint64_t *epochs, uint32_t count, bool whole)
+static int try_run(const uint64_t *epochs, uint32_t count, bool whole, crn_error *error)
 {
-    crn_error error;
     crn_expect_settings settings = {.expected = expected,
                                     .got = got,
                                     .epochs = epochs,
@@ -80,12 +80,31 @@ static const char *run(const uint64_t *epochs, uint32_t count, bool whole)
                                     .run_epoch = RUN_EPOCH,
                                     .whole = whole};
     FILE *out = fmemopen(told, sizeof told, "w");
-    if (crn_expect_run(expect, &settings, never, NULL, out, &result, &error))
-        fail_msg("%s", error.text);
+    int r = crn_expect_run(expect, &settings, never, NULL, out, &result, error);
     if (ftell(out) == 0)
         told[0] = '\0';
     fclose(out);
+    return r;
+}
+
+static const char *run(const uint64_t *epochs, uint32_t count, bool whole)
+{
+    crn_error error;
+    if (try_run(epochs, count, whole, &error))
+        fail_msg("%s", error.text);
     return told;
+}
+
+/* Changes a byte of a log's first segment, counted from its end. */
+static void damage(const char *dir, long from_end)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/cernita-0000000001.verdicts", dir);
+    FILE *file = fopen(path, "r+");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, -from_end, SEEK_END), 0);
+    fputc('#', file);
+    assert_int_equal(fclose(file), 0);
 }
 
 static void sent(unsigned lane, uint64_t epoch, unsigned fruit)
@@ -188,6 +207,37 @@ static void a_second_verdict_is_a_difference(void **state)
                         "lane 0, fruit 1: the recorded run has a second verdict\n");
 }
 
+/* Damage is no difference: it is told as what it is. */
+static void what_cannot_be_read_is_told(void **state)
+{
+    (void)state;
+    log_verdicts(expected, (made_up[]){{0, 5, 1, "late"}, {0, 5, 2, "late"}, {0}});
+    damage(expected, 5);
+    begin();
+    sent(0, 0, 1), sent(0, 0, 2);
+    log_verdicts(got, (made_up[]){{0, RUN_EPOCH, 1, "late"}, {0, RUN_EPOCH, 2, "late"}, {0}});
+    damage(got, 5);
+    run(one_epoch, 1, true);
+    assert_non_null(strstr(told, "/got/cernita-0000000001.verdicts: the verdict at byte "));
+    assert_non_null(strstr(told, "/expected/cernita-0000000001.verdicts: the verdict at byte "));
+    assert_non_null(strstr(told, "lane 0, fruit 2: in neither run's verdicts\n"));
+    assert_int_equal(result.fruits, 1);
+    assert_int_equal(result.counts.differences, 1);
+}
+
+/* Another folder than the line's, or a line that refuses every view. */
+static void a_line_without_any_verdict_is_one_line(void **state)
+{
+    (void)state;
+    crn_error error;
+    log_verdicts(expected, (made_up[]){{0, 5, 1, "late"}, {0, 5, 2, "late"}, {0}});
+    begin();
+    sent(0, 0, 1), sent(0, 0, 2);
+    assert_int_equal(try_run(one_epoch, 1, true, &error), -ENOENT);
+    assert_non_null(strstr(error.text, "/got: the line logged no verdict of this run there: "));
+    assert_string_equal(told, "");
+}
+
 static void logs_that_are_not_there_are_named(void **state)
 {
     (void)state;
@@ -211,6 +261,8 @@ int main(void)
         TEST(what_was_not_sent_is_not_compared),
         TEST(both_runs_may_be_in_one_log),
         TEST(a_second_verdict_is_a_difference),
+        TEST(what_cannot_be_read_is_told),
+        TEST(a_line_without_any_verdict_is_one_line),
         TEST(logs_that_are_not_there_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

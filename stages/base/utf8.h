@@ -1,0 +1,21 @@
+/* Text of others: what of it may be shown on a terminal or in a log. */
+#ifndef CRN_STAGES_BASE_UTF8_H
+#define CRN_STAGES_BASE_UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stages/base/api.h"
+
+/* Decodes one UTF-8 character of at most `length` > 0 bytes; its size
+ * goes to *ret_length. -1: not UTF-8. */
+int32_t crn_utf8_read(const char *text, size_t length, size_t *ret_length);
+
+/* False for controls, line separators, bidirectional overrides and non-characters. */
+bool crn_utf8_prints(int32_t character);
+
+/* Replaces each byte that is not of a character that prints by a question mark. */
+CRN_API void crn_utf8_clean(char *text);
+
+#endif
