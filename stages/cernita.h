@@ -2,9 +2,9 @@
  * @file
  * libcernita: the operators and the chain of cernita, for programs in C11 and C++17.
  *
- * Everything is done in a context, which holds the memory, the number of threads, the backend and
- * the text of the last error. The library has no other state: threads with a context each need no
- * locks. A context, and the chains in it, serve one thread at a time.
+ * Everything is done in a context: memory, threads, backend, the text of the last error. There is
+ * no other state: threads with a context each need no locks. A context, and the chains in it, serve
+ * one thread at a time.
  *
  * Errors are values: a function that can fail returns 0 or a negative errno, then writes none of
  * its `ret_` outputs and leaves a line of text for crn_context_error(). -EINVAL: an argument, the
@@ -52,26 +52,23 @@ typedef enum crn_layout {
 /** An image in memory of any owner: planes x height x width elements of one type. Strides count
  * elements, so that planar and interleaved images and windows into them are worked on in place. */
 typedef struct crn_image {
-    void *data; /**< element (plane 0, row 0, column 0); not owned */
-    crn_type type;
-    int32_t planes, height, width;
-    ptrdiff_t plane_stride, row_stride, step; /**< in elements; any sign; elements never overlap */
+    void *data;             /**< element (plane 0, row 0, column 0); not owned */
+    crn_type type;          /**< of its elements */
+    int32_t planes;         /**< >= 1 */
+    int32_t height;         /**< rows, >= 1 */
+    int32_t width;          /**< columns, >= 1 */
+    ptrdiff_t plane_stride; /**< in elements, as the next two; any sign; no two may overlap */
+    ptrdiff_t row_stride;   /**< from a row to the next */
+    ptrdiff_t step;         /**< from a column to the next */
 } crn_image;
 
 /** An image over dense memory in that layout. The caller keeps the memory. */
 static inline crn_image crn_image_dense(void *data, crn_type type, crn_layout layout,
                                         int32_t planes, int32_t height, int32_t width)
 {
-    crn_image image = {data, type, planes, height, width, 0, 0, 0};
-    if (layout == CRN_HWC) {
-        image.step = planes;
-        image.row_stride = image.step * width;
-        image.plane_stride = 1;
-    } else {
-        image.step = 1;
-        image.row_stride = width;
-        image.plane_stride = image.row_stride * height;
-    }
+    ptrdiff_t step = layout == CRN_HWC ? planes : 1, row = step * width;
+    ptrdiff_t plane = layout == CRN_HWC ? 1 : row * height;
+    crn_image image = {data, type, planes, height, width, plane, row, step};
     return image;
 }
 
@@ -94,11 +91,11 @@ typedef enum crn_memory {
 
 /** How to compute. All zero: the fastest on the CPU, on the calling thread alone. */
 typedef struct crn_context_settings {
-    crn_backend backend;
-    int32_t threads; /**< of openmp, of one call; 0 and 1: no others are started */
-    crn_memory memory;
-    int32_t device; /**< MEMORY_DEVICE: its CUDA number; otherwise device 0 is used */
-    void *stream;   /**< MEMORY_DEVICE: the caller's cudaStream_t on it; NULL: the default stream */
+    crn_backend backend; /**< CRN_BACKEND_AUTO: 0 */
+    int32_t threads;     /**< of openmp, of one call; 0 and 1: no others are started */
+    crn_memory memory;   /**< where the images lie */
+    int32_t device;      /**< MEMORY_DEVICE: its CUDA number; otherwise device 0 is used */
+    void *stream; /**< MEMORY_DEVICE: the caller's cudaStream_t on it; NULL: the default stream */
 } crn_context_settings;
 
 /** Memory, threads, backend and the last error of one thread's calls. */
@@ -115,15 +112,13 @@ typedef struct crn_context crn_context;
  */
 CRN_API int crn_context_open(const crn_context_settings *settings, crn_context **ret_context);
 
-/** Frees *context and sets it to NULL; NULL is allowed. Its chains must have been freed. On a
- * device it waits for the work that was enqueued. */
+/** Frees *context, whose chains must have been freed, and sets it to NULL; NULL is allowed. */
 CRN_API void crn_context_free(crn_context **context);
 
 /**
- * What went wrong in the last call that failed, and its cure: a line, for a file with several
- * faults some lines.
+ * What was wrong in the last call, and its cure: a line; of a file, one for each fault.
  *
- * @return the context's, until its next call; "" if none failed
+ * @return the context's, until its next call; "" if nothing was wrong
  */
 CRN_API const char *crn_context_error(const crn_context *context);
 
@@ -135,10 +130,8 @@ typedef enum crn_connectivity {
 
 /** Direction in which the points of a contour run. */
 typedef enum crn_orientation {
-    CRN_ORIENT_LOW, /**< low values lie left of the direction of travel (skimage's default) */
-    /** High values lie left of it: the points of every contour reversed, the order of contours
-     * unchanged. */
-    CRN_ORIENT_HIGH,
+    CRN_ORIENT_LOW,  /**< low values lie left of the direction of travel (skimage's default) */
+    CRN_ORIENT_HIGH, /**< high ones do: the same contours in the same order, points reversed */
 } crn_orientation;
 
 /** What contours do at the border of the picture. */
@@ -155,19 +148,20 @@ typedef struct crn_contours_params {
     /** height x width, dense, 0 = masked; NULL: all pixels are valid. On a device it must last
      * until the stream has come so far. */
     const uint8_t *mask;
-    crn_connectivity connectivity;
-    crn_orientation orientation;
-    crn_border border;
+    crn_connectivity connectivity; /**< at saddles */
+    crn_orientation orientation;   /**< of the points */
+    crn_border border;             /**< of the picture */
 } crn_contours_params;
 
-/** A point in pixels; x right (column), y down (row); pixel centres have integer coordinates. */
+/** A point in pixels; pixel centres have integer coordinates. */
 typedef struct crn_point {
-    double x, y;
+    double x; /**< to the right: column */
+    double y; /**< down: row */
 } crn_point;
 
 /** One contour: a polyline. */
 typedef struct crn_contour {
-    int32_t plane;
+    int32_t plane;  /**< of the image */
     bool closed;    /**< a closed contour repeats its first point as its last */
     uint32_t first; /**< index of its first point */
     uint32_t count; /**< points, at least 2 */
@@ -177,11 +171,13 @@ typedef struct crn_contour {
  * arrays and their capacities are the caller's. If a contour does not fit, it and all later ones
  * are left out and `truncated` is set: then enlarge the arrays and call again. */
 typedef struct crn_contours {
-    crn_point *points;
-    crn_contour *contours;
-    uint32_t point_capacity, contour_capacity;
-    uint32_t point_count, contour_count;
-    bool truncated;
+    crn_point *points;         /**< of all contours, one after the other */
+    crn_contour *contours;     /**< which points are whose */
+    uint32_t point_capacity;   /**< length of `points` */
+    uint32_t contour_capacity; /**< length of `contours` */
+    uint32_t point_count;      /**< result */
+    uint32_t contour_count;    /**< result */
+    bool truncated;            /**< result: something did not fit */
 } crn_contours;
 
 /**
@@ -197,6 +193,7 @@ typedef struct crn_contours {
  * Next to an infinite value the point is placed on its finite neighbour, between two infinite ones
  * half-way. Time: O(pixels + points).
  *
+ * @param context,params where and how to compute
  * @param in any type, any strides, fewer than 2^30 pixels a plane; at least 2 x 2 with an open
  *        border, 1 x 1 with a closed one, where levels must be >= 0
  * @param out overwritten; on a device it and its arrays lie in pinned host memory and are not to be
@@ -232,9 +229,10 @@ typedef enum crn_element_shape {
 
 /** A structuring element. The arrays belong to the caller: height x width, dense. */
 typedef struct crn_element {
-    crn_element_shape shape;
-    int32_t width, height;
-    const uint8_t *members; /**< PICTURE: non-zero = member, at least one; else NULL */
+    crn_element_shape shape; /**< of its members */
+    int32_t width;           /**< 1 to CRN_ELEMENT_MAX */
+    int32_t height;          /**< 1 to CRN_ELEMENT_MAX */
+    const uint8_t *members;  /**< PICTURE: non-zero = member, at least one; else NULL */
     /** Non-flat: one per pixel, finite at members, for u8 pictures whole numbers from -255 to 255;
      * NULL: flat. */
     const float *heights;
@@ -242,8 +240,8 @@ typedef struct crn_element {
 
 /** Parameters of crn_morphology(). */
 typedef struct crn_morphology_params {
-    crn_morphology_operation operation;
-    crn_element element;
+    crn_morphology_operation operation; /**< what to compute */
+    crn_element element;                /**< over which pixels */
 } crn_morphology_params;
 
 /**
@@ -261,6 +259,7 @@ typedef struct crn_morphology_params {
  * erosion reads NaN as +inf, dilation as -inf; -0 becomes +0; a difference that is NaN is the
  * quiet NaN 0x7fc00000. Time: O(pixels x rows of the element); of a flat rectangle O(pixels).
  *
+ * @param context,params where and how to compute
  * @param in u8 or f32, any strides
  * @param out type and size of `in`, any strides, no element shared with `in`
  * @return 0, -EINVAL, -ENOMEM, -ENODEV or -EIO
@@ -283,9 +282,10 @@ typedef enum crn_convolve_border {
 
 /** Parameters of crn_convolve(). */
 typedef struct crn_convolve_params {
-    const float *weights; /**< height x width, dense, finite; owned by the caller */
-    int32_t width, height;
-    crn_convolve_border border;
+    const float *weights;       /**< height x width, dense, finite; owned by the caller */
+    int32_t width;              /**< columns of weights */
+    int32_t height;             /**< rows of weights */
+    crn_convolve_border border; /**< beyond the picture */
 } crn_convolve_params;
 
 /**
@@ -299,6 +299,7 @@ typedef struct crn_convolve_params {
  * under a non-zero weight gives a non-finite result. Time: O(pixels x width x height); of a kernel
  * that is a column times a row O(pixels x (width + height)).
  *
+ * @param context,params where and how to compute
  * @param in u8 or f32, any strides
  * @param out type and size of `in`, any strides, no element shared with `in`
  * @return 0, -EINVAL, -ENOMEM, -ENODEV or -EIO
@@ -318,10 +319,10 @@ typedef enum crn_haar_direction {
 
 /** Parameters of crn_haar(). */
 typedef struct crn_haar_params {
-    crn_haar_direction direction;
-    int32_t levels;  /**< 0 to crn_haar_levels_max() */
-    float threshold; /**< DENOISE: >= 0; with +inf only the averages remain */
-    bool unit;       /**< u8: read as value / 255, a probability, instead of as an integer */
+    crn_haar_direction direction; /**< there, back, or both */
+    int32_t levels;               /**< 0 to crn_haar_levels_max() */
+    float threshold;              /**< DENOISE: >= 0; with +inf only the averages remain */
+    bool unit; /**< u8: read as value / 255, a probability, instead of as an integer */
 } crn_haar_params;
 
 /** Maximum number of levels: ceil(log2(max(height, width))). */
@@ -341,6 +342,7 @@ CRN_API int32_t crn_haar_levels_max(int32_t height, int32_t width);
  * differences that were not kept, and drops the duplicate of an odd last sample. inverse(forward
  * (x)) is within 4 levels 2^-24 max|x|. Time: O(pixels), for any number of levels.
  *
+ * @param context,params where and how to compute
  * @param in u8 or f32, any strides
  * @param out f32, size of `in`, any strides, no element shared with `in`
  * @return 0, -EINVAL, -ENOMEM, -ENODEV or -EIO
@@ -351,7 +353,8 @@ CRN_API int crn_haar(crn_context *context, const crn_haar_params *params, const 
 
 /** Parameters of crn_ranklet(). */
 typedef struct crn_ranklet_params {
-    int32_t width, height; /**< of the window: even, >= 2, at most the picture's */
+    int32_t width;  /**< of the window: even, >= 2, at most the picture's */
+    int32_t height; /**< likewise */
 } crn_ranklet_params;
 
 /** Maximum number of pixels in half a window: the number of pairs then fits into 63 bits. */
@@ -367,6 +370,7 @@ typedef struct crn_ranklet_params {
  * quarters. Ties count 0, a constant window gives 0. R is (float)((double)sum / (double)(|T| |C|)).
  * Time: O(pixels x min(window's area, values)), values at most 256 for u8.
  *
+ * @param context,params where and how to compute
  * @param in u8 or u16, any strides, h x w
  * @param out f32, any strides, 3 planes (vertical, horizontal, diagonal) for each of `in`, (h -
  *        window height + 1) x (w - window width + 1): one element per window, at its top left pixel
@@ -379,12 +383,13 @@ CRN_API int crn_ranklet(crn_context *context, const crn_ranklet_params *params, 
 /** Parameters of crn_diamond_square(). */
 typedef struct crn_diamond_square_params {
     int32_t exponent; /**< 0 to CRN_DIAMOND_SQUARE_EXPONENT_MAX */
-    uint64_t seed;
+    uint64_t seed;    /**< any */
     double roughness; /**< R, 0 to 1 */
-    int32_t x, y;     /**< offset of `out` in the field */
+    int32_t x;        /**< column of the field where `out` begins */
+    int32_t y;        /**< row of the field where `out` begins */
 } crn_diamond_square_params;
 
-#define CRN_DIAMOND_SQUARE_EXPONENT_MAX 20
+#define CRN_DIAMOND_SQUARE_EXPONENT_MAX 20 /**< a field of 2^40 points */
 
 /**
  * Diamond-square: a fractal field of side 2^exponent + 1 around 128. Level l adds noise of
@@ -392,6 +397,7 @@ typedef struct crn_diamond_square_params {
  * depends on the seed and its place alone (Philox4x32-10), so that the same parameters give the
  * same bytes everywhere. Time: O(pixels of `out` + exponent x its width).
  *
+ * @param context,params where and how to compute
  * @param out f32, or u8 (rounded half to even, saturated); one plane, any strides; a rectangle of
  *        the field. A point has the same bytes in every rectangle that contains it.
  * @return 0, -EINVAL, -ENOMEM, -ENODEV or -EIO
@@ -402,23 +408,31 @@ CRN_API int crn_diamond_square(crn_context *context, const crn_diamond_square_pa
 
 /** The mean ranklets around one defect, with windows of one size. */
 typedef struct crn_texture {
-    int32_t width, height; /**< of the window */
-    float vertical, horizontal, diagonal;
+    int32_t width;    /**< of the window */
+    int32_t height;   /**< of the window */
+    float vertical;   /**< -1 to 1: positive if the left half is brighter */
+    float horizontal; /**< the same for the top half */
+    float diagonal;   /**< the same for top left and bottom right */
 } crn_texture;
 
 /** One contour as a verdict reports it. */
 typedef struct crn_defect {
-    int32_t channel; /**< class, in the file's order */
-    /** Index of the nearest enclosing contour among this view's defects; -1: none. */
-    int32_t parent;
-    bool closed;
-    bool hole; /**< closed and encloses low values, for either orientation */
-    uint32_t first_point, point_count;
-    double area_px;        /**< >= 0, shoelace formula; an open contour is closed by its chord */
-    double perimeter_px;   /**< polyline length; without the chord of an open contour */
-    double x0, y0, x1, y1; /**< bounding box of the points */
-    double centroid_x, centroid_y;
-    uint32_t first_texture, texture_count; /**< 0 without a stage that computes textures */
+    int32_t channel;        /**< class, in the file's order */
+    int32_t parent;         /**< index of the nearest enclosing contour in `defects`; -1: none */
+    bool closed;            /**< its last point repeats its first */
+    bool hole;              /**< closed and encloses low values, for either orientation */
+    uint32_t first_point;   /**< index of its first pair in `xy` */
+    uint32_t point_count;   /**< points, at least 2 */
+    double area_px;         /**< >= 0, shoelace formula; an open contour is closed by its chord */
+    double perimeter_px;    /**< polyline length; without the chord of an open contour */
+    double x0;              /**< left side of the points' bounding box */
+    double y0;              /**< its top */
+    double x1;              /**< its right side */
+    double y1;              /**< its bottom */
+    double centroid_x;      /**< of the area */
+    double centroid_y;      /**< of the area */
+    uint32_t first_texture; /**< index in `textures` */
+    uint32_t texture_count; /**< 0 without a stage that computes textures */
     /** Of the map as received, over pixel centres inside this contour alone (even-odd rule). */
     double mean_probability;
 } crn_defect;
@@ -426,12 +440,16 @@ typedef struct crn_defect {
 /** The defects of one view, by class, then contour. What exceeds the file's `limits` is left out
  * from the end of that order and `truncated` is set. */
 typedef struct crn_defects {
-    crn_defect *defects;
-    float *xy; /**< x, y pairs of all outlines: crn_defect.first_point, point_count */
-    crn_texture *textures;
-    uint32_t defect_capacity, point_capacity, texture_capacity;
-    uint32_t defect_count, point_count, texture_count;
-    bool truncated;
+    crn_defect *defects;       /**< in that order */
+    float *xy;                 /**< x, y pairs of all outlines */
+    crn_texture *textures;     /**< of all defects */
+    uint32_t defect_capacity;  /**< length of `defects` */
+    uint32_t point_capacity;   /**< pairs for which `xy` has room */
+    uint32_t texture_capacity; /**< length of `textures` */
+    uint32_t defect_count;     /**< result */
+    uint32_t point_count;      /**< result */
+    uint32_t texture_count;    /**< result */
+    bool truncated;            /**< result: something did not fit */
 } crn_defects;
 
 /** The chain of a line's file: what cernitad does with the maps of one view. */
@@ -443,6 +461,7 @@ typedef struct crn_chain crn_chain;
  * `limits.points` and `limits.defects`.
  *
  * @param context whose backend, threads and memory it uses; must outlive it
+ * @param path of the file; what it names relative to the working directory
  * @param ret_chain free it with crn_chain_free()
  * @return 0; -EINVAL: faults in the file, each on a line of crn_context_error() as far as they fit
  *         (file:line:column); -ENOMEM; the errno with which the file could not be read
@@ -463,6 +482,7 @@ CRN_API const char *crn_chain_class_name(const crn_chain *chain, int32_t index);
  * same bytes. That the maps hold probabilities is not checked. On a device it waits for the result.
  * Time: that of the steps, and O(points x log points + pixels inside the outlines).
  *
+ * @param chain gives its context the text of an error
  * @param maps a probability per class, pixel centre at whole numbers: u8, f16 or f32, dense, CHW or
  *        HWC, crn_chain_class_count() planes; in the context's memory
  * @param intensity the photograph, one dense plane of u8 of the same size, in host memory; NULL:
