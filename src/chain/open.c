@@ -1,5 +1,6 @@
 /* The chain of cernita.h: a line's file, and results in memory of its own. */
 #include <errno.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,19 @@
 #include "stages/library/library.h"
 #include "src/chain/internal.h"
 
+/* The program may have set a locale in which numbers have a decimal comma. */
+static int load_in_c_locale(const char *path, FILE *faults, crn_config *ret_config)
+{
+    locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!c_locale)
+        return -ENOMEM;
+    locale_t before = uselocale(c_locale);
+    int r = crn_config_load(path, faults, ret_config);
+    uselocale(before);
+    freelocale(c_locale);
+    return r;
+}
+
 /* Reads the file; its faults, a line each, become the context's text as far as they fit. */
 static int load(crn_context *context, const char *path, crn_config *ret_config)
 {
@@ -18,12 +32,12 @@ static int load(crn_context *context, const char *path, crn_config *ret_config)
     FILE *faults = open_memstream(&text, &length);
     if (!faults)
         return crn_error_set(crn_context_error_of(context), -ENOMEM, "%s: out of memory", path);
-    int r = crn_config_load(path, faults, ret_config);
+    int r = load_in_c_locale(path, faults, ret_config);
     fclose(faults);
     while (text && length > 0 && text[length - 1] == '\n')
         text[--length] = '\0';
     if (r < 0)
-        crn_error_set(crn_context_error_of(context), r, "%s", text ? text : path);
+        crn_error_set(crn_context_error_of(context), r, "%s", text && *text ? text : path);
     free(text);
     return r;
 }

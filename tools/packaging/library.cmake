@@ -31,7 +31,7 @@ foreach(symbol ${CRN_SYMBOLS})
 endforeach()
 set(CRN_ARCHIVE ${CMAKE_BINARY_DIR}/lib/libcernita.a)
 add_custom_command(OUTPUT ${CRN_ARCHIVE}
-    COMMAND ${CMAKE_LINKER} -r -o cernita.o ${wanted} $<TARGET_FILE:cernita_static>
+    COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -o cernita.o ${wanted} $<TARGET_FILE:cernita_static>
     COMMAND ${CMAKE_OBJCOPY} --strip-debug --keep-global-symbols=${CMAKE_SOURCE_DIR}/tools/packaging/cernita.symbols
         cernita.o
     COMMAND ${CMAKE_COMMAND} -E rm -f ${CRN_ARCHIVE}
@@ -42,8 +42,11 @@ add_custom_target(cernita_archive ALL DEPENDS ${CRN_ARCHIVE})
 # What a program needs that links the archive.
 set(CRN_PC_PRIVATE -ltiff -lpng -ljpeg -lyaml -lm -lpthread)
 foreach(library ${OpenMP_C_LIB_NAMES})
-    if(NOT library STREQUAL "pthread")
-        list(PREPEND CRN_PC_PRIVATE -l${library})
+    if(library STREQUAL "gomp")
+        list(PREPEND CRN_PC_PRIVATE -lgomp)
+    elseif(NOT library STREQUAL "pthread") # clang's lies where other compilers do not look
+        get_filename_component(folder ${OpenMP_${library}_LIBRARY} DIRECTORY)
+        list(PREPEND CRN_PC_PRIVATE -L${folder} -l${library})
     endif()
 endforeach()
 if(CMAKE_CUDA_COMPILER)

@@ -1,5 +1,6 @@
 /* The chain of cernita.h: a file, maps, defects; on the processor and on a simulated device. */
 #include <errno.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +179,33 @@ static void faults_of_a_file_are_all_told(void **state)
     assert_says("ret_chain is NULL");
 }
 
+/* In the locale of a program that has one with a decimal comma; skipped where none can be made. */
+static void numbers_of_a_file_have_a_point_in_every_locale(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 2>/dev/null",
+             folder);
+    setenv("LOCPATH", folder, 1);
+    if (system(command) != 0 || !setlocale(LC_NUMERIC, "de_DE.UTF-8"))
+        skip();
+    crn_chain *chain = NULL;
+    int r = crn_chain_open(context, path, &chain);
+    char number[16];
+    snprintf(number, sizeof number, "%.1f", 0.5);
+    setlocale(LC_NUMERIC, "C");
+    assert_string_equal(number, "0,5"); /* the thread's locale is as before */
+    assert_int_equal(r, 0);
+    crn_chain *other = open_chain(context, path);
+    crn_image in = maps_of(maps, CRN_F32);
+    const crn_defects *found, *expected; /* at the levels of the file, not at 0 */
+    assert_int_equal(crn_chain_judge(chain, &in, NULL, &found), 0);
+    assert_int_equal(crn_chain_judge(other, &in, NULL, &expected), 0);
+    assert_same_defects(found, expected);
+    crn_chain_free(&other);
+    crn_chain_free(&chain);
+}
+
 static void refused_maps_name_the_argument(void **state)
 {
     (void)state;
@@ -292,6 +320,7 @@ int main(void)
         cmocka_unit_test(a_square_is_one_defect),
         cmocka_unit_test(it_finds_what_the_line_finds),
         cmocka_unit_test(faults_of_a_file_are_all_told),
+        cmocka_unit_test(numbers_of_a_file_have_a_point_in_every_locale),
         cmocka_unit_test(refused_maps_name_the_argument),
         cmocka_unit_test(what_exceeds_the_limits_is_cut),
         cmocka_unit_test(a_device_finds_the_same),
