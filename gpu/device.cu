@@ -67,7 +67,7 @@ static void close_state(void *owner)
     for (int32_t i = 0; i < CRN_GPU_EVENTS; i++)
         if (state->events[i])
             cudaEventDestroy(state->events[i]);
-    if (state->stream)
+    if (state->stream_is_ours)
         cudaStreamDestroy(state->stream);
     cudaGetLastError();
     free(state);
@@ -150,7 +150,9 @@ static int read_limits(int32_t device, crn_gpu_limits *ret_limits)
     return 0;
 }
 
-int crn_gpu_context_create(int32_t device, int32_t views, crn_context **ret_context)
+/* `stream`: the caller's; NULL: one of its own. */
+static int create(int32_t device, int32_t views, const cudaStream_t *stream,
+                  crn_context **ret_context)
 {
     crn_gpu_state *state = static_cast<crn_gpu_state *>(calloc(1, sizeof *state));
     if (!state)
@@ -159,8 +161,11 @@ int crn_gpu_context_create(int32_t device, int32_t views, crn_context **ret_cont
     int r = crn_gpu_errno(cudaSetDevice(device));
     if (r == 0)
         r = read_limits(device, &state->limits);
-    if (r == 0)
+    if (stream)
+        state->stream = *stream;
+    else if (r == 0)
         r = crn_gpu_errno(cudaStreamCreateWithFlags(&state->stream, cudaStreamNonBlocking));
+    state->stream_is_ours = !stream && r == 0;
     for (int32_t i = 0; r == 0 && i < CRN_GPU_EVENTS; i++)
         r = crn_gpu_errno(cudaEventCreate(&state->events[i]));
     if (r == 0)
@@ -171,6 +176,17 @@ int crn_gpu_context_create(int32_t device, int32_t views, crn_context **ret_cont
     }
     *ret_context = context;
     return 0;
+}
+
+int crn_gpu_context_create(int32_t device, int32_t views, crn_context **ret_context)
+{
+    return create(device, views, NULL, ret_context);
+}
+
+int crn_gpu_context_create_on(int32_t device, void *stream, crn_context **ret_context)
+{
+    cudaStream_t callers = static_cast<cudaStream_t>(stream);
+    return create(device, 1, &callers, ret_context);
 }
 
 int crn_gpu_use(crn_context *context)

@@ -26,6 +26,7 @@ void crn_gpu_constants_free(crn_gpu_constant_table *table);
 typedef struct crn_gpu_state {
     crn_gpu_limits limits;
     cudaStream_t stream;
+    bool stream_is_ours; /* to be destroyed with the context */
     cudaEvent_t events[CRN_GPU_EVENTS];
     bool capturing;
     crn_gpu_constant_table constants;
@@ -42,6 +43,7 @@ crn_gpu_state *crn_gpu_state_of(const crn_context *context);
 /* Implementations of the members of crn_gpu (gpu.h) of the same names. */
 int crn_gpu_describe(int32_t device, crn_gpu_device *ret_device);
 int crn_gpu_context_create(int32_t device, int32_t views, crn_context **ret_context);
+int crn_gpu_context_create_on(int32_t device, void *stream, crn_context **ret_context);
 int crn_gpu_use(crn_context *context);
 void *crn_gpu_pinned_create(size_t bytes);
 void crn_gpu_pinned_free(void *memory);

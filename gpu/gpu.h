@@ -83,6 +83,13 @@ typedef struct crn_gpu {
     int (*end_capture)(crn_context *context, crn_gpu_graph **ret_graph);
     int (*launch)(crn_context *context, crn_gpu_graph *graph);
     void (*graph_free)(crn_gpu_graph **graph); /**< NULL is allowed */
+
+    /**
+     * context_create for one view, on a stream of the caller's, which must outlive the context.
+     *
+     * @param stream a cudaStream_t of that device; NULL: the default stream
+     */
+    int (*context_create_on)(int32_t device, void *stream, crn_context **ret_context);
 } crn_gpu;
 
 /**

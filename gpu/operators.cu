@@ -27,7 +27,7 @@ static const crn_gpu table = {
     crn_gpu_use,         crn_gpu_pinned_create, crn_gpu_pinned_free, crn_gpu_pin,
     crn_gpu_unpin,       crn_gpu_upload,        crn_gpu_download,    crn_gpu_copy,
     crn_gpu_poll,        crn_gpu_record_event,  crn_gpu_elapsed,     crn_gpu_begin_capture,
-    crn_gpu_end_capture, crn_gpu_launch,        crn_gpu_graph_free,
+    crn_gpu_end_capture, crn_gpu_launch,        crn_gpu_graph_free,  crn_gpu_context_create_on,
 };
 
 const crn_gpu *crn_gpu_get(const char **ret_why)

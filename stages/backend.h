@@ -6,15 +6,8 @@
 #define CRN_STAGES_BACKEND_H
 
 #include "stages/base/api.h"
+#include "stages/cernita.h"
 #include "stages/ops.h"
-
-/** Implementations of the operators, as `run.backend` names them. */
-typedef enum crn_backend {
-    CRN_BACKEND_AUTO, /**< the fastest available on this machine */
-    CRN_BACKEND_SERIAL,
-    CRN_BACKEND_OPENMP,
-    CRN_BACKEND_CUDA,
-} crn_backend;
 
 /** "auto", "serial", "openmp", "cuda", NULL; indexed by crn_backend. */
 CRN_API extern const char *const crn_backend_names[];

@@ -15,6 +15,8 @@ struct crn_context {
     crn_context_expired_fn *expired; /* NULL: no limit */
     const void *expired_owner;
     atomic_bool over; /* set once `expired` has returned true */
+    crn_context_choice choice;
+    crn_error error;
     void *attached;
     void (*free_attached)(void *what);
     struct {
@@ -130,6 +132,21 @@ bool crn_context_expired(crn_context *context)
 int crn_context_status(const crn_context *context)
 {
     return atomic_load_explicit(&context->over, memory_order_relaxed) ? -ETIME : 0;
+}
+
+crn_context_choice *crn_context_choice_of(crn_context *context)
+{
+    return &context->choice;
+}
+
+crn_error *crn_context_error_of(crn_context *context)
+{
+    return &context->error;
+}
+
+const char *crn_context_error(const crn_context *context)
+{
+    return context ? context->error.text : "";
 }
 
 void *crn_context_attached(const crn_context *context)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "stages/base/api.h"
+#include "stages/base/error.h"
 #include "stages/ops.h"
 
 /** Allocator of a context's scratch memory. `owner` is the pointer given to
@@ -104,6 +105,18 @@ static inline bool crn_pace_over(crn_pace *pace, int64_t work)
     }
     return pace->over;
 }
+
+/** What crn_context_open() chose; zeroed in contexts that were made otherwise. */
+typedef struct crn_context_choice {
+    const crn_ops *ops;
+    const struct crn_gpu *gpu; /**< NULL: images lie in host memory */
+} crn_context_choice;
+
+/** The context's; written by crn_context_open() alone. */
+crn_context_choice *crn_context_choice_of(crn_context *context);
+
+/** Text of the last failed call, for crn_context_error(): the context's, to be written to. */
+crn_error *crn_context_error_of(crn_context *context);
 
 /**
  * An object attached to a context and freed with it: GPU operators that are called with a CPU

@@ -1,9 +1,7 @@
 /**
  * @file
- * Image descriptor: planes x height x width elements of one type, in memory of any owner.
- *
- * Strides count elements, not bytes, so that one formula serves planar pictures (step 1, CHW),
- * interleaved ones (step C, HWC: CNN outputs and camera frames) and a window into either.
+ * What the image of cernita.h offers inside: sizes, indices, questions about its strides, and
+ * elements as f32.
  */
 #ifndef CRN_STAGES_IMAGE_H
 #define CRN_STAGES_IMAGE_H
@@ -13,30 +11,9 @@
 #include <stdint.h>
 
 #include "stages/base/api.h"
+#include "stages/cernita.h"
 
 CRN_C_BEGIN
-
-/** The values of u8, f16 and f32 are those of the view message's `dtype` byte. */
-typedef enum crn_type {
-    CRN_U8 = 1,  /**< a probability is value / 255 */
-    CRN_F16 = 2, /**< IEEE binary16; converts exactly to f32 */
-    CRN_F32 = 3,
-    CRN_U16 = 4, /**< files only, never on the wire */
-} crn_type;
-
-/** The values are those of the view message's `layout` byte. */
-typedef enum crn_layout {
-    CRN_CHW = 1, /**< planar */
-    CRN_HWC = 2, /**< interleaved */
-} crn_layout;
-
-/** An image in memory of any owner. */
-typedef struct crn_image {
-    void *data; /**< element (plane 0, row 0, column 0); not owned */
-    crn_type type;
-    int32_t planes, height, width;
-    ptrdiff_t plane_stride, row_stride, step; /**< in elements; any sign; elements never overlap */
-} crn_image;
 
 /** Bytes per element; 0 for an invalid type. */
 static inline size_t crn_type_bytes(crn_type type)
@@ -46,23 +23,6 @@ static inline size_t crn_type_bytes(crn_type type)
 
 /** "u8", "u16", "f16", "f32"; "no type" for an invalid value. Static. */
 CRN_API const char *crn_type_name(crn_type type);
-
-/** An image descriptor over dense memory in the given layout. The caller keeps the memory. */
-static inline crn_image crn_image_dense(void *data, crn_type type, crn_layout layout,
-                                        int32_t planes, int32_t height, int32_t width)
-{
-    crn_image image = {data, type, planes, height, width, 0, 0, 0};
-    if (layout == CRN_HWC) {
-        image.step = planes;
-        image.row_stride = (ptrdiff_t)width * planes;
-        image.plane_stride = 1;
-    } else {
-        image.step = 1;
-        image.row_stride = width;
-        image.plane_stride = (ptrdiff_t)width * height;
-    }
-    return image;
-}
 
 /** Index of an element, counted in elements from `data`. */
 static inline ptrdiff_t crn_image_index(const crn_image *image, int32_t plane, int32_t y, int32_t x)

@@ -1,7 +1,7 @@
 /**
  * @file
  * Names of the operators' enumerators in files and on command lines, in the order of the
- * enumerations (ops.h); each list is NULL-terminated.
+ * enumerations (cernita.h); each list is NULL-terminated.
  */
 #ifndef CRN_STAGES_NAMES_H
 #define CRN_STAGES_NAMES_H

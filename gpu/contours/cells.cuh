@@ -160,7 +160,8 @@ static __device__ bool crn_contours_has_segment(const crn_gpu_contours_job &job,
     return c.active >> (column % 32) & 1;
 }
 
-/* Position of the level between a and b, as a fraction; stages/ops.h defines it for infinities. */
+/* Position of the level between a and b, as a fraction; stages/cernita.h defines it for infinities.
+ */
 static inline __device__ double crn_contours_fraction(double a, double b, double level)
 {
     if (isinf(a) && isinf(b))

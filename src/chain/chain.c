@@ -1,4 +1,4 @@
-#include "src/chain/chain.h"
+#include "src/chain/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,15 +7,6 @@
 #include "gpu/range.h"
 #include "stages/base/clock.h"
 #include "stages/context.h"
-
-struct crn_chain {
-    const crn_config *config;
-    const crn_ops *ops;
-    bool shares; /* the next two are another chain's */
-    crn_context *context;
-    crn_contours contours;
-    crn_recent recent[CRN_STAGES_MAX];
-};
 
 /* A contour has at least two points, so the point limit bounds the number of contours. */
 static uint32_t contour_capacity(const crn_config *config)
@@ -36,26 +27,39 @@ size_t crn_chain_view_bytes(const crn_config *config)
            (size_t)config->limits.points * 2 * sizeof(float);
 }
 
-int crn_chain_create(const crn_config *config, const crn_ops *ops, crn_chain **ret_chain)
+int crn_chain_create_in(const crn_config *config, const crn_ops *ops, crn_context *context,
+                        crn_chain **ret_chain)
 {
     crn_chain *chain = calloc(1, sizeof *chain);
     if (!chain)
         return -ENOMEM;
     chain->config = config;
     chain->ops = ops;
+    chain->context = context;
+    chain->shares_context = true;
     chain->contours.point_capacity = (uint32_t)config->limits.points;
     chain->contours.contour_capacity = contour_capacity(config);
     chain->contours.points = malloc(chain->contours.point_capacity * sizeof(crn_point));
     chain->contours.contours = malloc(chain->contours.contour_capacity * sizeof(crn_contour));
-    int r = crn_context_create((int32_t)config->run.threads, &chain->context);
-    if (r == 0 && (!chain->contours.points || !chain->contours.contours))
-        r = -ENOMEM;
-    if (r < 0) {
+    if (!chain->contours.points || !chain->contours.contours) {
         crn_chain_free(&chain);
-        return r;
+        return -ENOMEM;
     }
     *ret_chain = chain;
     return 0;
+}
+
+int crn_chain_create(const crn_config *config, const crn_ops *ops, crn_chain **ret_chain)
+{
+    crn_context *context = NULL;
+    int r = crn_context_create((int32_t)config->run.threads, &context);
+    if (r == 0)
+        r = crn_chain_create_in(config, ops, context, ret_chain);
+    if (r < 0)
+        crn_context_free(&context);
+    else
+        (*ret_chain)->shares_context = false;
+    return r;
 }
 
 int crn_chain_create_beside(const crn_config *config, const crn_chain *of, crn_chain **ret_chain)
@@ -65,7 +69,7 @@ int crn_chain_create_beside(const crn_config *config, const crn_chain *of, crn_c
         return -ENOMEM;
     chain->config = config;
     chain->ops = of->ops;
-    chain->shares = true;
+    chain->shares_context = chain->shares_contours = true;
     chain->context = of->context;
     chain->contours = of->contours;
     *ret_chain = chain;
@@ -74,14 +78,17 @@ int crn_chain_create_beside(const crn_config *config, const crn_chain *of, crn_c
 
 void crn_chain_free(crn_chain **chain)
 {
-    if (!*chain)
+    if (!chain || !*chain)
         return;
-    if (!(*chain)->shares) {
-        crn_context_free(&(*chain)->context);
-        free((*chain)->contours.points);
-        free((*chain)->contours.contours);
+    crn_chain *it = *chain;
+    crn_chain_opened_free(&it->opened);
+    if (!it->shares_context)
+        crn_context_free(&it->context);
+    if (!it->shares_contours) {
+        free(it->contours.points);
+        free(it->contours.contours);
     }
-    free(*chain);
+    free(it);
     *chain = NULL;
 }
 

@@ -40,11 +40,8 @@
 #include "stages/base/api.h"
 #include "src/chain/judgement.h"
 #include "src/config/config.h"
+#include "stages/cernita.h"
 #include "stages/image.h"
-
-/** Belongs to one worker and holds its scratch memory, the operators' results and each step's
- * recent durations. */
-typedef struct crn_chain crn_chain;
 
 /** One view as input; the caller owns the memory. */
 typedef struct crn_chain_input {
@@ -99,7 +96,6 @@ typedef struct crn_device_result {
  * @return 0 or a negative errno
  */
 CRN_API int crn_chain_create(const crn_config *config, const crn_ops *ops, crn_chain **ret_chain);
-CRN_API void crn_chain_free(crn_chain **chain);
 
 /**
  * Creates a chain with other settings that shares the scratch memory and the operators' results of

@@ -13,7 +13,7 @@
 #include "src/ingest/view.h"
 #include "src/publish/encoder.h"
 #include "src/publish/result_store.h"
-#include "stages/result.h"
+#include "stages/cernita.h"
 
 /* Formats of verdicts; arrays of them are indexed by crn_format. */
 #define CRN_FORMATS (CRN_FORMAT_JSON + 1)

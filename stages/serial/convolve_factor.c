@@ -67,7 +67,7 @@ static double whole_scale(const crn_convolve_params *params)
 }
 
 /* Maximum relative error of a product against its weight. Two passes round (width + height) times
- * and ops.h allows 2 width height; half of the remainder suffices for weights that were
+ * and cernita.h allows 2 width height; half of the remainder suffices for weights that were
  * rounded once. */
 static double residual_allowed(const crn_convolve_params *params)
 {

@@ -6,7 +6,7 @@
 
 /* True if the kernel is separable; then writes its factors (`height` and `width` elements). A
  * product is 0 exactly where its weight is, integers stay integers, and any other product is near
- * enough to its weight for the error bound of ops.h. */
+ * enough to its weight for the error bound of cernita.h. */
 bool crn_convolve_factor(const crn_convolve_params *params, float *column, float *row);
 
 #endif

@@ -13,7 +13,7 @@
 #include "stages/context.h"
 #include "stages/image.h"
 #include "stages/ops.h"
-#include "stages/result.h"
+#include "stages/cernita.h"
 
 /** Measures of one contour. */
 typedef struct crn_outline {

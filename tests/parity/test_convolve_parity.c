@@ -1,7 +1,7 @@
 /*
  * The convolutions against sums in double computed by the test: serial to the last bit; openmp, in
- * every variant, and CUDA within the tolerance of ops.h. The bytes of openmp do not depend on how
- * the work is split.
+ * every variant, and CUDA within the tolerance of cernita.h. The bytes of openmp do not depend on
+ * how the work is split.
  */
 #include <math.h>
 #include <stdio.h>

@@ -97,7 +97,7 @@ static void test_linear(void **state)
         convolve(operators[n & 1], &params, &picture, &result);
         convolve(operators[n & 1], &params, &other, &result_of_other);
         convolve(operators[n & 1], &params, &mixed, &result_of_mixed);
-        /* The tolerance of ops.h for all three, with the largest pixel and weight. */
+        /* The tolerance of cernita.h for all three, with the largest pixel and weight. */
         double taps = params.width * params.height, bound = 6 * taps * 0x1p-24 * taps * 1.5;
         for (int32_t i = 0; i < height * width; i++) {
             double sum = 2 * (double)result.values[i] + (double)result_of_other.values[i];

@@ -253,7 +253,7 @@ static void assert_row(crn_morphology_fn *morph, crn_morphology_operation operat
                      (double)wanted[i]);
 }
 
-/* Special floats as ops.h defines them, bit by bit. */
+/* Special floats as cernita.h defines them, bit by bit. */
 static void test_special_floats(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-"""The operators of libcernita from Python: numpy arrays in, without a copy, numpy arrays out.
+"""The operators from Python: numpy arrays in, without a copy, numpy arrays out.
 
     import cernita
     found = cernita.contours(maps, 0.5)            # maps: H x W, or H x W x C with layout="hwc"
@@ -20,7 +20,7 @@ context.device_ms().
 
 A wrong argument is a TypeError or a ValueError that names it and says what is allowed.
 
-The library is build/lib/libcernita.so of this tree, or what CRN_LIBRARY names.
+The library is build/lib/libcernita-internal.so of this tree, or what CRN_LIBRARY names.
 """
 import ctypes
 import errno
@@ -40,7 +40,7 @@ _CONTOUR = np.dtype([("plane", "i4"), ("closed", "?"), ("first", "u4"), ("count"
 _BACKENDS = ("auto", "serial", "openmp", "cuda")
 _TYPES = {"uint8": 1, "float16": 2, "float32": 3, "uint16": 4}
 _NAMES = {np.dtype(name): name for name in _TYPES}
-_ELEMENT_MAX, _TAPS_MAX, _EXPONENT_MAX, _CELLS_MAX, _HALF_MAX = 4095, 16384, 20, 1 << 30, 3037000499  # as in ops.h
+_ELEMENT_MAX, _TAPS_MAX, _EXPONENT_MAX, _CELLS_MAX, _HALF_MAX = 4095, 16384, 20, 1 << 30, 3037000499  # as in cernita.h
 
 
 class _Image(ctypes.Structure):
@@ -117,7 +117,7 @@ class _DeviceTimes(ctypes.Structure):
 
 def _load():
     tree = pathlib.Path(__file__).resolve().parents[2]
-    return ctypes.CDLL(os.environ.get("CRN_LIBRARY", str(tree / "build" / "lib" / "libcernita.so")))
+    return ctypes.CDLL(os.environ.get("CRN_LIBRARY", str(tree / "build" / "lib" / "libcernita-internal.so")))
 
 
 _lib = _load()

@@ -26,6 +26,7 @@ HEADERS = (".h", ".cuh")
 # names that fit the longer counts.
 FLOORS = [
     ["stages/base"],
+    ["stages/cernita"],
     [f"stages/{name}" for name in ("image", "ops", "result", "context", "philox", "kernel/element", "widen")],
     ["stages/serial"],
     ["stages/openmp", "gpu"],

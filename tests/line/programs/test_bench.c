@@ -311,7 +311,7 @@ static void bindings_pass_arguments_on(void **state)
         skip();
     int status = apply_run_program(
         "/usr/bin/python3", "%s %s %s", CRN_TEST_DATA "/line/programs/check_bindings.py",
-        CRN_BIN "/../lib/libcernita.so", CRN_TEST_DATA "/../tools/python");
+        CRN_BIN "/../lib/libcernita-internal.so", CRN_TEST_DATA "/../tools/python");
     assert_string_equal(apply_output, "all as meant\n");
     assert_int_equal(status, 0);
 }
@@ -323,7 +323,7 @@ static void bindings_name_wrong_arguments(void **state)
         skip();
     int status = apply_run_program(
         "/usr/bin/python3", "-B %s %s %s", CRN_TEST_DATA "/line/programs/check_binding_faults.py",
-        CRN_BIN "/../lib/libcernita.so", CRN_TEST_DATA "/../tools/python");
+        CRN_BIN "/../lib/libcernita-internal.so", CRN_TEST_DATA "/../tools/python");
     assert_string_equal(apply_output, "all named\n");
     assert_int_equal(status, 0);
 }

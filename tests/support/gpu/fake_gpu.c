@@ -265,6 +265,12 @@ static int context_create(int32_t device, int32_t views, crn_context **ret_conte
     return 0;
 }
 
+static int context_create_on(int32_t device, void *stream, crn_context **ret_context)
+{
+    (void)stream;
+    return context_create(device, 1, ret_context);
+}
+
 static int use(crn_context *context)
 {
     return stand_of(context) ? 0 : -EINVAL;
@@ -410,6 +416,7 @@ static const crn_gpu table = {
     .end_capture = end_capture,
     .launch = launch,
     .graph_free = graph_free,
+    .context_create_on = context_create_on,
 };
 
 const crn_gpu *crn_fake_gpu(int32_t devices, bool f32_only)

@@ -3,7 +3,7 @@
 #define CRN_TESTS_SUPPORT_COMPARE_H
 
 #include "stages/image.h"
-#include "stages/result.h"
+#include "stages/cernita.h"
 
 /* Fails the running cmocka test, with `what` and the first difference, unless both results hold the
  * same contours with bit-equal points and the same `truncated`. Capacities may differ. */

@@ -8,7 +8,7 @@
 #include "tools/bench/gpu/gpu.h"
 
 /* Sums in another order may differ by this share of
- * the pixels' range (ops.h, kernels of the rows). */
+ * the pixels' range (cernita.h, kernels of the rows). */
 #define SUM_TOLERANCE 4e-6
 
 /* Tolerance of contour positions after smoothing, in pixels. */

@@ -63,8 +63,8 @@ int crn_gpu_work_wait(const crn_gpu_work *work);
 /* After the first run: -ENOSPC if some results exceeded their capacity, else 0. */
 int crn_gpu_work_check(const crn_gpu_work *work);
 
-/* Compares the last result of copy 0 with openmp's: equal bytes, or within the tolerance of ops.h.
- * 0; -EBADMSG if they differ; or another negative errno. */
+/* Compares the last result of copy 0 with openmp's: equal bytes, or within the tolerance of
+ * cernita.h. 0; -EBADMSG if they differ; or another negative errno. */
 int crn_gpu_work_compare(const crn_gpu_work *work);
 
 /* Times of one run in ms; NAN: not measured. */

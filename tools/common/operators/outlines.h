@@ -2,7 +2,7 @@
 #ifndef CRN_TOOLS_COMMON_OPERATORS_OUTLINES_H
 #define CRN_TOOLS_COMMON_OPERATORS_OUTLINES_H
 
-#include "stages/result.h"
+#include "stages/cernita.h"
 #include "tools/common/operators/apply.h"
 
 /* [{"plane":0,"closed":true,"points":[[x,y],...]},...], one contour per line, every double with the

@@ -1,0 +1,43 @@
+/**
+ * @file
+ * What the functions of cernita.h share: how they begin, and how they say what was wrong.
+ */
+#ifndef CRN_STAGES_LIBRARY_LIBRARY_H
+#define CRN_STAGES_LIBRARY_LIBRARY_H
+
+#include "gpu/gpu.h"
+#include "stages/context.h"
+
+/**
+ * crn_context_open() with MEMORY_DEVICE on this table, for tests of what needs no device.
+ *
+ * @param settings device and stream of it are used
+ */
+int crn_context_open_on(const crn_gpu *gpu, const crn_context_settings *settings,
+                        crn_context **ret_context);
+
+/** Clears the text of the last error; on a device makes it current in this thread. 0, -ENODEV or
+ * -EIO with a text. */
+int crn_context_begin(crn_context *context);
+
+/** Sets the text to `what`: and the reason of r, unless r is 0 or a text is there. Returns r. */
+int crn_context_end(crn_context *context, int r, const char *what);
+
+/**
+ * Why an operator refuses these arguments: a clause that names the argument, in `ret_text`. They
+ * say no more than crn_<operator>_check() refuses, and its order.
+ */
+void crn_explain_contours(const crn_contours_params *params, const crn_image *in,
+                          const crn_contours *out, crn_error *ret_text);
+void crn_explain_morphology(const crn_morphology_params *params, const crn_image *in,
+                            const crn_image *out, crn_error *ret_text);
+void crn_explain_convolve(const crn_convolve_params *params, const crn_image *in,
+                          const crn_image *out, crn_error *ret_text);
+void crn_explain_haar(const crn_haar_params *params, const crn_image *in, const crn_image *out,
+                      crn_error *ret_text);
+void crn_explain_ranklet(const crn_ranklet_params *params, const crn_image *in,
+                         const crn_image *out, crn_error *ret_text);
+void crn_explain_diamond_square(const crn_diamond_square_params *params, const crn_image *out,
+                                crn_error *ret_text);
+
+#endif

@@ -1,0 +1,118 @@
+/* libcernita as programs of others have it: installed into an empty folder, where tools/examples
+ * are built and run; and the grader among them, which gets real verdicts. */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <zmq.h>
+
+#include "tests/unit/publish/verdict_bench.h"
+
+static char folder[] = "/tmp/cernita-examples-XXXXXX";
+
+/* Installs and builds; the output goes to the folder's file `log`. */
+static int make_examples(void)
+{
+    char command[1024];
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(command, sizeof command,
+             "mkdir %s/work && {"
+             " cmake --install " CRN_BIN "/.. --component library --prefix %s/prefix &&"
+             " CC='" CRN_CC "' CXX='" CRN_CXX "' " CRN_TEST_DATA
+             "/../tools/packaging/check_library %s/prefix %s/work " CRN_SANITIZE_FLAG
+             "; } >%s/log 2>&1",
+             folder, folder, folder, folder, folder);
+    return system(command);
+}
+
+static void print_log(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "tail -n 40 %s/log", folder);
+    if (system(command) != 0)
+        print_error("no log\n");
+}
+
+static int tear_down_folder(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command);
+}
+
+static void examples_are_built_and_run_where_the_library_is_installed(void **state)
+{
+    (void)state;
+    int status = make_examples();
+    if (status != 0)
+        print_log();
+    assert_int_equal(status, 0);
+}
+
+static void send_message(void *socket, const char *topic, const void *body, size_t size)
+{
+    assert_int_equal(zmq_send(socket, topic, strlen(topic), ZMQ_SNDMORE), strlen(topic));
+    assert_int_equal(zmq_send(socket, body, size, 0), size);
+}
+
+/* A verdict on the fixture's fruit, one view judged with a defect of that area of rot. */
+static void send_verdict(void *socket, verdict_fixture *f, double area_px, uint64_t sequence)
+{
+    crn_defect rot = make_defect(1, -1, true, false, area_px);
+    f->fruit.expected = 1;
+    f->fruit.received = f->fruit.judged = 0;
+    f->fruit.fruit = 100 + sequence;
+    f->facts.sequence = sequence;
+    f->facts.kind = CRN_VERDICT_COMPLETE;
+    judge(f, 0, &rot, 1, 5);
+    crn_verdict_bytes packed;
+    pack_as(f, CRN_FORMAT_MSGPACK, &packed);
+    send_message(socket, "fruit/7", packed.bytes, packed.size);
+}
+
+static void the_grader_decides_on_real_verdicts(void **state)
+{
+    verdict_fixture *f = *state;
+    char endpoint[128], command[512], said[2048];
+    snprintf(endpoint, sizeof endpoint, "ipc://%s/grader", folder);
+    void *zmq = zmq_ctx_new();
+    void *socket = zmq_socket(zmq, ZMQ_PUSH);
+    int patience_ms = 60000;
+    zmq_setsockopt(socket, ZMQ_SNDTIMEO, &patience_ms, sizeof patience_ms);
+    zmq_setsockopt(socket, ZMQ_LINGER, &patience_ms, sizeof patience_ms);
+    assert_int_equal(zmq_bind(socket, endpoint), 0);
+    snprintf(command, sizeof command,
+             "exec timeout 60 %s/work/grader %s --count 5 --alive-ms 20000 2>&1", folder, endpoint);
+    FILE *grader = popen(command, "r");
+    assert_non_null(grader);
+    f->facts.published_ns = crn_realtime_ns() + 3600u * CRN_NS_PER_S;
+    send_verdict(socket, f, 12, 0);
+    send_message(socket, "alive", "\x80", 1);
+    send_verdict(socket, f, 55, 1);
+    send_verdict(socket, f, NAN, 4);
+    send_message(socket, "fruit/7", "no MessagePack", 14);
+    f->facts.published_ns = 1763672705223456789u; /* its deadline has passed */
+    send_verdict(socket, f, 12, 5);
+    size_t used = fread(said, 1, sizeof said - 1, grader);
+    said[used] = '\0';
+    int status = pclose(grader);
+    zmq_close(socket);
+    zmq_ctx_term(zmq);
+    assert_string_equal(said, "fruit/7 100: keep, 1 defects, 5 points\n"
+                              "fruit/7 101: reject, 1 defects, 5 points\n"
+                              "FAIL-SAFE: 2 verdicts lost\n"
+                              "fruit/7 104: fail-safe, 1 defects, 5 points\n"
+                              "fruit/7 0: fail-safe, 0 defects, 0 points\n"
+                              "fruit/7 105: fail-safe, 1 defects, 5 points\n");
+    assert_int_equal(status, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(examples_are_built_and_run_where_the_library_is_installed),
+        cmocka_unit_test_setup_teardown(the_grader_decides_on_real_verdicts, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, tear_down_folder);
+}
