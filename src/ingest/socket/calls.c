@@ -22,6 +22,24 @@ static int spare = -1; /* closed for a moment in order to accept, and so refuse,
 /* True in libzmq's threads that have connections. */
 static _Thread_local bool accepts;
 
+#ifdef __SANITIZE_THREAD__
+/* The thread sanitizer's own functions: it must see which numbers stand for a new descriptor. */
+int __interceptor_accept4(int listener, struct sockaddr *address, socklen_t *size, int flags);
+int __interceptor_close(int descriptor);
+#define system_accept4 __interceptor_accept4
+#define system_close   __interceptor_close
+#else
+static int system_accept4(int listener, struct sockaddr *address, socklen_t *size, int flags)
+{
+    return (int)syscall(SYS_accept4, listener, address, size, flags);
+}
+
+static int system_close(int descriptor)
+{
+    return (int)syscall(SYS_close, descriptor);
+}
+#endif
+
 static int open_spare(void)
 {
     return (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC);
@@ -51,10 +69,10 @@ static void refuse_waiting(int listener)
 {
     pthread_mutex_lock(&spare_lock);
     if (spare >= 0) {
-        syscall(SYS_close, spare);
-        int waiting = (int)syscall(SYS_accept4, listener, NULL, NULL, SOCK_CLOEXEC);
+        system_close(spare);
+        int waiting = system_accept4(listener, NULL, NULL, SOCK_CLOEXEC);
         if (waiting >= 0)
-            syscall(SYS_close, waiting);
+            system_close(waiting);
         spare = open_spare();
     }
     pthread_mutex_unlock(&spare_lock);
@@ -64,12 +82,12 @@ static void refuse_waiting(int listener)
 int accept4(int listener, struct sockaddr *restrict address, socklen_t *restrict size, int flags)
 {
     accepts |= crn_peers_listens(listener);
-    int connection = (int)syscall(SYS_accept4, listener, address, size, flags);
+    int connection = system_accept4(listener, address, size, flags);
     if (connection < 0 && (errno == EMFILE || errno == ENFILE)) {
         refuse_waiting(listener);
         errno = ECONNABORTED;
     } else if (connection >= 0 && !crn_peers_accepted(listener, connection)) {
-        syscall(SYS_close, connection);
+        system_close(connection);
         errno = ECONNABORTED;
         connection = -1;
     }
@@ -111,5 +129,5 @@ int epoll_wait(int epoll, struct epoll_event *events, int capacity, int timeout_
 int close(int descriptor)
 {
     crn_peers_closing(descriptor);
-    return (int)syscall(SYS_close, descriptor);
+    return system_close(descriptor);
 }
