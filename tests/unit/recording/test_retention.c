@@ -1,8 +1,10 @@
-/* Retention of recordings: the oldest finished segments go, and nothing else ever does. */
+/* Retention of recordings: the oldest segments go, those of killed recorders included, and nothing
+ * else ever does. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "src/recording/recorder.h"
@@ -217,14 +220,10 @@ static void what_is_no_segment_is_never_removed(void **state)
 {
     (void)state;
     static const char *const alike[] = {
-        "cernita-20261101T000000Z-0001.tif.part",
-        "cernita-20261101T000000Z-001.tif",
-        "cernita-20261101T000000Z-0001.tiff",
-        "Cernita-20261101T000000Z-0001.tif",
-        "cernita-20261101T000000Z-0001.tif.bak",
-        "my cernita-20261101T000000Z-0001.tif",
-        "cernita-0000000001.verdicts",
-        "fruits.tif",
+        "cernita-20261101T000000Z-001.tif.part", "cernita-20261101T000000Z-001.tif",
+        "cernita-20261101T000000Z-0001.tiff",    "Cernita-20261101T000000Z-0001.tif",
+        "cernita-20261101T000000Z-0001.tif.bak", "my cernita-20261101T000000Z-0001.tif",
+        "cernita-0000000001.verdicts",           "fruits.tif",
     };
     enum { ALIKE = sizeof alike / sizeof *alike };
     static const char folder[] = "cernita-20261101T000000Z-0005.tif";
@@ -288,6 +287,112 @@ static void one_that_cannot_be_removed_is_named(void **state)
     assert_int_equal(crn_segments_remove("/nonexistent", &limits, 0, &removed, &error), -ENOENT);
     assert_non_null(strstr(error.text, "/nonexistent: cannot list this folder: "));
     assert_int_equal(removed.removed, 0);
+}
+
+/* --- what killed recorders leave --- */
+
+#define LEFT      "cernita-20261105T000000Z-0001.tif"
+#define LEFT_PART LEFT ".part"
+
+/* A recorder that is killed with so many views in its segment. */
+static void kill_recorder(const char *name, uint64_t views)
+{
+    char path[160];
+    path_of(name, path);
+    pid_t child = fork();
+    if (child == 0) {
+        crn_recording_writer *writer;
+        crn_error error;
+        if (crn_recording_create(path, false, &writer, &error))
+            _exit(1);
+        for (uint64_t i = 0; i < views; i++) {
+            crn_recorded_view view = recorded_small(i);
+            if (crn_recording_write(writer, &view, &error))
+                _exit(1);
+        }
+        kill(getpid(), SIGKILL);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+}
+
+static uint64_t adopted(void)
+{
+    uint64_t count = 0, bytes = 0;
+    crn_segments_adopt(recorded_folder, &count, &bytes);
+    assert_int_equal(bytes > 0, count > 0);
+    return count;
+}
+
+static void one_with_views_becomes_a_segment(void **state)
+{
+    (void)state;
+    char path[160];
+    int end;
+    crn_error error;
+    kill_recorder(LEFT, 3);
+    assert_true(is_there(LEFT_PART));
+    assert_int_equal(adopted(), 1);
+    assert_false(is_there(LEFT_PART));
+    path_of(LEFT, path);
+    assert_int_equal(recorded_read_small(path, &end, &error), 3);
+    assert_int_equal(end, 0);
+    assert_int_equal(adopted(), 0);
+    assert_int_equal(removed_by(1, 0, 0).removed, 1);
+}
+
+static void one_without_views_is_removed(void **state)
+{
+    (void)state;
+    kill_recorder(LEFT, 0);
+    put("cernita-20261105T000000Z-0002.tif.part", 0, 0); /* killed before it wrote anything */
+    assert_int_equal(adopted(), 0);
+    assert_false(is_there(LEFT_PART));
+    assert_false(is_there("cernita-20261105T000000Z-0002.tif.part"));
+}
+
+/* A disk that lost its power may leave such a file. */
+static void one_that_is_no_recording_counts_as_a_segment(void **state)
+{
+    (void)state;
+    put(LEFT_PART, 1000, 3);
+    put(OLDEST, 100, 2);
+    assert_int_equal(adopted(), 0);
+    crn_segments_removed removed = removed_by(1100, 0, 0);
+    assert_int_equal(removed.removed, 0);
+    assert_int_equal(removed.left_bytes, 1100);
+    assert_int_equal(removed_by(1000, 0, 0).removed, 1);
+    assert_false(is_there(LEFT_PART));
+    assert_true(is_there(OLDEST));
+}
+
+/* The name may have been given to another file meanwhile. */
+static void one_whose_name_is_taken_stays_and_counts(void **state)
+{
+    (void)state;
+    kill_recorder(LEFT, 1);
+    put(LEFT, 10, 0);
+    assert_int_equal(adopted(), 0);
+    assert_true(is_there(LEFT_PART));
+    assert_int_equal(removed_by(0, 1, 0).removed, 2);
+}
+
+static void one_that_is_being_written_is_left_alone(void **state)
+{
+    (void)state;
+    char path[160];
+    crn_error error;
+    crn_recording_writer *writer;
+    path_of(LEFT, path);
+    assert_int_equal(crn_recording_create(path, false, &writer, &error), 0);
+    crn_recorded_view view = recorded_small(0);
+    assert_int_equal(crn_recording_write(writer, &view, &error), 0);
+    assert_int_equal(adopted(), 0);
+    crn_segments_removed removed = removed_by(1, 1, 1000);
+    assert_int_equal(removed.removed + removed.left, 0);
+    assert_int_equal(crn_recording_close(&writer, &error), 0);
+    assert_true(is_there(LEFT));
 }
 
 /* --- the recorder --- */
@@ -355,7 +460,6 @@ static void a_recorder_removes_at_its_start_and_tells(void **state)
     put(OLDEST, 3 * MIB, 9);
     put("cernita-20261101T000000Z-0002.tif", 2 * MIB, 8);
     put("cernita-20261101T000000Z-0003.tif", MIB, 1);
-    put("cernita-20261101T000000Z-0004.tif.part", MIB, 9);
     crn_log_set_level(CRN_LOG_INFO);
     crn_log_capture_start(&capture);
     crn_recorder *recorder = start((crn_segment_limits){.keep_ns = 7 * DAY_NS}, MIB, 0);
@@ -367,7 +471,26 @@ static void a_recorder_removes_at_its_start_and_tells(void **state)
     assert_non_null(strstr(told, ": removed the oldest 2 segments, 5 MiB (record.keep_gib, "
                                  "record.keep_days); 1 segments, 1 MiB are left\n"));
     assert_true(is_there("cernita-20261101T000000Z-0003.tif"));
-    assert_true(is_there("cernita-20261101T000000Z-0004.tif.part"));
+}
+
+/* With limits and without. */
+static void a_recorder_finishes_what_a_killed_one_left(void **state)
+{
+    (void)state;
+    crn_log_capture capture;
+    kill_recorder(LEFT, 3);
+    crn_log_set_level(CRN_LOG_INFO);
+    crn_log_capture_start(&capture);
+    crn_recorder *recorder = start((crn_segment_limits){0}, MIB, 0);
+    crn_recorder_finish(recorder);
+    const char *told = crn_log_capture_stop(&capture);
+    crn_log_set_level(CRN_LOG_ERROR);
+    crn_recorder_close(&recorder);
+    assert_non_null(strstr(told, ": finished 1 segments, 0 MiB, of recorders that were killed\n"));
+    assert_true(is_there(LEFT));
+    recorder = start((crn_segment_limits){.keep_bytes = 1}, MIB, 0);
+    crn_recorder_close(&recorder);
+    assert_false(is_there(LEFT));
 }
 
 /* One grows too old while the recorder has nothing to do. */
@@ -414,8 +537,14 @@ int main(void)
         TEST(what_is_no_segment_is_never_removed),
         TEST(a_folder_in_the_place_of_a_segment_stays),
         TEST(one_that_cannot_be_removed_is_named),
+        TEST(one_with_views_becomes_a_segment),
+        TEST(one_without_views_is_removed),
+        TEST(one_that_is_no_recording_counts_as_a_segment),
+        TEST(one_whose_name_is_taken_stays_and_counts),
+        TEST(one_that_is_being_written_is_left_alone),
         TEST(a_recorder_stays_within_its_size),
         TEST(a_recorder_removes_at_its_start_and_tells),
+        TEST(a_recorder_finishes_what_a_killed_one_left),
         TEST(a_recorder_looks_again),
         TEST(a_full_disk_is_cleared_first),
     };
