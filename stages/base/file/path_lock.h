@@ -1,14 +1,24 @@
-/* Exclusive use of a socket's path among programs that start, run and end at any time: binding and
- * replacing a file that was left behind are several steps. */
+/**
+ * @file
+ * Exclusive use of a path among programs that start, run and end at any time, as of a socket:
+ * binding it and replacing a file that was left behind are several steps.
+ */
 #ifndef CRN_STAGES_BASE_FILE_PATH_LOCK_H
 #define CRN_STAGES_BASE_FILE_PATH_LOCK_H
 
-/* Locks PATH.lock, which it makes, until the descriptor is closed or the process ends. Returns 0;
- * -EADDRINUSE if another program holds it (*ret_holder: its process, 0 if the file does not say);
- * or another negative errno if the file cannot be made. */
-int crn_path_lock(const char *path, int *ret_lock, long *ret_holder);
+#include "stages/base/api.h"
 
-/* Removes the file and releases the lock; -1 is allowed. */
-void crn_path_unlock(const char *path, int lock);
+/**
+ * Locks PATH.lock, which it makes, until crn_path_unlock() or the process's end.
+ *
+ * @param ret_lock a descriptor
+ * @param ret_holder the process that has it; 0 if the file does not say
+ * @return 0; -EADDRINUSE if another program holds it; another negative errno if the file cannot be
+ *         made
+ */
+CRN_API int crn_path_lock(const char *path, int *ret_lock, long *ret_holder);
+
+/** Removes the file and releases the lock; -1 is allowed. */
+CRN_API void crn_path_unlock(const char *path, int lock);
 
 #endif
