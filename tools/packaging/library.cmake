@@ -64,6 +64,7 @@ configure_package_config_file(tools/packaging/cernita-config.cmake.in cernita-co
     INSTALL_DESTINATION ${CRN_PACKAGE_DIR} PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(cernita-config-version.cmake COMPATIBILITY SameMinorVersion)
 file(RELATIVE_PATH CRN_PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" CRN_PC_TO_PREFIX "${CRN_PC_TO_PREFIX}")
 configure_file(tools/packaging/cernita.pc.in cernita.pc @ONLY)
 
 install(TARGETS cernita EXPORT cernita LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}

@@ -128,7 +128,7 @@ static void results_over_the_picture_or_themselves(void **state)
 static void what_only_looks_like_it_is_computed(void **state)
 {
     (void)state;
-    float both[2 * PIXELS], row[SIDE];
+    float both[2 * PIXELS] = {0}, row[SIDE];
     memcpy(both, picture, PIXELS * sizeof *both);
     memcpy(row, picture, sizeof row);
     crn_image in = crn_image_dense(both, CRN_F32, CRN_HWC, 1, SIDE, SIDE), out;
