@@ -11,16 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arguments import choice, join
-from ._context import Context, ContextKey, context_for, host_key
-from ._library import MEMORY_HOST, TYPES, Image
+from ._context import Context, context_for, device_key, host_key
+from ._device import DeviceArray, describe, empty_beside, is_foreign, overlap
+from ._library import MEMORY_DEVICE, MEMORY_HOST, TYPES, Image
 
 _NAMES = {np.dtype(name): name for name in TYPES}
+_TYPES = {np.dtype(name): number + 1 for number, name in enumerate(TYPES)}
 LAYOUTS = ("hwc", "chw")
 
 
 class Operand(NamedTuple):
     """An array that the library reads or writes."""
-    array: Any  # the caller's; kept until the call has returned
+    array: Any  # the caller's, if it is read in device memory its DeviceArray; kept until the call has returned
     image: Image
     memory: int = MEMORY_HOST
     device: int = 0  # of device memory
@@ -28,22 +30,18 @@ class Operand(NamedTuple):
 
     def context(self, backend: str, threads: int | None) -> Context:
         """The calling thread's context for this memory."""
-        key = host_key(backend, threads)
         if self.memory != MEMORY_HOST:
-            key = ContextKey(key.backend, key.threads, self.memory, self.device, self.stream)
-        return context_for(key)
+            return context_for(device_key(backend, threads, self.device, self.stream))
+        return context_for(host_key(backend, threads))
 
 
-def is_device_array(array: object) -> bool:
-    """True of arrays that are not NumPy's and say where their memory lies (CuPy, PyTorch, …)."""
-    return not isinstance(array, np.ndarray) and (
-        hasattr(array, "__cuda_array_interface__") or hasattr(array, "__dlpack__"))
-
-
-def checked(argument: str, array: Any, types: Sequence[str], dimensions: Sequence[int] = (2, 3)) -> npt.NDArray[Any]:
-    """The NumPy array itself, once it is one that an image can be made of."""
-    if not isinstance(array, np.ndarray):
-        raise TypeError(f"{argument} must be a numpy array, not {type(array).__name__}")
+def checked(argument: str, array: Any, types: Sequence[str], dimensions: Sequence[int] = (2, 3)) -> Any:
+    """The array as NumPy's or as a DeviceArray, once it is one that an image can be made of."""
+    if is_foreign(array):
+        array = describe(argument, array)
+    elif not isinstance(array, np.ndarray):
+        raise TypeError(f"{argument} must be a numpy array, not "
+                        f"{type(array).__name__}")
     name = _NAMES.get(array.dtype)  # numpy takes a microsecond for the name
     if (name or array.dtype.name) not in types:
         other = "float32" if "float32" in types else types[-1]
@@ -59,26 +57,35 @@ def checked(argument: str, array: Any, types: Sequence[str], dimensions: Sequenc
         raise ValueError(f"{argument} must not be empty, as one of shape {array.shape} is")
     if max(array.shape) > 2**31 - 1:
         raise ValueError(f"{argument} must have fewer than 2^31 rows and columns, not the shape {array.shape}")
-    for stride in array.strides:
+    for stride in array.strides if isinstance(array, np.ndarray) else ():
         if stride % array.itemsize:
             raise ValueError(f"{argument} must have strides of whole elements; {argument}.copy() has")
     return array
 
 
-def image_of(array: npt.NDArray[Any], layout: str = "hwc") -> Image:
+def image_of(array: Any, layout: str = "hwc") -> Image:
     """An image over a checked array of 2 dimensions, or of 3 in the layout "hwc" or "chw"."""
     choice("layout", layout, LAYOUTS)
-    planar = array[None] if array.ndim == 2 else array if layout == "chw" else array.transpose(2, 0, 1)
-    strides = [stride // array.itemsize for stride in planar.strides]
-    if len(planar) == 1:  # numpy's is 0: a single plane is dense all the same
-        strides[0] = planar.shape[1] * planar.shape[2]
-    return Image(planar.ctypes.data, TYPES.index(array.dtype.name) + 1, *planar.shape, *strides)
+    if isinstance(array, DeviceArray):
+        address, strides = array.address, array.strides
+    else:
+        address, strides = array.ctypes.data, tuple(stride // array.itemsize for stride in array.strides)
+    shape = array.shape
+    if len(shape) == 2:
+        shape, strides = (1, *shape), (0, *strides)
+    elif layout == "hwc":
+        shape, strides = (shape[2], *shape[:2]), (strides[2], *strides[:2])
+    if shape[0] == 1:  # a single plane is dense, whatever its stride is said to be
+        strides = (shape[1] * shape[2], *strides[1:])
+    return Image(address, _TYPES[array.dtype], *shape, *strides)
 
 
 def operand(argument: str, array: Any, types: Sequence[str] = TYPES, dimensions: Sequence[int] = (2, 3),
             layout: str = "hwc") -> Operand:
     """The array as an image, or an error that calls it `argument`."""
-    checked(argument, array, types, dimensions)
+    array = checked(argument, array, types, dimensions)
+    if isinstance(array, DeviceArray):
+        return Operand(array, image_of(array, layout), MEMORY_DEVICE, array.device, array.stream)
     return Operand(array, image_of(array, layout))
 
 
@@ -86,17 +93,37 @@ def target(argument: str, out: Any, like: Operand | None, shape: Sequence[int], 
            layout: str = "hwc") -> Operand:
     """The array that results go to: the caller's, or a new one where `like` lies."""
     shape = tuple(shape)
-    if out is None:
+    on_device = like is not None and like.memory == MEMORY_DEVICE
+    if out is None and not on_device:
         fresh = np.empty(shape, dtype)
         return Operand(fresh, image_of(fresh, layout))
-    checked(argument, out, (np.dtype(dtype).name,), (len(shape),))
-    if out.shape != shape:
-        raise ValueError(f"{argument} must be of shape {shape}, not {out.shape}")
+    if out is None:
+        out = empty_beside(like.array, shape, dtype)  # type: ignore[union-attr]
+    written = checked(argument, out, (np.dtype(dtype).name,), (len(shape),))
+    if written.shape != shape:
+        raise ValueError(f"{argument} must be of shape {shape}, not {written.shape}")
+    if isinstance(written, DeviceArray):
+        return _target_on_device(argument, out, written, like, layout)
+    if on_device:
+        raise TypeError(f"{argument} must lie in device memory, as the array that is read")
+    out = written
     if not out.flags.writeable:
         raise ValueError(f"{argument} must be writeable")
     if like is not None and _share_memory(like.array, out):
         raise ValueError(f"{argument} must not share memory with the array that is read")
     return Operand(out, image_of(out, layout))
+
+
+def _target_on_device(argument: str, out: Any, written: DeviceArray, like: Operand | None, layout: str) -> Operand:
+    if not written.writeable:
+        raise ValueError(f"{argument} must be writeable")
+    if like is not None:
+        if like.memory != MEMORY_DEVICE or like.device != written.device:
+            raise TypeError(f"{argument} must lie where the array that is read does, not on device {written.device}")
+        if overlap(like.array, written):
+            raise ValueError(f"{argument} must not share memory with the array that is read")
+    stream = written.stream if like is None else like.stream
+    return Operand(out, image_of(written, layout), MEMORY_DEVICE, written.device, stream)
 
 
 def _share_memory(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from ._arguments import choice, numbers, whole
 from ._arrays import Operand, operand
-from ._library import BORDERS, CONNECTIVITIES, CONTOURS_PIXELS_MAX, ORIENTATIONS, ContoursParams
+from ._context import Context
+from ._library import BORDERS, CONNECTIVITIES, CONTOURS_PIXELS_MAX, MEMORY_HOST, ORIENTATIONS, ContoursParams
 from ._library import Contours as _Buffer
 
 _POINT = np.dtype([("x", "f8"), ("y", "f8")])
@@ -66,6 +67,44 @@ def _mask(mask: Any, source: Operand) -> npt.NDArray[Any] | None:
     return valid
 
 
+class _Results:
+    """Room for contours: arrays in host memory, which a device writes to directly if the context is on one."""
+
+    def __init__(self, context: Context, capacity: int, on_device: bool) -> None:
+        self.capacity = capacity
+        sizes = capacity * _POINT.itemsize, capacity // 8 * _CONTOUR.itemsize
+        if on_device:
+            address = context.pinned(64 + sum(sizes))
+            self.points = self._view(address + 64, sizes[0], _POINT)
+            self.contours = self._view(address + 64 + sizes[0], sizes[1], _CONTOUR)
+            self.found = _Buffer.from_address(address)
+        else:
+            self.points, self.contours = np.empty(capacity, _POINT), np.empty(capacity // 8, _CONTOUR)
+            self.found = _Buffer()
+        self.found.points, self.found.contours = self.points.ctypes.data, self.contours.ctypes.data
+        self.found.point_capacity, self.found.contour_capacity = len(self.points), len(self.contours)
+
+    @staticmethod
+    def _view(address: int, size: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+        return np.frombuffer((ctypes.c_char * size).from_address(address), dtype)
+
+
+def _find(context: Context, params: ContoursParams, source: Operand) -> _Results:
+    on_device = source.memory != MEMORY_HOST
+    results = context.results if on_device else None  # pinned, so kept
+    while True:
+        if results is None:
+            results = _Results(context, 1 << 16, on_device)
+        context.call("crn_find_contours", ctypes.byref(params), ctypes.byref(source.image),
+                     ctypes.byref(results.found))
+        if on_device:
+            context.wait()
+            context.results = results
+        if not results.found.truncated:
+            return results
+        results = _Results(context, 8 * results.capacity, on_device)
+
+
 def find_contours_many(maps: Any, levels: Any, layout: str = "hwc", *, fully_connected: str = "low",
                        positive_orientation: str = "low", mask: Any = None, border: str = "open",
                        backend: str = "auto", threads: int | None = None) -> Contours:
@@ -85,17 +124,11 @@ def find_contours_many(maps: Any, levels: Any, layout: str = "hwc", *, fully_con
                             choice("fully_connected", fully_connected, CONNECTIVITIES),
                             choice("positive_orientation", positive_orientation, ORIENTATIONS), edge)
     context = source.context(backend, threads)
-    capacity = 1 << 16
-    while True:
-        points, contours = np.empty(capacity, _POINT), np.empty(capacity // 8, _CONTOUR)
-        found = _Buffer(points.ctypes.data, contours.ctypes.data, len(points), len(contours))
-        context.call("crn_find_contours", ctypes.byref(params), ctypes.byref(source.image), ctypes.byref(found))
-        if not found.truncated:
-            break
-        capacity *= 8
-    contours = contours[:found.contour_count]
-    offsets = np.append(contours["first"], np.uint32(found.point_count))
-    row_column = points[:found.point_count].view("f8").reshape(-1, 2)[:, ::-1]
+    results = _find(context, params, source)
+    found, contours = results.found, results.contours[:results.found.contour_count]
+    offsets = np.empty(len(contours) + 1, np.uint32)
+    offsets[:-1], offsets[-1] = contours["first"], found.point_count
+    row_column = results.points[:found.point_count].view("f8").reshape(-1, 2)[:, ::-1]
     return Contours(row_column.copy(), offsets, contours["plane"].copy(), contours["closed"].copy())
 
 

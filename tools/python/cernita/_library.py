@@ -6,7 +6,7 @@ import errno
 import os
 import pathlib
 from ctypes import POINTER, Structure, c_bool, c_char_p, c_double, c_float, c_int, c_int32, c_ssize_t, c_uint32, c_uint64
-from ctypes import c_void_p
+from ctypes import c_size_t, c_void_p
 
 VERSION = "0.1"  # of the header, whose minor versions differ while the major one is 0
 
@@ -77,6 +77,9 @@ _PROTOTYPES: dict[str, tuple[object, list[object]]] = {
     "crn_backend_missing": (c_char_p, [c_int]),
     "crn_context_open": (c_int, [POINTER(ContextSettings), POINTER(c_void_p)]),
     "crn_context_free": (None, [POINTER(c_void_p)]),
+    "crn_context_wait": (c_int, [c_void_p]),
+    "crn_pinned_create": (c_void_p, [c_void_p, c_size_t]),
+    "crn_pinned_free": (None, [c_void_p, c_void_p]),
     "crn_context_error": (c_char_p, [c_void_p]),
     "crn_find_contours": (c_int, [c_void_p, POINTER(ContoursParams), POINTER(Image), POINTER(Contours)]),
     "crn_morphology": (c_int, [c_void_p, POINTER(MorphologyParams), POINTER(Image), POINTER(Image)]),
