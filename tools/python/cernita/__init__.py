@@ -1,0 +1,32 @@
+"""cernita: the operators of a fruit-sorting line on arrays, under the names that their users know.
+
+    import cernita
+    for polyline in cernita.find_contours_many(maps, 0.5).polylines(plane=1): ...
+    opened = cernita.morphology(picture, "open", "disk", 5)
+    smooth = cernita.convolve(picture, kernel, border="reflect")
+    coefficients = cernita.haar(picture, 3)
+    vertical, horizontal, diagonal = cernita.ranklet(grey, 8)
+    field = cernita.diamond_square(10, seed=1)
+
+Arrays are read in place, with any strides. Functions may be called from any thread; the library runs without the GIL.
+A wrong argument is a TypeError or a ValueError that names it and says what is allowed.
+"""
+try:
+    import numpy as _numpy  # noqa: F401
+except ImportError:
+    import sys as _sys
+    raise ImportError(f"cernita needs NumPy, which {_sys.executable} lacks: install Debian's python3-numpy and use "
+                      "/usr/bin/python3, or pip install numpy") from None
+
+from . import _context, _contours, _operators
+from ._context import *
+from ._contours import *
+from ._library import library_version as _library_version
+from ._operators import *
+
+__version__ = _library_version()
+
+__all__ = ["__version__"]
+__all__ += _context.__all__
+__all__ += _contours.__all__
+__all__ += _operators.__all__

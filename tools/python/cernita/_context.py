@@ -1,0 +1,101 @@
+"""Contexts of the library: each thread keeps its own, so that the package may be called from any thread.
+
+A context holds threads and scratch memory, and serves one thread at a time. Those of a thread are kept by what they
+were opened for, the most recent ones, so that the second call of a size allocates nothing, and freed when it ends.
+"""
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections import OrderedDict
+from typing import Any, NamedTuple
+
+from ._arguments import choice, whole
+from ._library import BACKENDS, MEMORY_HOST, THREADS_MAX, ContextSettings, check, lib
+
+_KEPT = 8  # contexts of a thread
+
+
+class ContextKey(NamedTuple):
+    """What a context is opened for; see crn_context_settings."""
+    backend: int
+    threads: int = 1
+    memory: int = MEMORY_HOST
+    device: int = 0
+    stream: int | None = None
+
+
+class Context:
+    """An open crn_context."""
+
+    def __init__(self, key: ContextKey) -> None:
+        self.key = key
+        self.pointer = ctypes.c_void_p()
+        result = lib.crn_context_open(ctypes.byref(ContextSettings(*key)), ctypes.byref(self.pointer))
+        if result < 0:
+            check(result, f"backend {BACKENDS[key.backend]!r}: {why_missing(key.backend) or os.strerror(-result)}")
+
+    def call(self, function: str, *arguments: Any) -> None:
+        """Calls a function of the library, without the GIL; raises its error."""
+        result = getattr(lib, function)(self.pointer, *arguments)
+        if result < 0:
+            check(result, lib.crn_context_error(self.pointer).decode(errors="replace"))
+
+    def __del__(self) -> None:
+        lib.crn_context_free(ctypes.byref(self.pointer))
+
+
+class _Kept(threading.local):
+    """The contexts of a thread, the last used ones last."""
+
+    def __init__(self) -> None:
+        self.contexts: OrderedDict[ContextKey, Context] = OrderedDict()
+
+
+_kept = _Kept()
+
+
+def context_for(key: ContextKey) -> Context:
+    """The calling thread's context for this, opened with the first call."""
+    context = _kept.contexts.get(key)
+    if context is None:
+        context = _kept.contexts[key] = Context(key)
+        if len(_kept.contexts) > _KEPT:
+            _kept.contexts.popitem(last=False)
+    else:
+        _kept.contexts.move_to_end(key)
+    return context
+
+
+def free_contexts() -> None:
+    """Frees the scratch memory that the calling thread's contexts keep; the next call reserves it again."""
+    _kept.contexts.clear()
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    return min(len(os.sched_getaffinity(0)), THREADS_MAX)
+
+
+def host_key(backend: str, threads: int | None) -> ContextKey:
+    """The key of these arguments for arrays in host memory; threads None: one per core."""
+    return ContextKey(choice("backend", backend, BACKENDS),
+                      cores() if threads is None else whole("threads", threads, 1, THREADS_MAX))
+
+
+def why_missing(backend: int) -> str | None:
+    text = lib.crn_backend_missing(backend)
+    return None if text is None else str(text.decode())
+
+
+def missing(backend: str) -> str | None:
+    """Why this build or machine lacks a backend ("serial", "openmp" or "cuda"); None if it has it.
+
+    >>> missing("openmp") is None
+    True
+    """
+    return why_missing(choice("backend", backend, BACKENDS))
+
+
+__all__ = ["free_contexts", "missing"]
