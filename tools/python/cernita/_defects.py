@@ -1,7 +1,7 @@
 """Defects as arrays: of a view from Chain.judge(), of a fruit from a verdict."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Iterator, Sequence
 
 import numpy as np
@@ -40,8 +40,9 @@ class Defect:
     bbox: tuple[float, ...]  # x0, y0, x1, y1
     centroid: tuple[float, ...]  # x, y
     mean_probability: float  # of the map as received, over the pixels inside
-    outline: npt.NDArray[np.float32]  # [points, 2]: x, y
-    textures: npt.NDArray[Any]  # width, height of the window, mean ranklets vertical, horizontal, diagonal
+    outline: npt.NDArray[np.float32] = field(repr=False)  # [points, 2]: x, y
+    # A row per window: its width and height, the mean ranklets vertical, horizontal, diagonal.
+    textures: npt.NDArray[Any] = field(repr=False)
     view: int = 0            # index of its view, in a verdict
     level: float = float("nan")  # of its class, in a verdict
 
@@ -98,7 +99,7 @@ class Defects:
     def __getitem__(self, index: int) -> Defect:
         row = self.table[index]
         first = int(row["first_texture"])
-        more = {"view": int(row["view"]), "level": float(row["level"])} if "view" in self.table.dtype.fields else {}
+        more = {"view": int(row["view"]), "level": float(row["level"])} if self.table.dtype == DEFECT_OF_FRUIT else {}
         return Defect(
             class_name=self.classes[row["class"]], closed=bool(row["closed"]), hole=bool(row["hole"]),
             parent=int(row["parent"]), area_px=float(row["area_px"]), perimeter_px=float(row["perimeter_px"]),

@@ -28,6 +28,10 @@ def use_keys(socket: Any, key: Path | None, server_key: Path | None) -> None:
     if not key or not server_key:
         raise ValueError("key, server_key: both files are needed: the client's key and the line's server.pub")
     import zmq
-    secret = _read(key)
-    socket.curve_serverkey, socket.curve_secretkey = _read(server_key), secret
-    socket.curve_publickey = zmq.curve_public(secret)
+    secret, server = _read(key), _read(server_key)
+    try:
+        socket.curve_serverkey, socket.curve_secretkey = server, secret
+        socket.curve_publickey = zmq.curve_public(secret)
+    except zmq.ZMQError:
+        raise ValueError(f"key, server_key: {os.fspath(key)} or {os.fspath(server_key)} holds 40 characters that are no "
+                         "key; cernita-keys makes such files") from None

@@ -20,7 +20,7 @@ from ._bigtiff import Fault, PastEnd
 from ._files import DataError, Numbers, Path, Selection, Time, log, open_regular
 from ._wire import INTENSITY
 
-_DTYPES = {"u8": np.dtype("u1"), "f16": np.dtype("<f2"), "f32": np.dtype("<f4")}
+_DTYPES: dict[str, np.dtype[Any]] = {"u8": np.dtype("u1"), "f16": np.dtype("<f2"), "f32": np.dtype("<f4")}
 _BITS = {"lane": 32, "view": 16, "views": 16, "height": 32, "width": 32, "channels": 32, "flags": 16}  # others: 64
 _NUMBERS = ("lane", "epoch", "fruit", "view", "views", "sequence", "captured_ns", "deadline_ns", "arrived_ns",
             "encoder", "class_set", "flags", "channels", "height", "width")

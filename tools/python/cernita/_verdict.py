@@ -5,13 +5,14 @@ import json
 import math
 import time
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from ._defects import Defects, defects_of_message
 from ._optional import need
 
 
-class Total(NamedTuple):
+@dataclass(frozen=True)
+class Total:
     """Sum over all views of a fruit."""
     count: int      # contours that are not holes
     area_px: float  # their area, less that of the holes
@@ -111,7 +112,7 @@ def read_verdict(body: bytes) -> Verdict:
     truncated = message.get("truncated", False) is True
     defects = defects_of_message(message.pop("defects"), tuple(totals), truncated)
     return Verdict(
-        run=str(message["run"]), lane=_number(message, "lane"), epoch=message.get("epoch", 0),
+        run=str(message["run"]), lane=_number(message, "lane"), epoch=_number(message, "epoch") if "epoch" in message else 0,
         fruit=_number(message, "fruit"), sequence=_number(message, "sequence"), kind=str(message["verdict"]),
         stale=message["stale"], truncated=truncated, published_ns=_number(message, "published_ns"),
         deadline_ns=_number(message, "deadline_ns"), totals=totals, defects=defects, message=message)

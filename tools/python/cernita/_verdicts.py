@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Union
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import types
 
 SILENT_TIMES = 3  # so many times alive_ms without a message is silence
+_POLL_S = 3600.0  # within ZeroMQ's range
 
 
 class Alive(NamedTuple):
@@ -165,11 +167,15 @@ class Verdicts:
         silence_s = None
         if self._grader and self.alive_ms and not self.silent:
             silence_s = self._heard_s + SILENT_TIMES * self.alive_ms / 1000
-        ends = [at for at in (end_s, silence_s) if at is not None]
-        wait_ms = max(0, int(1000 * (min(ends) - time.monotonic())) + 1) if ends else None
-        if self._socket.poll(wait_ms):
+        first_s = min((at for at in (end_s, silence_s) if at is not None), default=math.inf)
+        left_s = 0.0
+        while not self._socket.poll(int(1000 * min(left_s, _POLL_S)) + (left_s > 0)):
+            left_s = first_s - time.monotonic()
+            if left_s <= 0:
+                break
+        else:
             return True
-        if silence_s is not None and silence_s == min(ends):
+        if first_s == silence_s:
             self.silent = True
             return False
         raise TimeoutError(f"nothing came from {self.address} in time")
