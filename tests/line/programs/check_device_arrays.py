@@ -126,6 +126,7 @@ for name, (make, device, stream) in KINDS.items():
     expect(f"{name}: opened {first}", first and first.backend == 3 and (first.device, first.stream) == (device, stream))
     expect(f"{name}: no contours", len(cernita.find_contours_many(make(maps), 2)) == 0)
     many = random.random((400, 500), "f4")  # more than fit at first
+    expect(f"{name}: none left out", len(cernita.find_contours_many(make(many), 0.5).points) > 1 << 17)
     expect(f"{name}: many contours", same_contours(cernita.find_contours_many(make(many), 0.5),
                                                    cernita.find_contours_many(many, 0.5)))
     results = {

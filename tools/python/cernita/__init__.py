@@ -18,15 +18,39 @@ except ImportError:
     raise ImportError(f"cernita needs NumPy, which {_sys.executable} lacks: install Debian's python3-numpy and use "
                       "/usr/bin/python3, or pip install numpy") from None
 
-from . import _context, _contours, _operators
+from . import _chain, _context, _contours, _defects, _files, _line, _operators, _recording, _verdict, _verdict_log
+from . import _verdicts
+from ._chain import *
 from ._context import *
 from ._contours import *
+from ._defects import *
+from ._files import *
 from ._library import library_version as _library_version
+from ._line import *
 from ._operators import *
+from ._recording import *
+from ._verdict import *
+from ._verdict_log import *
+from ._verdicts import *
 
-__version__ = _library_version()
+__version__: str
 
 __all__ = ["__version__"]
 __all__ += _context.__all__
 __all__ += _contours.__all__
 __all__ += _operators.__all__
+__all__ += _defects.__all__
+__all__ += _chain.__all__
+__all__ += _line.__all__
+__all__ += _verdict.__all__
+__all__ += _verdicts.__all__
+__all__ += _files.__all__
+__all__ += _recording.__all__
+__all__ += _verdict_log.__all__
+
+
+def __getattr__(name: str) -> str:
+    """The library, which knows its version, is loaded by what needs it."""
+    if name != "__version__":
+        raise AttributeError(f"module 'cernita' has no attribute {name!r}")
+    return _library_version()

@@ -7,6 +7,7 @@ import os
 import pathlib
 from ctypes import POINTER, Structure, c_bool, c_char_p, c_double, c_float, c_int, c_int32, c_ssize_t, c_uint32, c_uint64
 from ctypes import c_size_t, c_void_p
+from typing import Any
 
 VERSION = "0.1"  # of the header, whose minor versions differ while the major one is 0
 
@@ -71,6 +72,12 @@ class DiamondSquareParams(Structure):
     _fields_ = [("exponent", c_int32), ("seed", c_uint64), ("roughness", c_double), ("x", c_int32), ("y", c_int32)]
 
 
+class Defects(Structure):
+    _fields_ = [("defects", c_void_p), ("xy", c_void_p), ("textures", c_void_p), ("defect_capacity", c_uint32),
+                ("point_capacity", c_uint32), ("texture_capacity", c_uint32), ("defect_count", c_uint32),
+                ("point_count", c_uint32), ("texture_count", c_uint32), ("truncated", c_bool)]
+
+
 # name: (result, arguments); those that return an int can fail.
 _PROTOTYPES: dict[str, tuple[object, list[object]]] = {
     "crn_version": (c_char_p, []),
@@ -88,6 +95,11 @@ _PROTOTYPES: dict[str, tuple[object, list[object]]] = {
     "crn_haar_levels_max": (c_int32, [c_int32, c_int32]),
     "crn_ranklet": (c_int, [c_void_p, POINTER(RankletParams), POINTER(Image), POINTER(Image)]),
     "crn_diamond_square": (c_int, [c_void_p, POINTER(DiamondSquareParams), POINTER(Image)]),
+    "crn_chain_open": (c_int, [c_void_p, c_char_p, POINTER(c_void_p)]),
+    "crn_chain_free": (None, [POINTER(c_void_p)]),
+    "crn_chain_class_count": (c_int32, [c_void_p]),
+    "crn_chain_class_name": (c_char_p, [c_void_p, c_int32]),
+    "crn_chain_judge": (c_int, [c_void_p, POINTER(Image), POINTER(Image), POINTER(POINTER(Defects))]),
 }
 
 
@@ -118,7 +130,19 @@ def _load() -> ctypes.CDLL:
     return library
 
 
-lib = _load()
+class _Library:
+    """The functions of libcernita.so, which the first use of one loads: Line, Verdicts and recordings do without."""
+
+    def __getattr__(self, name: str) -> Any:
+        library = _load()
+        for known in _PROTOTYPES:
+            setattr(self, known, getattr(library, known))  # from now on __getattr__ is not called
+        if name not in _PROTOTYPES:
+            raise AttributeError(name)
+        return getattr(library, name)
+
+
+lib = _Library()
 
 
 def library_version() -> str:
