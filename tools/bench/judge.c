@@ -60,25 +60,34 @@ static void print(const judge_trial *trial, const char *where, double *ms, const
            found->defect_count, found->point_count);
 }
 
-/* Times the calls, each on the next of `copies` images. Exit status. */
+/* The maps in some memory: `copies` images, the first and the others at intervals of `step` bytes.
+ */
+typedef struct judge_views {
+    const char *where;
+    crn_image first;
+    size_t step;
+    int32_t copies;
+} judge_views;
+
+/* Times the calls, each on the next image. Exit status. */
 static int time_calls(const judge_trial *trial, const crn_context *context, crn_chain *chain,
-                      const crn_image *first, size_t step, int32_t copies, const char *where,
-                      const crn_defects **ret_found)
+                      const judge_views *views, const crn_defects **ret_found)
 {
     double *ms = calloc((size_t)trial->repeat, sizeof *ms);
     int r = ms ? 0 : -ENOMEM;
-    for (int32_t i = -copies; i < trial->repeat && r == 0; i++) { /* the first ones warm up */
-        crn_image maps = *first;
-        maps.data = (char *)first->data + (size_t)((i + copies) % copies) * step;
+    for (int32_t i = -views->copies; i < trial->repeat && r == 0;
+         i++) { /* the first ones warm up */
+        crn_image maps = views->first;
+        maps.data = (char *)maps.data + (size_t)((i + views->copies) % views->copies) * views->step;
         int64_t begin_ns = crn_now_ns();
         r = crn_chain_judge(chain, &maps, NULL, ret_found);
         if (i >= 0 && r == 0)
             ms[i] = (double)(crn_now_ns() - begin_ns) / 1e6;
     }
     if (r == 0)
-        print(trial, where, ms, *ret_found);
+        print(trial, views->where, ms, *ret_found);
     free(ms);
-    return r < 0 ? fail(where, context) : 0;
+    return r < 0 ? fail(views->where, context) : 0;
 }
 
 static bool is_same(const crn_defects *a, const crn_defects *b)
@@ -118,7 +127,8 @@ static int judge_on_device(const judge_trial *trial, const crn_gpu *gpu, crn_con
         crn_chain_open(context, trial->config, &chain) < 0)
         status = fail("device", context);
     else
-        status = time_calls(trial, context, chain, &there, bytes, copies, "device", &found);
+        status = time_calls(trial, context, chain, &(judge_views){"device", there, bytes, copies},
+                            &found);
     if (status == 0 && !is_same(expected, found))
         status = crn_tool_fail(&tool, "the device found other defects than the processor");
     crn_chain_free(&chain);
@@ -137,7 +147,8 @@ static int judge(const judge_trial *trial)
         crn_context_free(&context);
         return status;
     }
-    int status = time_calls(trial, context, chain, &trial->maps, 0, 1, "host", &expected);
+    int status =
+        time_calls(trial, context, chain, &(judge_views){"host", trial->maps, 0, 1}, &expected);
     const char *why;
     const crn_gpu *gpu = crn_gpu_get(&why);
     crn_context *memory = NULL;

@@ -5,6 +5,7 @@ them are turned into ones on the host. Prints what is not as meant.
 """
 import os
 import sys
+import tempfile
 import types
 
 os.environ["CRN_LIBRARY"] = sys.argv[1]
@@ -113,6 +114,19 @@ def same_contours(a, b):
             and np.array_equal(a.planes, b.planes) and np.array_equal(a.closed, b.closed) and len(a) > 5)
 
 
+def refused(cases):
+    """Calls that must raise an error of that type whose text begins so."""
+    for name, (call, kind, text) in cases.items():
+        try:
+            call()
+        except kind as fault:
+            expect(f"{name}: {fault}", str(fault).startswith(text))
+        except Exception as fault:  # of another kind
+            wrong.append(f"{name}: {type(fault).__name__}: {fault}")
+        else:
+            wrong.append(f"{name} was taken")
+
+
 KINDS = {"cupy": (CupyArray, 3, 41), "torch": (TorchTensor, 1, 77), "dlpack": (DlpackArray, 0, None)}
 for name, (make, device, stream) in KINDS.items():
     opened.clear()
@@ -148,6 +162,36 @@ for name, (make, device, stream) in KINDS.items():
     cernita.diamond_square(4, 2, out=field)
     expect(f"{name}: field", np.array_equal(field.array, cernita.diamond_square(4, 2, dtype="float32")))
     cernita.free_contexts()
+
+with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "line.yaml")
+    with open(path, "w") as file:
+        file.write("classes: [{name: a, level: 0.5}, {name: b, level: 0.7}, {name: c}]\n"
+                   "chain: [contours, ranklet: {windows: 4}]\n")
+    chain = cernita.Chain.from_yaml(path)
+    for make, device, stream in KINDS.values():
+        for photograph in (None, grey):
+            opened.clear()
+            wanted = chain.judge(maps, photograph)
+            got = chain.judge(make(maps), None if photograph is None else make(photograph))
+            expect(f"{make}: chain", len(got) > 5 and np.array_equal(got.points, wanted.points)
+                   and got.textures.tobytes() == wanted.textures.tobytes()
+                   and np.array_equal(got.table["mean_probability"], wanted.table["mean_probability"]))
+            if photograph is None:
+                expect(f"{make}: chain's context", [(key.memory, key.device, key.stream) for key in opened]
+                       == [(1, device, stream)])
+    CHAIN_CASES = {
+        "photograph on the host": (lambda: chain.judge(CupyArray(maps), grey), TypeError,
+                                   "intensity must lie in the same memory as maps"),
+        "photograph on another device": (lambda: chain.judge(CupyArray(maps), TorchTensor(grey)), TypeError,
+                                         "intensity must lie in the same memory as maps"),
+        "photograph on the device": (lambda: chain.judge(maps, CupyArray(grey)), TypeError,
+                                     "intensity must lie in the same memory as maps"),
+        "maps with gaps": (lambda: chain.judge(CupyArray(wide.transpose(1, 2, 0)[:, ::2])), ValueError,
+                           "maps has gaps"),
+    }
+    refused(CHAIN_CASES)
+    chain.close()
 
 expect("an array is made on the device of the one read", set(empty_on) == {3})
 expect("the stream that DLPack is told", set(asked_streams) == {1})
@@ -194,15 +238,7 @@ CASES = {
                        "array must lie in host memory or on an NVIDIA GPU, not on DLPack's device 10"),
     "empty": (lambda: cernita.morphology(CupyArray(maps[:0]), "open"), ValueError, "array must not be empty"),
 }
-for name, (call, kind, text) in CASES.items():
-    try:
-        call()
-    except kind as fault:
-        expect(f"{name}: {fault}", str(fault).startswith(text))
-    except Exception as fault:  # of another kind
-        wrong.append(f"{name}: {type(fault).__name__}: {fault}")
-    else:
-        wrong.append(f"{name} was taken")
+refused(CASES)
 
 a = _device.DeviceArray(None, 1000, np.dtype("f4"), (2, 3), (3, 1), 0, None)
 backwards = _device.DeviceArray(None, 1020, np.dtype("f4"), (2, 3), (-3, -1), 0, None)

@@ -99,8 +99,9 @@ class Chain:
 
         maps: a probability per class of the file, [height, width, class] or, with layout "chw", [class, height,
         width]; u8 (p = v/255), f16 or f32. Read in place; only a window with gaps is copied first. That they are
-        probabilities is not checked. intensity: the photograph, u8[height, width]; without one, textures are of the
-        maps. The result's arrays are the caller's.
+        probabilities is not checked. intensity: the photograph, u8[height, width], in the same memory; without one,
+        textures are of the maps. Maps on a device are worked on there, on their current stream.
+        The result's arrays are the caller's, in host memory.
 
         TypeError, ValueError: an argument, which the text names. MemoryError; OSError: a device failed.
         """
@@ -132,8 +133,10 @@ class Chain:
 
     @staticmethod
     def _photograph(intensity: Any, maps: Operand) -> Operand:
-        """It lies in host memory, wherever the maps are."""
+        """It lies where the maps do."""
         photograph = operand("intensity", intensity, ("uint8",), (2,))
+        if (photograph.memory, photograph.device) != (maps.memory, maps.device):
+            raise TypeError("intensity must lie in the same memory as maps, in host memory or on the same device")
         if photograph.array.shape != (maps.image.height, maps.image.width):
             raise ValueError(f"intensity must be uint8{[maps.image.height, maps.image.width]}, as high and wide as "
                              f"the maps, not {list(photograph.array.shape)}")
