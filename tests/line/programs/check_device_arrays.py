@@ -92,7 +92,7 @@ class OnDevice:
 empty_on = []
 names = ("uint8", "uint16", "float16", "float32")
 sys.modules["torch"] = types.SimpleNamespace(
-    **{name: f"torch.{name}" for name in names},
+    _C=None, **{name: f"torch.{name}" for name in names},
     cuda=types.SimpleNamespace(current_stream=lambda device: types.SimpleNamespace(cuda_stream=77)))
 sys.modules["cupy"] = types.SimpleNamespace(
     cuda=types.SimpleNamespace(Device=OnDevice), empty=lambda shape, dtype: CupyArray(np.full(shape, 99, dtype)))

@@ -15,6 +15,7 @@ from ._arguments import choice, whole
 from ._library import BACKENDS, MEMORY_DEVICE, MEMORY_HOST, THREADS_MAX, ContextSettings, check, lib
 
 _KEPT = 8  # contexts of a thread
+_AUTO, _CUDA = BACKENDS.index("auto"), BACKENDS.index("cuda")
 
 
 class ContextKey(NamedTuple):
@@ -102,11 +103,12 @@ def host_key(backend: str, threads: int | None) -> ContextKey:
 
 
 def device_key(backend: str, threads: int | None, device: int, stream: int | None) -> ContextKey:
-    """The key of these arguments for arrays in device memory."""
-    key, cuda = host_key(backend, threads), BACKENDS.index("cuda")
-    if backend not in ("auto", "cuda"):
+    """The key of these arguments for arrays in device memory, where threads have no meaning."""
+    if choice("backend", backend, BACKENDS) not in (_AUTO, _CUDA):
         raise ValueError(f"backend must be auto or cuda for arrays in device memory, not {backend!r}")
-    return ContextKey(cuda, key.threads, MEMORY_DEVICE, device, stream)
+    if threads is not None:
+        whole("threads", threads, 1, THREADS_MAX)
+    return ContextKey(_CUDA, 1, MEMORY_DEVICE, device, stream)
 
 
 def why_missing(backend: int) -> str | None:

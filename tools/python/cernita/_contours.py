@@ -40,15 +40,20 @@ class Contours:
 
     def polylines(self, plane: int | None = None) -> list[npt.NDArray[np.float64]]:
         """The contours of one plane, or of all, as a list of (n, 2) arrays that share their memory with `points`."""
-        if plane is None:
-            begin, end = 0, len(self)
-        else:
+        offsets, points = self.offsets, self.points
+        if plane is not None:
             plane = whole("plane", plane, 0, 2**31 - 1)
-            begin, end = (int(i) for i in np.searchsorted(self.planes, [plane, plane + 1]))
-        return [self[index] for index in range(begin, end)]
+            begin, end = np.searchsorted(self.planes, [plane, plane + 1])
+            offsets = offsets[begin:end + 1]
+        at = offsets.tolist()
+        return [points[first:behind] for first, behind in zip(at, at[1:])]
 
 
 def _levels(levels: Any, planes: int, border: int) -> npt.NDArray[Any]:
+    if type(levels) is float and not (border and levels < 0):  # the usual case: others take 10 us
+        one = np.empty(planes)
+        one.fill(levels)
+        return one
     values = numbers("levels", levels, "f8")
     if values.shape not in ((), (1,), (planes,)):
         raise ValueError(f"levels must be one number, or one for each of {planes} planes, not {values.shape}")
