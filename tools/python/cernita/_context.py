@@ -6,6 +6,7 @@ were opened for, the most recent ones, so that the second call of a size allocat
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import threading
 from collections import OrderedDict
@@ -31,6 +32,7 @@ class Context:
 
     def __init__(self, key: ContextKey) -> None:
         self.key = key
+        self.scratch: object = None  # what the package keeps with it from one call to the next
         self.pointer = ctypes.c_void_p()
         result = lib.crn_context_open(ctypes.byref(ContextSettings(*key)), ctypes.byref(self.pointer))
         if result < 0:
@@ -73,9 +75,11 @@ def free_contexts() -> None:
     _kept.contexts.clear()
 
 
+@functools.lru_cache(maxsize=None)
 def cores() -> int:
-    """Processors that this process may use."""
-    return min(len(os.sched_getaffinity(0)), THREADS_MAX)
+    """Processors that this process may use, as of the first call; OMP_NUM_THREADS lowers it."""
+    limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+    return min(len(os.sched_getaffinity(0)), THREADS_MAX, int(limit) if limit.isdecimal() and int(limit) else THREADS_MAX)
 
 
 def host_key(backend: str, threads: int | None) -> ContextKey:

@@ -11,7 +11,7 @@ from ctypes import c_void_p
 VERSION = "0.1"  # of the header, whose minor versions differ while the major one is 0
 
 # In the order of their enumerations; the first is 0, of TYPES 1.
-TYPES = ("uint8", "float16", "float32", "uint16")
+TYPES = ("uint8", "float16", "float32", "uint16", "float64")
 BACKENDS = ("auto", "serial", "openmp", "cuda")
 MEMORY_HOST, MEMORY_DEVICE = 0, 1
 CONNECTIVITIES = ORIENTATIONS = ("low", "high")
