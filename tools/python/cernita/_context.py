@@ -53,13 +53,28 @@ class _Kept(threading.local):
 
     def __init__(self) -> None:
         self.contexts: OrderedDict[ContextKey, Context] = OrderedDict()
+        self.is_forked = False
 
 
 _kept = _Kept()
+_leaked: list[object] = []
+
+
+def _forget_threads() -> None:
+    """In the child of a fork: the threads of OpenMP and the device's state are the parent's alone. A call that counted
+    on them would wait for ever, so this thread works alone from now on, with contexts of its own."""
+    _leaked.append(_kept.contexts)
+    _kept.contexts = OrderedDict()
+    _kept.is_forked = True
+
+
+os.register_at_fork(after_in_child=_forget_threads)
 
 
 def context_for(key: ContextKey) -> Context:
     """The calling thread's context for this, opened with the first call."""
+    if _kept.is_forked and key.threads > 1:
+        key = key._replace(threads=1)
     context = _kept.contexts.get(key)
     if context is None:
         context = _kept.contexts[key] = Context(key)

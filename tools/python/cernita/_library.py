@@ -98,10 +98,24 @@ def _candidates() -> list[str]:
     return [str(path) for path in files if path.exists()] + [f"libcernita.so.{VERSION}"]
 
 
+def _open(path: str) -> ctypes.CDLL:
+    """The library, whose threads then sleep while they wait: on a machine that has other work, threads that wait
+    busily make each call many times slower. OpenMP's runtime reads this when it is loaded, here unless NumPy or
+    another module has loaded it before."""
+    policy = "OMP_WAIT_POLICY"
+    if policy in os.environ:
+        return ctypes.CDLL(path)
+    os.environ[policy] = "passive"
+    try:
+        return ctypes.CDLL(path)
+    finally:
+        del os.environ[policy]
+
+
 def _load() -> ctypes.CDLL:
     path = _candidates()[0]
     try:
-        library = ctypes.CDLL(path)
+        library = _open(path)
     except OSError as fault:
         raise ImportError(f"cernita cannot load {path}: {fault}; install the package's wheel, build the library "
                           "(ninja -C build cernita) or name it in CRN_LIBRARY") from None
