@@ -230,9 +230,9 @@ def _check_size(argument: str, image: Image, least: int) -> None:
 
 def _pictures(maps: Any, layout: str) -> list[Operand]:
     """The maps of each picture of a batch, of one where there is no batch; planes of one size throughout."""
-    if not is_device_array(maps) and getattr(maps, "ndim", 0) != 4:
-        return [operand("maps", maps, TYPES, (2, 3), layout)]
-    if getattr(maps, "ndim", 3) != 4:
+    if isinstance(maps, np.ndarray) and maps.dtype == np.bool_:
+        maps = maps.view(np.uint8)
+    if getattr(maps, "ndim", None) != 4:
         return [operand("maps", maps, TYPES, (2, 3), layout)]
     choice("layout", layout, LAYOUTS)
     if not len(maps):
@@ -275,7 +275,7 @@ def find_contours_many(maps: Any, levels: Any, layout: str = "hwc", *, fully_con
     """The contours of all planes of a picture, or of all pictures of a batch, as flat arrays.
 
     maps: H x W, H x W x C (layout "hwc") or C x H x W ("chw"), or a batch of N such pictures of 3 dimensions; uint8,
-    uint16, float16, float32 or float64, read in place. levels: one number, C, or N x C; NaN leaves that plane out.
+    uint16, float16, float32, float64 or bool, read in place. levels: one number, C, or N x C; NaN leaves that plane out.
     mask: H x W, 0 where no contours are wanted. border: "open" as in skimage, or "closed", as if zeros surrounded each
     plane. threads: None for one per core. The contours of a plane are those of find_contours(); the plane of class c
     of picture n has the number n * C + c.

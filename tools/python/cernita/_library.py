@@ -94,7 +94,7 @@ def _candidates() -> list[str]:
     named = os.environ.get("CRN_LIBRARY")
     if named:
         return [named]
-    files = [package / "libcernita.so", package.parents[2] / "build" / "lib" / "libcernita.so"]
+    files = [package / f"libcernita.so.{VERSION}", package.parents[2] / "build" / "lib" / "libcernita.so"]
     return [str(path) for path in files if path.exists()] + [f"libcernita.so.{VERSION}"]
 
 
