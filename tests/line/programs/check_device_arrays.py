@@ -33,12 +33,28 @@ class CupyArray:
     __module__ = "cupy"
     device = types.SimpleNamespace(id=3)
 
+    @property
+    def ndim(self):
+        return self.array.ndim
+
     def __init__(self, array, dense=False, **more):
+        self.shape = array.shape
         told = array.__array_interface__
         self.array = array
         self.__cuda_array_interface__ = {
             "version": 3, "shape": array.shape, "typestr": array.dtype.str, "stream": 41, "data": told["data"],
             "strides": None if dense else array.strides, **more}
+
+
+class Batch(CupyArray):
+    """Of pictures."""
+    __module__ = "cupy"
+
+    def __len__(self):
+        return len(self.array)
+
+    def __getitem__(self, index):
+        return CupyArray(self.array[index])
 
 
 class TorchTensor:
@@ -139,6 +155,12 @@ for name, (make, device, stream) in KINDS.items():
     first = next((key for key in opened if key.memory == 1), None)
     expect(f"{name}: opened {first}", first and first.backend == 3 and (first.device, first.stream) == (device, stream))
     expect(f"{name}: no contours", len(cernita.find_contours_many(make(maps), 2)) == 0)
+    if name == "cupy":
+        expect("contours as skimage's", [line.tolist() for line in cernita.find_contours(make(maps[:, :, 0]), 0.5)]
+               == [line.tolist() for line in cernita.find_contours(maps[:, :, 0], 0.5)])
+        batch = random.random((3, 40, 50, 2), "f4")
+        expect("contours of a batch", same_contours(cernita.find_contours_many(Batch(batch), 0.5),
+                                                    cernita.find_contours_many(batch, 0.5)))
     many = random.random((400, 500), "f4")  # more than fit at first
     expect(f"{name}: none left out", len(cernita.find_contours_many(make(many), 0.5).points) > 1 << 17)
     expect(f"{name}: many contours", same_contours(cernita.find_contours_many(make(many), 0.5),
@@ -213,6 +235,8 @@ CASES = {
                 "backend must be auto or cuda for arrays in device memory, not 'serial'"),
     "type": (lambda: cernita.morphology(CupyArray(maps.astype("f8")), "open"), TypeError,
              "array must be of uint8 or float32, not float64"),
+    "contours of doubles": (lambda: cernita.find_contours_many(CupyArray(maps.astype("f8")), 1), TypeError,
+                            "maps must be of uint8, float16, float32 or uint16, not float64; maps.astype('float32')"),
     "type of PyTorch alone": (lambda: cernita.morphology(TorchTensor(maps, "torch.bfloat16"), "open"), TypeError,
                               "array must be of uint8, uint16, float16 or float32, not torch.bfloat16"),
     "out on the host": (lambda: cernita.morphology(CupyArray(maps), "open", out=np.empty_like(maps)), TypeError,

@@ -21,21 +21,11 @@ def _to_device(image):
     return cupy.asarray(image)
 
 
-def find_contours(image, level=None, fully_connected="low", positive_orientation="low", *, mask=None):
-    """As skimage's, with its refusals of masks and its default level."""
+def find_contours(image, *arguments, **more):
     image = np.asarray(image)
-    if image.ndim != 2:
-        raise ValueError(f"Only 2D arrays are supported, not {image.ndim}D")
-    if mask is not None:
-        if mask.shape != image.shape:
-            raise ValueError("Parameters array and mask must have the same shape.")
-        if not np.can_cast(mask.dtype, bool, casting="safe"):
-            raise TypeError("Parameter mask must be a binary array.")
-    if level is None:
-        level = (np.nanmin(image) + np.nanmax(image)) / 2
-    found = cernita.find_contours_many(_to_device(image.astype("f4")), level, fully_connected=fully_connected,
-                                       positive_orientation=positive_orientation, mask=mask)
-    return found.polylines()
+    if image.dtype == np.float64:  # not read on a device
+        image = image.astype("f4")
+    return cernita.find_contours(_to_device(image), *arguments, **more)
 
 
 skimage.measure.find_contours = find_contours

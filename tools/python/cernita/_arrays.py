@@ -15,8 +15,9 @@ from ._context import Context, context_for, device_key, host_key
 from ._device import DeviceArray, describe, empty_beside, is_foreign, overlap
 from ._library import MEMORY_DEVICE, MEMORY_HOST, TYPES, Image
 
+# numpy takes a microsecond for a dtype's name.
 _NAMES = {np.dtype(name): name for name in TYPES}
-_TYPES = {np.dtype(name): number + 1 for number, name in enumerate(TYPES)}
+_NUMBERS = {np.dtype(name): number for number, name in enumerate(TYPES, 1)}
 LAYOUTS = ("hwc", "chw")
 
 
@@ -35,14 +36,20 @@ class Operand(NamedTuple):
         return context_for(host_key(backend, threads))
 
 
+def is_native(dtype: np.dtype[Any]) -> bool:
+    """True of the types that the library reads."""
+    return dtype in _NUMBERS
+
+
 def checked(argument: str, array: Any, types: Sequence[str], dimensions: Sequence[int] = (2, 3)) -> Any:
     """The array as NumPy's or as a DeviceArray, once it is one that an image can be made of."""
     if is_foreign(array):
         array = describe(argument, array)
+        if isinstance(array, DeviceArray):  # on which the library does not read doubles
+            types = [name for name in types if name != "float64"]
     elif not isinstance(array, np.ndarray):
-        raise TypeError(f"{argument} must be a numpy array, not "
-                        f"{type(array).__name__}")
-    name = _NAMES.get(array.dtype)  # numpy takes a microsecond for the name
+        raise TypeError(f"{argument} must be a numpy array, not {type(array).__name__}")
+    name = _NAMES.get(array.dtype)
     if (name or array.dtype.name) not in types:
         other = "float32" if "float32" in types else types[-1]
         # Fractions would be cut off, so that probabilities became zeros.
@@ -57,27 +64,35 @@ def checked(argument: str, array: Any, types: Sequence[str], dimensions: Sequenc
         raise ValueError(f"{argument} must not be empty, as one of shape {array.shape} is")
     if max(array.shape) > 2**31 - 1:
         raise ValueError(f"{argument} must have fewer than 2^31 rows and columns, not the shape {array.shape}")
-    for stride in array.strides if isinstance(array, np.ndarray) else ():
-        if stride % array.itemsize:
+    if isinstance(array, DeviceArray):
+        return array
+    itemsize = array.itemsize
+    for stride in array.strides:
+        if stride % itemsize:
             raise ValueError(f"{argument} must have strides of whole elements; {argument}.copy() has")
+    if not array.flags.aligned:
+        raise ValueError(f"{argument} must begin at an address of whole elements; {argument}.copy() does")
     return array
 
 
 def image_of(array: Any, layout: str = "hwc") -> Image:
     """An image over a checked array of 2 dimensions, or of 3 in the layout "hwc" or "chw"."""
     choice("layout", layout, LAYOUTS)
+    sizes = list(array.shape)
     if isinstance(array, DeviceArray):
-        address, strides = array.address, array.strides
+        address, strides = array.address, list(array.strides)
     else:
-        address, strides = array.ctypes.data, tuple(stride // array.itemsize for stride in array.strides)
-    shape = array.shape
-    if len(shape) == 2:
-        shape, strides = (1, *shape), (0, *strides)
+        itemsize = array.itemsize
+        address, strides = array.ctypes.data, [stride // itemsize for stride in array.strides]
+    if len(sizes) == 2:
+        sizes.insert(0, 1)
+        strides.insert(0, 0)
     elif layout == "hwc":
-        shape, strides = (shape[2], *shape[:2]), (strides[2], *strides[:2])
-    if shape[0] == 1:  # a single plane is dense, whatever its stride is said to be
-        strides = (shape[1] * shape[2], *strides[1:])
-    return Image(address, _TYPES[array.dtype], *shape, *strides)
+        sizes.insert(0, sizes.pop())
+        strides.insert(0, strides.pop())
+    if sizes[0] == 1:  # a single plane is dense, whatever numpy's stride
+        strides[0] = sizes[1] * sizes[2]
+    return Image(address, _NUMBERS[array.dtype], *sizes, *strides)
 
 
 def operand(argument: str, array: Any, types: Sequence[str] = TYPES, dimensions: Sequence[int] = (2, 3),
@@ -131,5 +146,5 @@ def _share_memory(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
         return False
     try:
         return bool(np.shares_memory(a, b, max_work=10000))
-    except np.TooHardError:  # type: ignore[attr-defined]
+    except np.TooHardError:
         return False

@@ -31,6 +31,10 @@ class DeviceArray:
         return len(self.shape)
 
     @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
     def size(self) -> int:
         return math.prod(self.shape)
 
