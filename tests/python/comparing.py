@@ -43,7 +43,7 @@ def difference(describe, result, wanted, tolerance=0):
         refused.append(describe)
         return None
     if isinstance(wanted, Exception) or isinstance(result, Exception):
-        return f"{describe}: {result!r} instead of {wanted!r}"
+        return f"{describe}: {str(result)[:300]} instead of {str(wanted)[:300]}"
     if result.dtype != wanted.dtype or result.shape != wanted.shape:
         return f"{describe}: {result.dtype} {result.shape} instead of {wanted.dtype} {wanted.shape}"
     fine = np.array_equal(result, wanted, equal_nan=wanted.dtype.kind in "fc") if not tolerance else \
