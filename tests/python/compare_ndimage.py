@@ -1,13 +1,12 @@
-"""cernita.ndimage against scipy.ndimage, on random pictures, elements and borders: compare_ndimage.py LIBRARY TOOLS_PYTHON
+"""cernita.ndimage against scipy.ndimage, on random pictures, elements and borders: compare_ndimage.py
 
 Results must be equal, types included. CRN_SEED and CRN_CASES choose the cases; prints those that differ, and how many
 cases were refused by both.
 """
-import comparing
-
 import numpy as np
 from scipy import ndimage as peer
 
+import comparing
 from cernita import ndimage as ours
 
 FUNCTIONS = ("grey_erosion", "grey_dilation", "grey_opening", "grey_closing", "morphological_gradient", "white_tophat",

@@ -1,13 +1,12 @@
-"""cernita.opencv against OpenCV, on random pictures, kernels and borders: compare_opencv.py LIBRARY TOOLS_PYTHON
+"""cernita.opencv against OpenCV, on random pictures, kernels and borders: compare_opencv.py
 
 Morphology must be equal; filter2D within the error of sums in float32, on both sides. CRN_SEED and CRN_CASES choose the
 cases; prints those that differ.
 """
-import comparing
-
 import cv2 as peer
 import numpy as np
 
+import comparing
 from cernita import opencv as ours
 
 BORDERS = (peer.BORDER_CONSTANT, peer.BORDER_REPLICATE, peer.BORDER_REFLECT, peer.BORDER_REFLECT_101)

@@ -1,13 +1,12 @@
-"""cernita.wavelets against PyWavelets, on random pictures, sizes, modes and axes: compare_wavelets.py LIBRARY TOOLS_PYTHON
+"""cernita.wavelets against PyWavelets, on random pictures, sizes, modes and axes: compare_wavelets.py
 
 Types and shapes must be equal, values within the rounding of both. CRN_SEED and CRN_CASES choose the cases; prints those
 that differ.
 """
-import comparing
-
 import numpy as np
 import pywt as peer
 
+import comparing
 from cernita import wavelets as ours
 
 TYPES = ("f4", "f4", "f4", "f2", "f8", "f8", "u1", "?", "u2", "i4", "i8", "c8", "c16")

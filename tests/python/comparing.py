@@ -1,15 +1,10 @@
-"""What the comparisons with a peer share: LIBRARY and TOOLS_PYTHON of the command line, cases, and what to say.
-
-Imported before cernita.
-"""
+"""What the comparisons of random cases with a peer share: cases from CRN_SEED on, CRN_CASES of them, and what to say."""
 import os
 import sys
 import warnings
 
 import numpy as np
 
-os.environ["CRN_LIBRARY"] = sys.argv[1]
-sys.path.insert(0, sys.argv[2])
 warnings.simplefilter("ignore")
 
 

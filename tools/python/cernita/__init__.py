@@ -8,6 +8,10 @@
     vertical, horizontal, diagonal = cernita.ranklet(grey, 8)
     field = cernita.diamond_square(10, seed=1)
 
+    opened = cernita.grey_opening(picture, size=(5, 5))                       # scipy.ndimage's
+    edges = cernita.morphologyEx(picture, cernita.opencv.MORPH_GRADIENT, kernel)   # OpenCV's
+    averages, *details = cernita.wavedec2(picture, "haar", level=3)           # PyWavelets'
+
 Arrays are read in place, with any strides. Functions may be called from any thread; the library runs without the GIL.
 A wrong argument is a TypeError or a ValueError that names it and says what is allowed.
 """
@@ -18,11 +22,14 @@ except ImportError:
     raise ImportError(f"cernita needs NumPy, which {_sys.executable} lacks: install Debian's python3-numpy and use "
                       "/usr/bin/python3, or pip install numpy") from None
 
-from . import _context, _contours, _operators
+from . import _context, _contours, _operators, ndimage, opencv, wavelets
 from ._context import *
 from ._contours import *
 from ._library import library_version as _library_version
 from ._operators import *
+from .ndimage import *
+from .opencv import *
+from .wavelets import *
 
 __version__ = _library_version()
 
@@ -30,3 +37,6 @@ __all__ = ["__version__"]
 __all__ += _context.__all__
 __all__ += _contours.__all__
 __all__ += _operators.__all__
+__all__ += ndimage.__all__
+__all__ += opencv.__all__
+__all__ += wavelets.__all__

@@ -212,8 +212,8 @@ def _forward(data: npt.NDArray[Any], level: int, call: _Call) -> list[Any]:
 def _details(details: Any) -> Details:
     """Horizontal, vertical and diagonal details of one shape, as arrays, or None."""
     if not isinstance(details, (tuple, list)) or len(details) != 3:
-        raise ValueError("coeffs must have details as tuples of horizontal, vertical and diagonal ones, not "
-                         f"{type(details).__name__}")
+        raise ValueError(f"coeffs: Unexpected detail coefficient type: {type(details).__name__}; must be tuples of "
+                         "horizontal, vertical and diagonal ones")
     bands = tuple(None if band is None else np.asarray(band) for band in details)
     _shape(bands)
     return bands  # type: ignore[return-value]
