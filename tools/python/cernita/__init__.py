@@ -8,6 +8,10 @@
     vertical, horizontal, diagonal = cernita.ranklet(grey, 8)
     field = cernita.diamond_square(10, seed=1)
 
+    opened = cernita.grey_opening(picture, size=(5, 5))                       # scipy.ndimage's
+    edges = cernita.morphologyEx(picture, cernita.opencv.MORPH_GRADIENT, kernel)   # OpenCV's
+    averages, *details = cernita.wavedec2(picture, "haar", level=3)           # PyWavelets'
+
 Arrays are read in place, with any strides. Functions may be called from any thread; the library runs without the GIL.
 A wrong argument is a TypeError or a ValueError that names it and says what is allowed.
 """
@@ -19,7 +23,7 @@ except ImportError:
                       "/usr/bin/python3, or pip install numpy") from None
 
 from . import _chain, _context, _contours, _defects, _files, _line, _operators, _recording, _verdict, _verdict_log
-from . import _verdicts
+from . import _verdicts, ndimage, opencv, wavelets
 from ._chain import *
 from ._context import *
 from ._contours import *
@@ -32,6 +36,9 @@ from ._recording import *
 from ._verdict import *
 from ._verdict_log import *
 from ._verdicts import *
+from .ndimage import *
+from .opencv import *
+from .wavelets import *
 
 __version__: str
 
@@ -47,6 +54,9 @@ __all__ += _verdicts.__all__
 __all__ += _files.__all__
 __all__ += _recording.__all__
 __all__ += _verdict_log.__all__
+__all__ += ndimage.__all__
+__all__ += opencv.__all__
+__all__ += wavelets.__all__
 
 
 def __getattr__(name: str) -> str:
