@@ -1,4 +1,6 @@
 """cernita.Line and cernita.Verdicts: against daemons, and against peers that send what daemons do not."""
+import doctest
+import importlib
 import json
 import pathlib
 import tempfile
@@ -217,7 +219,7 @@ class Peer(PackageTest):
         for changes in ({}, {"verdict": "partial"}, {"verdict": "late"}, {"verdict": "good"}, {"stale": True},
                         {"deadline_ns": 1}, {"totals": not_finite}):
             self.say("fruit/3", make_verdict(**changes))
-        reasons = [verdict.fail_safe() for verdict, _ in zip(verdicts, range(7))]
+        reasons = [verdict.fail_safe() for _, verdict in zip(range(7), verdicts)]
         self.assertEqual(reasons, ["", "", "late", "unknown verdict 'good'", "stale", "its deadline has passed",
                                    "an area is not finite"])
 
@@ -282,6 +284,13 @@ class Peer(PackageTest):
         self.refuses(TypeError, "alive_ms must be a whole number, not '5'", cernita.Verdicts, NOWHERE, alive_ms="5")
         self.refuses(ValueError, "lane must be from 0 to 4294967295, not -1", cernita.Verdicts, NOWHERE, lane=-1)
         self.refuses(ValueError, "key, server_key: both files", cernita.Verdicts, NOWHERE, server_key="x")
+
+
+def load_tests(_, tests, __):
+    """With the examples in docstrings that need no daemon."""
+    for name in ("_optional", "_wire", "_files", "_defects", "_verdict"):
+        tests.addTests(doctest.DocTestSuite(importlib.import_module(f"cernita.{name}")))
+    return tests
 
 
 if __name__ == "__main__":
