@@ -45,7 +45,7 @@ def checked(argument: str, array: Any, types: Sequence[str], dimensions: Sequenc
     """The array as NumPy's or as a DeviceArray, once it is one that an image can be made of."""
     if is_foreign(array):
         array = describe(argument, array)
-        if isinstance(array, DeviceArray):  # on which the library does not read doubles
+        if array.dtype == np.float64 and isinstance(array, DeviceArray):  # read on the CPU alone
             types = [name for name in types if name != "float64"]
     elif not isinstance(array, np.ndarray):
         raise TypeError(f"{argument} must be a numpy array, not {type(array).__name__}")

@@ -145,8 +145,12 @@ class _PinnedRoom(_Room):
             for begin, size, dtype in zip(self.addresses, sizes, (_POINT, _CONTOUR)))
 
     def rest(self) -> _Found:
-        ctypes.memmove(ctypes.byref(self.found), ctypes.byref(super().rest()), ctypes.sizeof(_Found))
-        return self.found
+        found, (points, contours) = self.found, self.addresses
+        found.points = points + _POINT.itemsize * self.point_count
+        found.contours = contours + _CONTOUR.itemsize * self.contour_count
+        found.point_capacity = min(len(self.points) - self.point_count, _COUNT_MAX)
+        found.contour_capacity = min(len(self.contours) - self.contour_count, _COUNT_MAX)
+        return found
 
     def wait(self) -> None:
         self.context.wait()

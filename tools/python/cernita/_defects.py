@@ -122,11 +122,19 @@ def _outline_of(xy: Any) -> npt.NDArray[np.float32]:
     return np.array(xy, "<f4").reshape(-1, 2)
 
 
+def _whole(name: str, values: Sequence[Any], least: int, most: int) -> npt.NDArray[Any]:
+    """Older NumPy wraps what does not fit into a smaller type."""
+    numbers = np.array(values, "i8")
+    if numbers.size and not least <= numbers.min() <= numbers.max() <= most:
+        raise ValueError(f"a defect's {name} must be from {least} to {most}")
+    return numbers
+
+
 def _textures_of(defects: Sequence[dict[str, Any]]) -> npt.NDArray[Any]:
     entries = [texture for defect in defects for texture in defect.get("ranklet", ())]
     textures = np.zeros(len(entries), TEXTURE)
     if entries:
-        windows = np.array([texture["window"] for texture in entries], "i4").reshape(-1, 2)
+        windows = _whole("window", [texture["window"] for texture in entries], 0, 2**31 - 1).reshape(-1, 2)
         textures["width"], textures["height"] = windows.T
         for name in ("vertical", "horizontal", "diagonal"):
             textures[name] = np.array([texture[name] for texture in entries], "f4")
@@ -140,6 +148,8 @@ def _starts(counts: Sequence[int]) -> npt.NDArray[Any]:
 def defects_of_message(defects: Sequence[dict[str, Any]], classes: Sequence[str], truncated: bool) -> Defects:
     """The `defects` of a decoded verdict; classes: those known, to which others are added. Raises some error if they
     are not what the verdict's description says."""
+    if not isinstance(defects, list):
+        raise ValueError(f"defects must be a list, not {type(defects).__name__}")
     names = tuple(dict.fromkeys([*classes, *(defect["class"] for defect in defects)]))
     index = {name: number for number, name in enumerate(names)}
     table = np.zeros(len(defects), DEFECT_OF_FRUIT)
@@ -150,14 +160,12 @@ def defects_of_message(defects: Sequence[dict[str, Any]], classes: Sequence[str]
         table["class"] = [index[defect["class"]] for defect in defects]
         table["first_point"], table["point_count"] = _starts(counts), counts
         table["first_texture"], table["texture_count"] = _starts(texture_counts), texture_counts
-        for name in ("view", "parent"):
-            table[name] = np.array([defect[name] for defect in defects], "i4")
+        table["view"] = _whole("view", [defect["view"] for defect in defects], 0, 65535)
+        table["parent"] = _whole("parent", [defect["parent"] for defect in defects], -1, len(defects) - 1)
         for name in ("closed", "hole"):
             table[name] = [defect[name] is True for defect in defects]
         for name in ("level", "area_px", "perimeter_px", "mean_probability", "bbox", "centroid"):
             table[name] = np.array([defect[name] for defect in defects], "f8")
-        if table["parent"].min() < -1 or table["parent"].max() >= len(defects):
-            raise ValueError("a defect's parent is no index of a defect")
     points = np.concatenate(outlines) if outlines else np.zeros((0, 2), "<f4")
     return Defects(table, points, _textures_of(defects), names, truncated)
 

@@ -129,8 +129,10 @@ class Verdicts:
     def _open(self, zmq: Any, status: bool, key: Path | None, server_key: Path | None) -> None:
         socket = self._socket
         socket.linger = 0
-        socket.heartbeat_ivl = 1000  # else a daemon whose power went is never missed
-        socket.heartbeat_timeout = 5000
+        # A daemon whose power went is missed after 5 s. Not by ZeroMQ's heartbeats: libzmq 4.3 aborts the process when
+        # one expires while a full queue has stopped the input, as a slow reader's has (libzmq issue 3937).
+        socket.tcp_keepalive, socket.tcp_keepalive_idle = 1, 2
+        socket.tcp_keepalive_intvl, socket.tcp_keepalive_cnt = 1, 3
         if not self._grader:
             socket.subscribe("fruit/" if self._lane is None else f"fruit/{self._lane}")
             if status:

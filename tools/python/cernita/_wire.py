@@ -21,7 +21,7 @@ def class_set(names: Sequence[str]) -> int:
     """FNV-1a 64 of the class names, by which the daemon refuses maps of other classes than its file's.
 
     >>> hex(class_set(["background", "rot"]))
-    '0x23b24637cb8e59c0'
+    '0xe50d833a8a8d9b5e'
     """
     value = 0xCBF29CE484222325
     for byte in "\n".join(names).encode():
