@@ -169,7 +169,8 @@ typedef struct crn_run_sum {
  * same bytes: in double, s[i mod 4] of every fourth pixel in order, then (s[0] + s[1]) + (s[2] +
  * s[3]).
  *
- * @param in any type, any strides
+ * @param in any type but f64, any strides
+ * @param runs on a device aligned to 16 bytes, as `sums`
  * @param sums one per run
  */
 typedef int crn_sum_runs_fn(crn_context *context, const crn_image *in, const crn_run *runs,

@@ -7,13 +7,18 @@ on the device to NumPy arrays; image operators from tensor to tensor. Wall clock
 without cernita does: scikit-image after a copy to the host.
 """
 import argparse
+import sys
 import time
 
 import packages
-packages.need("numpy", "torch")
+packages.need("numpy")
 
 import numpy as np
-import torch
+
+try:
+    import torch
+except ImportError as fault:
+    sys.exit(f"bench_device.py: {fault}; it needs PyTorch with CUDA: pip install torch")
 
 import cernita
 

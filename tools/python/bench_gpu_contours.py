@@ -8,15 +8,21 @@ hole. cernita's polylines are compared with scikit-image's.
 """
 import argparse
 import ctypes
+import faulthandler
+import sys
 import time
 
 import packages
-packages.need("numpy", "scipy", "cupy", "skimage")
+packages.need("numpy", "scipy", "skimage")
 
-import cupy
 import numpy as np
 import scipy.ndimage
 import skimage.measure
+
+try:
+    import cupy
+except ImportError as fault:
+    sys.exit(f"bench_gpu_contours.py: {fault}; it needs CuPy: pip install cupy-cuda13x")
 
 import bench_gpu_peers
 import cernita
@@ -123,6 +129,7 @@ def median_ms(call, given, calls):
 
 
 def main():
+    faulthandler.enable()  # NPP's functions can end the process
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--masks", type=int, default=200)
     count = parser.parse_args().masks
