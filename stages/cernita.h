@@ -2,9 +2,8 @@
  * @file
  * libcernita: the operators and the chain of cernita, for programs in C11 and C++17.
  *
- * Everything is done in a context: memory, threads, backend, the text of the last error. There is
- * no other state: threads with a context each need no locks. A context, and the chains in it, serve
- * one thread at a time.
+ * Everything is done in a context (memory, threads, backend, text of the last error); there is no
+ * other state. A context and its chains serve one thread at a time, without locks.
  *
  * Errors are values: a function that can fail returns 0 or a negative errno, then writes none of
  * its `ret_` outputs and leaves a line of text for crn_context_error(). -EINVAL: an argument, the
@@ -14,8 +13,6 @@
  * Images belong to the caller. With CRN_MEMORY_DEVICE their elements lie in the device's memory;
  * calls then enqueue their work on the caller's stream and return: results are there when the
  * stream has come so far. Parameters, and what they point to, lie in host memory in any case.
- *
- * As long as the version begins with 0, a minor version may change what is declared here.
  */
 #ifndef CRN_STAGES_CERNITA_H
 #define CRN_STAGES_CERNITA_H
@@ -23,7 +20,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
 #ifndef CRN_API
 #define CRN_API __attribute__((visibility("default")))
 #endif
@@ -32,7 +28,7 @@
 extern "C" {
 #endif
 
-/** @return the library's version, "0.1.0" (static) */
+/** @return "0.1.0" (static); while it begins with 0 a minor version may change declarations */
 CRN_API const char *crn_version(void);
 
 /** Type of an image's elements. */
@@ -41,6 +37,7 @@ typedef enum crn_type {
     CRN_F16 = 2, /**< IEEE binary16; converts exactly to f32 */
     CRN_F32 = 3,
     CRN_U16 = 4, /**< not for maps of probabilities */
+    CRN_F64 = 5, /**< for crn_find_contours() alone, and not on CUDA */
 } crn_type;
 
 /** How the planes of an image lie in memory. */
@@ -116,6 +113,13 @@ CRN_API int crn_context_open(const crn_context_settings *settings, crn_context *
 
 /** Frees *context, whose chains must have been freed, and sets it to NULL; both may be NULL. */
 CRN_API void crn_context_free(crn_context **context);
+
+/** Waits until the context's work is done. @return 0, on a device also -ENODEV or -EIO */
+CRN_API int crn_context_wait(crn_context *context);
+/** Memory for results, 64-byte aligned, pinned on a device. @return NULL: it is used up */
+CRN_API void *crn_pinned_create(crn_context *context, size_t bytes);
+/** Frees such memory, before its context and once nothing writes to it; NULL is allowed. */
+CRN_API void crn_pinned_free(crn_context *context, void *memory);
 
 /** What was wrong in the last call, and its cure: a line; of a file, one for each fault.
  * @return the context's, until its next call; "" if nothing was wrong */
@@ -195,8 +199,8 @@ typedef struct crn_contours {
  * @param context,params where and how to compute
  * @param in any type, any strides, fewer than 2^30 pixels a plane; at least 2 x 2 with an open
  *        border, 1 x 1 with a closed one, where levels must be >= 0
- * @param out overwritten; on a device it and its arrays lie in pinned host memory and are not to be
- *        touched before the stream has come so far
+ * @param out overwritten; on a device it and its arrays lie in memory of crn_pinned_create() and
+ *        are not to be touched before the stream has come so far
  * @return 0, -EINVAL, -ENOMEM, -ENODEV or -EIO
  * @see skimage.measure.find_contours; Lorensen and Cline, SIGGRAPH 1987
  */
@@ -356,8 +360,7 @@ typedef struct crn_ranklet_params {
     int32_t height; /**< likewise */
 } crn_ranklet_params;
 
-/** Maximum number of pixels in half a window: the number of pairs then fits into 63 bits. */
-#define CRN_RANKLET_HALF_MAX INT64_C(3037000499)
+#define CRN_RANKLET_HALF_MAX INT64_C(3037000499) /**< pixels in half a window: 63 bits of pairs */
 
 /**
  * Ranklets: for every window position, the Wilcoxon statistic of one half of its pixels, the
@@ -469,10 +472,8 @@ CRN_API int crn_chain_open(crn_context *context, const char *path, crn_chain **r
 
 /** Frees *chain, its last result too, and sets it to NULL; both may be NULL. */
 CRN_API void crn_chain_free(crn_chain **chain);
-
 /** Number of classes of its file, the planes of a view's maps; 0 without a chain. */
 CRN_API int32_t crn_chain_class_count(const crn_chain *chain);
-
 /** @return the name of class `index`, the chain's; NULL beyond the last one and without a chain */
 CRN_API const char *crn_chain_class_name(const crn_chain *chain, int32_t index);
 
@@ -484,8 +485,8 @@ CRN_API const char *crn_chain_class_name(const crn_chain *chain, int32_t index);
  * @param chain gives its context the text of an error
  * @param maps a probability per class, pixel centre at whole numbers: u8, f16 or f32, dense, CHW or
  *        HWC, crn_chain_class_count() planes; in the context's memory
- * @param intensity the photograph, one dense plane of u8 of the same size, in host memory; NULL:
- *        none, textures are then of the maps
+ * @param intensity the photograph, one dense plane of u8 of the same size, in the context's memory;
+ *        NULL: none, textures are then of the maps
  * @param ret_defects the chain's, until its next call
  * @return 0, -EINVAL, -ENOMEM, -ENODEV or -EIO
  */
@@ -495,5 +496,4 @@ CRN_API int crn_chain_judge(crn_chain *chain, const crn_image *maps, const crn_i
 #ifdef __cplusplus
 }
 #endif
-
 #endif

@@ -26,7 +26,8 @@ sys.path[:0] = [str(ROOT / "tests/monitor"), str(ROOT / "tools/python"), str(pat
 import check_service  # noqa: E402
 from live_line import settings  # noqa: E402
 from machine import Machine, await_true, debian  # noqa: E402
-from sender import CLASSES, Sender, make_view  # noqa: E402
+from cernita import Line  # noqa: E402
+from sender import CLASSES, make_view  # noqa: E402
 
 RUN, STATE, PLAIN = check_service.RUN, check_service.STATE, "/run/plain"
 VIEWS = 4
@@ -61,20 +62,17 @@ class Side:
     """A daemon's sender and grader, and the latencies that its verdicts tell."""
 
     def __init__(self, name, folder, views):
-        self.name, self.views, self.sent, self.latencies_ms, self.incomplete = name, views, 0, [], 0
-        self.epoch = time.time_ns()
-        self.sender = Sender(f"ipc://{folder}/views")
-        self.sender.look(10)
+        self.name, self.views, self.latencies_ms, self.incomplete = name, views, [], 0
+        self.line = Line(f"ipc://{folder}/views", views=VIEWS, classes=CLASSES.split(","))
+        self.line.wait(10)
         self.grader = zmq.Context.instance().socket(zmq.PULL)
         self.grader.connect(f"ipc://{folder}/grader")
 
     def send(self, view):
-        fruit = self.sent // VIEWS
-        accepted = self.sender.send_view(
-            self.views[self.sent % len(self.views)], lane=0, epoch=self.epoch, sequence=self.sent, fruit=fruit, view=view,
-            views=VIEWS, classes=CLASSES.split(","), captured_ns=time.time_ns())
+        sent = self.line.sequence
+        accepted = self.line.send(self.views[sent % len(self.views)], fruit=sent // VIEWS, view=view,
+                                  captured_ns=time.time_ns())
         assert accepted, f"{self.name} takes no view"
-        self.sent += 1
 
     def receive(self, wait_ms=0):
         while self.grader.poll(wait_ms):

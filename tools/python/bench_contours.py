@@ -48,7 +48,7 @@ def planes_of(z):
 
 
 def is_equal(z, threads):
-    found = cernita.contours(z, 0.5, threads=threads)
+    found = cernita.find_contours_many(z, 0.5, threads=threads)
     for plane, values in enumerate(planes_of(z)):
         ours, theirs = found.polylines(plane), find_contours(values, 0.5)
         if len(ours) != len(theirs) or not all(np.array_equal(a, b) for a, b in zip(ours, theirs)):
@@ -72,9 +72,8 @@ def time_alternately(peer, ours, repeat):
 
 
 def our_call(z, threads):
-    context, found = cernita.Context(threads), cernita.Found(1 << 22, 1 << 19)
-    cernita.contours(z, 0.5, context=context, found=found)
-    return lambda: cernita.contours(z, 0.5, context=context, found=found)
+    cernita.find_contours_many(z, 0.5, threads=threads)
+    return lambda: cernita.find_contours_many(z, 0.5, threads=threads)
 
 
 def skimage_call(z):

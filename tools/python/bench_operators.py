@@ -24,6 +24,7 @@ import numpy as np
 import pywt
 
 import cernita
+from cernita._arrays import image_of
 from bench_rows import picture
 from peer_diamond_square import diamond_square as numpy_diamond_square
 
@@ -52,7 +53,7 @@ def time_alternately(theirs, ours, budget_s=6):
 
 
 # Each row: what, bar (ours may take so many times the peer's time), whether it exceeds the cache, and a function that
-# gives the peer's call, one that prepares ours, and a check of their results.
+# gives the peer's call, ours by threads, and a check of their results.
 
 def opening(pixels, shape, size):
     ellipse = shape == "disk"
@@ -65,7 +66,7 @@ def opening(pixels, shape, size):
         expected = cv2.morphologyEx(pixels, cv2.MORPH_OPEN, members)
         return np.array_equal(cernita.morphology(pixels, "open", shape, size), expected)
     return (lambda: cv2.morphologyEx(pixels, cv2.MORPH_OPEN, element),
-            lambda how: cernita.morphology(pixels, "open", shape, size, out=out, **how), check)
+            lambda threads: cernita.morphology(pixels, "open", shape, size, out=out, threads=threads), check)
 
 
 def cernita_disk(size):
@@ -81,7 +82,7 @@ def filtering(pixels, size):
         ours = cernita.convolve(pixels, kernel, border="reflect").astype(int)
         return np.abs(ours - cv2.filter2D(pixels, -1, kernel)).max() <= 1
     return (lambda: cv2.filter2D(pixels, -1, kernel),
-            lambda how: cernita.convolve(pixels, kernel, border="reflect", out=out, **how), check)
+            lambda threads: cernita.convolve(pixels, kernel, border="reflect", out=out, threads=threads), check)
 
 
 def transform(pixels, levels, inverse):
@@ -96,28 +97,28 @@ def transform(pixels, levels, inverse):
         return np.allclose(ours[:h, :w], expected[:h, :w], atol=1e-4) and np.allclose(back, pixels, atol=1e-5)
     if inverse:
         return (lambda: pywt.waverec2(coefficients, "haar"),
-                lambda how: cernita.haar(ours, levels, direction="inverse", out=out, **how), check)
+                lambda threads: cernita.haar(ours, levels, direction="inverse", out=out, threads=threads), check)
     return (lambda: pywt.wavedec2(pixels, "haar", level=levels),
-            lambda how: cernita.haar(pixels, levels, out=out, **how), check)
+            lambda threads: cernita.haar(pixels, levels, out=out, threads=threads), check)
 
 
 def ranklets(pixels, windows):
     outs = [np.empty((3, pixels.shape[0] - n + 1, pixels.shape[1] - n + 1), "f4") for n in windows]
 
     def idc():
-        source = cernita.image(pixels)
+        source = image_of(pixels)
         for n, out in zip(windows, outs):
-            target = cernita.image(out, "chw")
+            target = image_of(out, "chw")
             _peers.crn_bench_idc(ctypes.byref(source), n, n, ctypes.byref(target))
 
-    def ours(how):
-        calls = [cernita.ranklet(pixels, n, out=out, **how) for n, out in zip(windows, outs)]
-        return lambda: [call() for call in calls]
+    def ours(threads):
+        for n, out in zip(windows, outs):
+            cernita.ranklet(pixels, n, out=out, threads=threads)
 
     def check():
         idc()
         expected = [out.copy() for out in outs]
-        ours({"prepare": True})()
+        ours(1)
         return all(np.array_equal(a, b) for a, b in zip(outs, expected))
     return idc, ours, check
 
@@ -126,7 +127,7 @@ def field(exponent):
     side = 2**exponent + 1
     out = np.empty((side, side), "u1")
     return (lambda: numpy_diamond_square(exponent, 1, 0.5),
-            lambda how: cernita.diamond_square(exponent, 1, out=out, **how),
+            lambda threads: cernita.diamond_square(exponent, 1, out=out, threads=threads),
             lambda: np.array_equal(cernita.diamond_square(8, 1), cernita.diamond_square(8, 1, backend="serial")))
 
 
@@ -156,7 +157,7 @@ def print_memory_bandwidth():
     """The gain of two threads for copying alone: the bound of every operator that is limited by memory."""
     pixels = rng.random((1800, 2880), "f4")
     out = np.empty_like(pixels)
-    one, two = (cernita.haar(pixels, 0, out=out, context=cernita.Context(n), prepare=True) for n in (1, 2))
+    one, two = (lambda n=n: cernita.haar(pixels, 0, out=out, threads=n) for n in (1, 2))
     single, double = time_alternately(one, two)
     print(f"a copy of f32 1800x2880: {single:.3f} ms, {double:.3f} with two threads, S(2) {single / double:.2f}")
 
@@ -176,13 +177,12 @@ def main():
             fine = False
             print(f"{work:42}differs from the peer")
             continue
-        one, two = ({"context": cernita.Context(threads), "prepare": True} for threads in (1, 2))
-        theirs, ours = time_alternately(peer, call(one))
+        theirs, ours = time_alternately(peer, lambda: call(1))
         met = ours <= bar * theirs
         fine = fine and met
         line = f"{work:42}{theirs:10.3f}{ours:10.3f}{ours / theirs:8.3f}{bar:7.3f}  {'yes' if met else 'NO':6}"
         if large:
-            single, double = time_alternately(call(one), call(two))
+            single, double = time_alternately(lambda: call(1), lambda: call(2))
             fine = fine and single >= 1.7 * double
             line += f"{double:9.3f}{single / double:6.2f}  {'yes' if single >= 1.7 * double else 'NO'}"
         print(line, flush=True)

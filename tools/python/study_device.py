@@ -4,7 +4,10 @@ import weakref
 
 import numpy as np
 
+import internals
+
 import cernita
+from cernita._library import TYPES, Image, check, lib as _lib
 
 _LIMIT_NS = 60 * 10**9
 _POINTER, _INT = ctypes.c_void_p, ctypes.c_int32
@@ -16,7 +19,7 @@ def _function(*arguments, gives=ctypes.c_int):
 
 class _Gpu(ctypes.Structure):
     """crn_gpu (gpu/gpu.h), up to what is used here."""
-    _fields_ = [("ops", ctypes.POINTER(cernita._Ops)), ("count", _function(gives=_INT)),
+    _fields_ = [("ops", ctypes.POINTER(internals.Ops)), ("count", _function(gives=_INT)),
                 ("describe", _function(_INT, _POINTER)), ("context_create", _function(_INT, _INT, _POINTER)),
                 ("use", _function(_POINTER)), ("pinned_create", _function(ctypes.c_size_t, gives=_POINTER)),
                 ("pinned_free", _function(_POINTER, gives=None)), ("pin", _function(_POINTER, ctypes.c_size_t)),
@@ -27,12 +30,15 @@ class _Gpu(ctypes.Structure):
                 ("mark", _function(_POINTER, _INT)), ("elapsed", _function(_POINTER, _INT, _INT, _POINTER))]
 
 
-_lib = cernita._lib
 _lib.crn_gpu_get.restype = ctypes.POINTER(_Gpu)
 _lib.crn_gpu_wait.argtypes = [ctypes.POINTER(_Gpu), _POINTER, ctypes.c_int64]
 _lib.crn_context_scratch.restype = _POINTER
 _lib.crn_context_scratch.argtypes = [_POINTER, _INT, ctypes.c_size_t]
 _gpu = _lib.crn_gpu_get(ctypes.byref(ctypes.c_char_p()))
+
+
+def _check(result):
+    check(result, "on the device")
 
 
 def missing():
@@ -63,7 +69,7 @@ class Device:
 
     def __init__(self):
         self.context, self._kept = _POINTER(), []
-        cernita._check(_gpu.contents.context_create(0, 1, ctypes.byref(self.context)))
+        _check(_gpu.contents.context_create(0, 1, ctypes.byref(self.context)))
 
     def __del__(self):
         _lib.crn_context_free(ctypes.byref(self.context))
@@ -76,30 +82,29 @@ class Device:
         return address
 
     def upload(self, address, array):
-        cernita._check(_gpu.contents.upload(self.context, address, array.ctypes.data, array.nbytes))
+        _check(_gpu.contents.upload(self.context, address, array.ctypes.data, array.nbytes))
 
     def download(self, array, address):
-        cernita._check(_gpu.contents.download(self.context, array.ctypes.data, address, array.nbytes))
+        _check(_gpu.contents.download(self.context, array.ctypes.data, address, array.nbytes))
 
     def wait(self):
-        cernita._check(_lib.crn_gpu_wait(_gpu, self.context, _LIMIT_NS))
+        _check(_lib.crn_gpu_wait(_gpu, self.context, _LIMIT_NS))
 
     def run(self, name, params, source, target):
         operator = getattr(_gpu.contents.ops.contents, name)
-        cernita._check(operator(self.context, ctypes.byref(params), ctypes.byref(source), ctypes.byref(target)))
+        _check(operator(self.context, ctypes.byref(params), ctypes.byref(source), ctypes.byref(target)))
 
     def kernels_ms(self, call):
         """What call() asks for, by the device's clock."""
         nanoseconds = ctypes.c_int64()
-        cernita._check(_gpu.contents.mark(self.context, 0))
+        _check(_gpu.contents.mark(self.context, 0))
         call()
-        cernita._check(_gpu.contents.mark(self.context, 1))
+        _check(_gpu.contents.mark(self.context, 1))
         self.wait()
-        cernita._check(_gpu.contents.elapsed(self.context, 0, 1, ctypes.byref(nanoseconds)))
+        _check(_gpu.contents.elapsed(self.context, 0, 1, ctypes.byref(nanoseconds)))
         return nanoseconds.value / 1e6
 
 
 def picture(address, dtype, planes, height, width):
     """A planar picture in device memory."""
-    return cernita._Image(address, cernita._TYPES[np.dtype(dtype).name], planes, height, width, height * width, width,
-                          1)
+    return Image(address, TYPES.index(np.dtype(dtype).name) + 1, planes, height, width, height * width, width, 1)

@@ -6,6 +6,8 @@ import subprocess
 
 import numpy as np
 
+import internals
+
 import cernita
 import study_device
 import study_sources as sources
@@ -39,48 +41,47 @@ def serial_strip(height, halo, elements_per_row, steps):
     return height if rows >= height else int(max(2, min(rows, height - halo)))
 
 
-def opening(picture, size, backend="openmp", context=None, out=None, shape="rect"):
-    return cernita.morphology(picture, "open", shape, size, backend=backend, context=context, out=out)
+def opening(picture, size, backend="openmp", threads=1, out=None, shape="rect"):
+    return cernita.morphology(picture, "open", shape, size, backend=backend, threads=threads, out=out)
 
 
-def convolving(picture, kernel, backend="openmp", context=None, out=None):
-    return cernita.convolve(picture, kernel, backend=backend, context=context, out=out)
+def convolving(picture, kernel, backend="openmp", threads=1, out=None):
+    return cernita.convolve(picture, kernel, backend=backend, threads=threads, out=out)
 
 
 def pyramid_of(side):
     return [2**i for i in range(1, side.bit_length())]
 
 
-def ranklets(grey, windows, backend="openmp", context=None, buffer=None):
+def ranklets(grey, windows, backend="openmp", threads=1, buffer=None):
     """One window after the other into the same memory, as a file would get them. On a device, what its kernels took."""
     kernels_ms = 0
     for n in windows:
         shape = (3, grey.shape[0] - n + 1, grey.shape[1] - n + 1)
         out = buffer[:np.prod(shape)].reshape(shape) if buffer is not None else None
-        cernita.ranklet(grey, n, backend=backend, context=context, out=out)
-        kernels_ms += context.device_ms()[1] if backend == "cuda" else 0
+        cernita.ranklet(grey, n, backend=backend, threads=threads, out=out)
+        kernels_ms += internals.device_ms()[1] if backend == "cuda" else 0
     return kernels_ms if backend == "cuda" else None
 
 
 def by_threads(call, counts=None):
-    """{threads: ms} of call(context)."""
+    """{threads: ms} of call(threads)."""
     times = {}
     for threads in counts or thread_counts():
-        context = cernita.Context(threads)
-        times[threads] = median_ms(lambda: call(context), 2)
+        times[threads] = median_ms(lambda: call(threads), 2)
     return times
 
 
 def by_device(call):
-    """(ms from host to host, ms of the kernels alone) of call(context, backend), which runs one operator or says what
+    """(ms from host to host, ms of the kernels alone) of call(threads, backend), which runs one operator or says what
     the kernels of several took; None where there is no device or it has no such operator yet."""
     if study_device.missing():
         return None
-    context, kernels = cernita.Context(), []
+    kernels = []
 
     def run():
-        of_several = call(context, "cuda")
-        kernels.append(of_several if isinstance(of_several, float) else context.device_ms()[1])
+        of_several = call(1, "cuda")
+        kernels.append(of_several if isinstance(of_several, float) else internals.device_ms()[1])
     try:
         run()  # takes memory
         return median_ms(run), float(np.median(kernels[1:]))
@@ -96,17 +97,16 @@ def speedup(report, long):
     dense = (rng.standard_normal((7, 7)) / 7).astype("f4")
     out, out_uhd, buffer = empty_like(photo), empty_like(uhd), study_device.empty(3 * 1024**2, "f4")
     coefficients, field = empty_like(scaled), study_device.empty((8193, 8193), "u1")
-    found = cernita.Found(1 << 22, 1 << 19)
     works = {
-        "contours 4096²": (lambda c, b="openmp": cernita.contours(wide, .5, backend=b, context=c, found=found), None),
-        "opening 11×11, RGB 1920×2560": (lambda c, b="openmp": opening(photo, 11, b, c, out), sources.OPENING_S),
-        "convolution 7×7, RGB 2160×3840": (lambda c, b="openmp": convolving(uhd, dense, b, c, out_uhd),
+        "contours 4096²": (lambda p, b="openmp": cernita.find_contours_many(wide, .5, backend=b, threads=p), None),
+        "opening 11×11, RGB 1920×2560": (lambda p, b="openmp": opening(photo, 11, b, p, out), sources.OPENING_S),
+        "convolution 7×7, RGB 2160×3840": (lambda p, b="openmp": convolving(uhd, dense, b, p, out_uhd),
                                            sources.CONVOLVE_S),
         "Haar 1800×2880, 3 levels": (
-            lambda c, b="openmp": cernita.haar(scaled, 3, backend=b, context=c, out=coefficients), None),
-        "ranklet 1024², pyramid": (lambda c, b="openmp": ranklets(grey, pyramid_of(1024), b, c, buffer),
+            lambda p, b="openmp": cernita.haar(scaled, 3, backend=b, threads=p, out=coefficients), None),
+        "ranklet 1024², pyramid": (lambda p, b="openmp": ranklets(grey, pyramid_of(1024), b, p, buffer),
                                    {1: 6.4, 12: 1.1}),
-        "diamond-square 8193²": (lambda c, b="openmp": cernita.diamond_square(13, 1, backend=b, out=field, context=c),
+        "diamond-square 8193²": (lambda p, b="openmp": cernita.diamond_square(13, 1, backend=b, out=field, threads=p),
                                  sources.DIAMOND_SQUARE_S),
     }
     rows, panels = [], []
@@ -154,7 +154,7 @@ def crossover(cases, times, device):
 
 def against_serial(report, name, title, label, cases, note, x_label="elements", highlight=0):
     """cases: (panel, name, x, the definition's call, or with the part of the picture that it is given, the fast one's
-    call(context, backend), source's text, source's ms or None). The panel number `highlight` tells most."""
+    call(threads, backend), source's text, source's ms or None). The panel number `highlight` tells most."""
     counts = sorted({1, cores()})
     cuda = () if study_device.missing() else ("cuda ms", "its kernels ms")
     header = [label, "serial ms", *(f"openmp {p} ms" for p in counts), *cuda, "serial / openmp 1", "source"]
@@ -188,11 +188,11 @@ def sizes_of_contours(report, long):
     cases = []
     for exponent in range(6, 13):
         side = 2**exponent
-        picture, found, context = waves(side), cernita.Found(max(4 * side**2 // 8, 1 << 14), 1 << 18), cernita.Context()
+        picture = waves(side)
         cases.append((
             "contours", f"{side}²", side**2,
-            lambda p=picture, f=found, c=context: cernita.contours(p, .5, backend="serial", found=f, context=c),
-            lambda c, b="openmp", p=picture, f=found: cernita.contours(p, .5, backend=b, context=c, found=f), "", None))
+            lambda z=picture: cernita.find_contours_many(z, .5, backend="serial"),
+            lambda p, b="openmp", z=picture: cernita.find_contours_many(z, .5, backend=b, threads=p), "", None))
     against_serial(report, "contours", "Contours by size", "side", cases,
                    "Waves of 126 and 105 pixels; the source measured one size, see phases.")
 
@@ -202,15 +202,14 @@ def sizes_of_diamond_square(report, long):
     for exponent in range(4, 14):
         side = 2**exponent + 1
         out = study_device.empty((side, side), "u1")
-        context = cernita.Context()
         times, source, source_ms = sources.DIAMOND_SQUARE_S, "", None
         if exponent == 13:
             source_ms = times[1] * 1e3
             source = f"{source_ms:.0f} ms on 1 core, {times[6] * 1e3:.0f} on 6"
         cases.append((
             "diamond-square", f"{side}²", side**2,
-            lambda e=exponent, o=out, c=context: cernita.diamond_square(e, 1, out=o, backend="serial", context=c),
-            lambda c, b="openmp", e=exponent, o=out: cernita.diamond_square(e, 1, backend=b, out=o, context=c), source,
+            lambda e=exponent, o=out: cernita.diamond_square(e, 1, out=o, backend="serial"),
+            lambda p, b="openmp", e=exponent, o=out: cernita.diamond_square(e, 1, backend=b, out=o, threads=p), source,
             source_ms))
     against_serial(report, "diamond_square", "Diamond-square by size", "side", cases,
                    "The source: OpenMP ahead of serial at every size, its CUDA version behind serial below 4097².")
@@ -231,7 +230,7 @@ def sizes_of_opening(report, long):
             cases.append((
                 f"opening RGB {width}×{height}", f"{width}×{height}, {size}×{size}", size**2,
                 (lambda p=part, s=size: opening(p, s, "serial"), rows / height),
-                lambda c, b="openmp", p=picture, s=size, o=out: opening(p, s, b, c, o), source, source_ms))
+                lambda p, b="openmp", z=picture, s=size, o=out: opening(z, s, b, p, o), source, source_ms))
     against_serial(report, "opening", "Opening of RGB pictures by size and element", "picture, element", cases,
                    "The definition costs one step for each pixel of the element, the fast one about log2 of its side.",
                    "pixels of the element", highlight=1)
@@ -245,7 +244,7 @@ def sizes_of_haar(report, long):
         cases.append((
             "Haar", f"{height}×{width}, {levels} levels", height * width,
             lambda p=picture, n=levels, o=out: cernita.haar(p, n, out=o, backend="serial"),
-            lambda c, b="openmp", p=picture, n=levels, o=out: cernita.haar(p, n, backend=b, out=o, context=c),
+            lambda p, b="openmp", z=picture, n=levels, o=out: cernita.haar(z, n, backend=b, out=o, threads=p),
             f"host {host}, CUDA {copies} / {kept}", host))
     against_serial(report, "haar", "Haar by size and levels", "picture", sorted(cases, key=lambda case: case[2]),
                    "The source: ms with transfers; CUDA with copies between the levels / without.")
@@ -268,7 +267,7 @@ def sizes_of_convolution(report, long):
             cases.append((
                 f"convolution {size}×{size}", f"{name}, {size}×{size}", 3 * height * width,
                 (lambda p=part, k=kernel: convolving(p, k, "serial"), rows / height),
-                lambda c, b="openmp", p=picture, k=kernel, o=out: convolving(p, k, b, c, o), source, source_ms))
+                lambda p, b="openmp", z=picture, k=kernel, o=out: convolving(z, k, b, p, o), source, source_ms))
     against_serial(report, "convolution", "Convolution of RGB pictures by size and kernel", "picture, kernel",
                    cases, "Kernels of random weights: no short cut. The source: Java, milliseconds.", highlight=2)
 
@@ -292,8 +291,8 @@ def sizes_of_ranklet(report, long):
     for side in (256, 512, 1024, 2048, 4096) if long else (256, 512, 1024):
         grey, buffer = noise(side, side), study_device.empty(3 * side**2, "f4")
         serial_ms = serial_pyramid(grey)
-        times = by_threads(lambda c: ranklets(grey, pyramid_of(side), context=c, buffer=buffer), counts)
-        device = by_device(lambda c, b: ranklets(grey, pyramid_of(side), b, c, buffer))
+        times = by_threads(lambda p: ranklets(grey, pyramid_of(side), threads=p, buffer=buffer), counts)
+        device = by_device(lambda p, b: ranklets(grey, pyramid_of(side), b, p, buffer))
         shown = [show(ms) for ms in device or ()] or ["not implemented"] * len(cuda)
         naive, one, twelve, their_cuda = sources.RANKLET_S[side]
         rows.append((f"{side}²", show(serial_ms, True), *(show(ms) for ms in times.values()), *shown,
@@ -317,9 +316,8 @@ def huge_ranklet(report, long):
         return
     side = 16384
     grey, buffer, rows, total = noise(side, side), study_device.empty(3 * side**2, "f4"), [], 0
-    context = cernita.Context(cores())
     for n in pyramid_of(side):
-        ms = median_ms(lambda: ranklets(grey, [n], context=context, buffer=buffer), .002)
+        ms = median_ms(lambda: ranklets(grey, [n], threads=cores(), buffer=buffer), .002)
         total += ms
         rows.append((n, show(ms), f"{ms * 1e6 / (side - n + 1)**2:.1f}"))
     rows.append(("all", show(total), ""))

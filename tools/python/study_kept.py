@@ -1,15 +1,16 @@
 """tools/study: results that stay on the device between levels, against results fetched after each."""
-import cernita
 import numpy as np
+
 import study_device
 import study_sources as sources
+from cernita._library import HaarParams, RankletParams
 from study_report import curves, median_ms, show
 
 SLOT_IN, SLOT_OUT = 16, 17
 
 
 def haar_params(levels):
-    return cernita._HaarParams(0, levels, 0, False)
+    return HaarParams(0, levels, 0, False)
 
 
 def haar_at_once(device, source, result, levels):
@@ -79,7 +80,7 @@ def ranklets(device, source, address, buffer=None):
     n = 2
     while n <= height:
         shape = (3, height - n + 1, width - n + 1)
-        device.run("ranklet", cernita._RankletParams(n, n), study_device.picture(near, "u1", 1, height, width),
+        device.run("ranklet", RankletParams(n, n), study_device.picture(near, "u1", 1, height, width),
                    study_device.picture(address, "f4", *shape))
         if buffer is None:
             address += -(-4 * int(np.prod(shape)) // 256) * 256

@@ -61,16 +61,14 @@ static void print_text(FILE *out, const char *text)
     fputc('"', out);
 }
 
-/* , name="value" for each of these options that is given. */
-static void print_texts(FILE *out, const crn_task *task, const char *const *options)
+/* , argument="value" if the option is given. */
+static void print_keyword(FILE *out, const crn_task *task, const char *option, const char *argument)
 {
-    for (; *options; options++) {
-        const char *value = given(task, *options);
-        if (!value)
-            continue;
-        fprintf(out, ", %s=", *options);
-        print_text(out, value);
-    }
+    const char *value = given(task, option);
+    if (!value)
+        return;
+    fprintf(out, ", %s=", argument);
+    print_text(out, value);
 }
 
 /* N, or (W, H) for WxH. */
@@ -85,10 +83,11 @@ static void print_size(FILE *out, const char *size)
 
 static void print_contours(FILE *out, const crn_task *task)
 {
-    static const char *const texts[] = {"connectivity", "orientation", "border", NULL};
     const char *level = given(task, "level");
-    fprintf(out, "result = cernita.contours(picture, %s", level ? level : "128");
-    print_texts(out, task, texts);
+    fprintf(out, "result = cernita.find_contours_many(picture, %s", level ? level : "128");
+    print_keyword(out, task, "connectivity", "fully_connected");
+    print_keyword(out, task, "orientation", "positive_orientation");
+    print_keyword(out, task, "border", "border");
 }
 
 static void print_morphology(FILE *out, const crn_task *task)
@@ -97,7 +96,7 @@ static void print_morphology(FILE *out, const crn_task *task)
     const char *operation = given(task, "operation");
     bool heights = given(task, "non-flat") != NULL;
     if (element && !size) {
-        fputs("element = cernita.read(", out);
+        fputs("element = internals.read(", out);
         print_text(out, element);
         fputs(")\n", out);
     }
@@ -115,12 +114,11 @@ static void print_morphology(FILE *out, const crn_task *task)
 
 static void print_convolve(FILE *out, const crn_task *task)
 {
-    static const char *const texts[] = {"border", NULL};
     const char *kernel = given(task, "kernel"), *size = given(task, "size");
-    fputs("kernel = cernita.kernel(", out);
+    fputs("kernel = internals.kernel(", out);
     print_text(out, kernel ? kernel : "");
     fprintf(out, ", %s)\nresult = cernita.convolve(picture, kernel", size ? size : "3");
-    print_texts(out, task, texts);
+    print_keyword(out, task, "border", "border");
 }
 
 static void print_haar(FILE *out, const crn_task *task)
@@ -180,9 +178,12 @@ static void print_python(FILE *out, const crn_task *task, const crn_stored *in)
     bool ranklet = strcmp(name, "ranklet") == 0, several = in && in->facts.planes > 1;
     bool plain = !in || in->facts.type == CRN_U8 || in->facts.type == CRN_F32 || ranklet ||
                  strcmp(name, "contours") == 0;
-    fputs(ranklet ? "import numpy as np\nimport cernita\n\n" : "import cernita\n\n", out);
+    if (ranklet)
+        fputs("import numpy as np\n", out);
+    /* Picture files and named kernels are no part of the package. */
+    fputs(in ? "import internals\nimport cernita\n\n" : "import cernita\n\n", out);
     if (in) {
-        fputs("picture = cernita.read(", out);
+        fputs("picture = internals.read(", out);
         print_text(out, in->original);
         fputs(plain ? ")\n" : ").astype(\"f4\")\n", out);
     }

@@ -49,7 +49,7 @@ static size_t scratch_bytes(const crn_contours_job *job)
 {
     size_t rows = SCRATCH_ROWS * row_words(job) * sizeof(uint64_t);
     size_t lists = ((size_t)job->bits + job->words) * sizeof(uint32_t);
-    size_t gathered = 2 * (size_t)job->image.width * sizeof(float);
+    size_t gathered = 2 * (size_t)job->image.width * crn_type_bytes(job->image.type);
     return (rows + lists + gathered + 63) / 64 * 64;
 }
 
@@ -93,6 +93,9 @@ static void set_threshold(void *thresholds, size_t i, crn_type type, double leve
         return;
     case CRN_F32:
         ((float *)thresholds)[i] = float_below(level);
+        return;
+    case CRN_F64:
+        ((double *)thresholds)[i] = level;
         return;
     }
 }
@@ -168,7 +171,8 @@ static int reserve(const crn_contours_job *job, const contours_extent *e, int32_
     size_t segments = 2 * (size_t)e->rows * e->columns * job->channels;
     size_t at_once = 2 * (size_t)e->rows_of_strip * e->columns * job->channels * (size_t)threads;
     size_t strips = (size_t)job->strip_count, entries = 2 * strips * job->bits;
-    size_t constants = (CONSTANT_ROWS * row_words(job) + (size_t)job->words * 32) * 8;
+    size_t thresholds = (size_t)job->words * 64 * crn_type_bytes(job->image.type);
+    size_t constants = CONSTANT_ROWS * row_words(job) * sizeof(uint64_t) + thresholds;
     contours_memory m = {
         .points = crn_context_scratch(context, SLOT_POINTS, at_once * sizeof *m.points),
         .links = crn_context_scratch(context, SLOT_LINKS, at_once * sizeof *m.links),

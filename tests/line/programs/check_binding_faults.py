@@ -1,4 +1,4 @@
-"""What cernita.py says of wrong arguments, each in turn: check_binding_faults.py LIBRARY TOOLS_PYTHON
+"""What the package says of wrong arguments, each in turn: check_binding_faults.py LIBRARY TOOLS_PYTHON
 
 Prints what was not refused, or not in these words.
 """
@@ -19,59 +19,73 @@ read_only = np.zeros((8, 12), "u1")
 read_only.flags.writeable = False
 odd = np.zeros((8, 12), [("a", "u1"), ("b", "f4")])["b"]
 
-IMAGE = "uint8, float16, float32 or uint16"
+IMAGE = "uint8, float16, float32, uint16 or float64"
 PLAIN = "uint8 or float32"
 BACKENDS = "auto, serial, openmp or cuda"
 
 # What is called, with which error, and how that begins.
 CASES = {
-    "contours of float64": (lambda: cernita.contours(grey.astype("f8"), 1), TypeError,
-                            f"array must be of {IMAGE}, not float64; array.astype('float32') makes it one"),
-    "contours of bool": (lambda: cernita.contours(grey > 0, 1), TypeError, f"array must be of {IMAGE}, not bool"),
-    "contours of int32": (lambda: cernita.contours(grey.astype("i4"), 1), TypeError,
-                          f"array must be of {IMAGE}, not int32"),
-    "contours of complex": (lambda: cernita.contours(grey.astype("c8"), 1), TypeError, "array must be of"),
-    "contours of a list": (lambda: cernita.contours([[1, 2], [3, 4]], 1), TypeError,
-                           "array must be a numpy array, not list"),
-    "contours of a line": (lambda: cernita.contours(grey[0], 1), ValueError,
-                           "array must have 2 or 3 dimensions, not 1"),
-    "contours of many": (lambda: cernita.contours(grey[None, None], 1), ValueError,
-                         "array must have 2 or 3 dimensions, not 4"),
-    "contours of nothing": (lambda: cernita.contours(grey[:0], 1), ValueError, "array must not be empty"),
-    "contours of a row": (lambda: cernita.contours(grey[:1], 1), ValueError,
-                          "array must be at least 2 x 2 with an open border, not 1 x 12"),
-    "contours of another byte order": (lambda: cernita.contours(real.astype(">f4"), 1), TypeError,
-                                       "array must be in this machine's byte order, not '>f4'"),
-    "contours of a record's field": (lambda: cernita.contours(odd, 1), ValueError,
-                                     "array must have strides of whole elements; array.copy() has"),
-    "layout": (lambda: cernita.contours(rgb, 1, layout="whc"), ValueError, "layout must be hwc or chw, not 'whc'"),
-    "level": (lambda: cernita.contours(rgb, [1, 2]), ValueError,
-              "level must be one number, or one for each of 3 planes, not (2,)"),
-    "level of text": (lambda: cernita.contours(rgb, "high"), TypeError, "level must be numbers, not 'high'"),
-    "level below a closed border": (lambda: cernita.contours(grey, -1, border="closed"), ValueError,
-                                    "level must be at least 0 with a closed border"),
-    "connectivity": (lambda: cernita.contours(grey, 1, connectivity="8"), ValueError,
-                     "connectivity must be low or high, not '8'"),
-    "connectivity as a number": (lambda: cernita.contours(grey, 1, connectivity=8), TypeError,
-                                 "connectivity must be low or high, not 8"),
-    "orientation": (lambda: cernita.contours(grey, 1, orientation="left"), ValueError,
-                    "orientation must be low or high, not 'left'"),
-    "border of contours": (lambda: cernita.contours(grey, 1, border="wrap"), ValueError,
+    "contours of int32": (lambda: cernita.find_contours_many(grey.astype("i4"), 1), TypeError,
+                          f"maps must be of {IMAGE}, not int32; maps.astype('float32') makes it one"),
+    "contours of complex": (lambda: cernita.find_contours_many(grey.astype("c8"), 1), TypeError, "maps must be of"),
+    "contours of a list": (lambda: cernita.find_contours_many([[1, 2], [3, 4]], 1), TypeError,
+                           "maps must be a numpy array, not list"),
+    "contours of a line": (lambda: cernita.find_contours_many(grey[0], 1), ValueError,
+                           "maps must have 2 or 3 dimensions, not 1"),
+    "contours of many": (lambda: cernita.find_contours_many(grey[None, None, None], 1), ValueError,
+                         "maps must have 2 or 3 dimensions, not 5"),
+    "contours of no pictures": (lambda: cernita.find_contours_many(rgb[None][:0], 1), ValueError,
+                                "maps must not be empty, as one of shape (0, 8, 12, 3) is"),
+    "contours of nothing": (lambda: cernita.find_contours_many(grey[:0], 1), ValueError, "maps must not be empty"),
+    "contours of a row": (lambda: cernita.find_contours_many(grey[:1], 1), ValueError,
+                          "maps must be at least 2 x 2 with an open border, not 1 x 12"),
+    "contours of another byte order": (lambda: cernita.find_contours_many(real.astype(">f4"), 1), TypeError,
+                                       "maps must be in this machine's byte order, not '>f4'"),
+    "contours of a record's field": (lambda: cernita.find_contours_many(odd, 1), ValueError,
+                                     "maps must have strides of whole elements; maps.copy() has"),
+    "layout": (lambda: cernita.find_contours_many(rgb, 1, layout="whc"), ValueError, "layout must be hwc or chw, not 'whc'"),
+    "level": (lambda: cernita.find_contours_many(rgb, [1, 2]), ValueError,
+              "levels must be one number, or one for each of 3 planes, not of shape (2,)"),
+    "levels of a batch": (lambda: cernita.find_contours_many(np.stack([rgb, rgb]), [1, 2]), ValueError,
+                          "levels must be one number, or one for each of 3 planes, or a row of them for each of 2 "),
+    "level of text": (lambda: cernita.find_contours_many(rgb, "high"), TypeError, "levels must be numbers, not 'high'"),
+    "level below a closed border": (lambda: cernita.find_contours_many(grey, -1, border="closed"), ValueError,
+                                    "levels must be at least 0 with a closed border"),
+    "connectivity": (lambda: cernita.find_contours_many(grey, 1, fully_connected="8"), ValueError,
+                     "fully_connected must be low or high, not '8'"),
+    "connectivity as a number": (lambda: cernita.find_contours_many(grey, 1, fully_connected=8), TypeError,
+                                 "fully_connected must be low or high, not 8"),
+    "orientation": (lambda: cernita.find_contours_many(grey, 1, positive_orientation="left"), ValueError,
+                    "positive_orientation must be low or high, not 'left'"),
+    "border of contours": (lambda: cernita.find_contours_many(grey, 1, border="wrap"), ValueError,
                            "border must be open or closed, not 'wrap'"),
-    "mask": (lambda: cernita.contours(grey, 1, mask=grey[1:]), ValueError,
-             "mask must have the height and width of array, (8, 12), not (7, 12)"),
-    "mask of text": (lambda: cernita.contours(grey, 1, mask="x"), TypeError, "mask must be numbers, not 'x'"),
-    "backend": (lambda: cernita.contours(grey, 1, backend="gpu"), ValueError, f"backend must be {BACKENDS}, not 'gpu'"),
+    "mask": (lambda: cernita.find_contours_many(grey, 1, mask=grey[1:]), ValueError,
+             "mask must have the height and width of maps, (8, 12), not (7, 12)"),
+    "mask of text": (lambda: cernita.find_contours_many(grey, 1, mask="x"), TypeError, "mask must be numbers, not 'x'"),
+    "backend": (lambda: cernita.find_contours_many(grey, 1, backend="gpu"), ValueError, f"backend must be {BACKENDS}, not 'gpu'"),
     "missing backend": (lambda: cernita.missing("gpu"), ValueError, f"backend must be {BACKENDS}, not 'gpu'"),
-    "threads": (lambda: cernita.contours(grey, 1, threads=0), ValueError, "threads must be from 1 to 4096, not 0"),
-    "threads of text": (lambda: cernita.contours(grey, 1, threads="2"), TypeError,
+    "threads": (lambda: cernita.find_contours_many(grey, 1, threads=0), ValueError, "threads must be from 1 to 1024, not 0"),
+    "threads of text": (lambda: cernita.find_contours_many(grey, 1, threads="2"), TypeError,
                         "threads must be a whole number, not '2'"),
-    "threads of a context": (lambda: cernita.Context(2.5), TypeError, "threads must be a whole number, not 2.5"),
-    "context": (lambda: cernita.contours(grey, 1, context=4), TypeError, "context must be a cernita.Context, not int"),
-    "found": (lambda: cernita.contours(grey, 1, found=[]), TypeError, "found must be a cernita.Found, not list"),
-    "points": (lambda: cernita.Found(points=-1), ValueError, "points must be from 1 to 4294967295, not -1"),
-    "contours found": (lambda: cernita.Found(contours="1"), TypeError, "contours must be a whole number, not '1'"),
-    "plane": (lambda: cernita.Found().polylines("rot"), TypeError, "plane must be a whole number, not 'rot'"),
+    "plane": (lambda: cernita.find_contours_many(grey, 1).polylines("rot"), TypeError,
+              "plane must be a whole number, not 'rot'"),
+
+    "image of a list": (lambda: cernita.find_contours([[1, 2], [3, 4]]), TypeError,
+                        "image must be a numpy array, not list"),
+    "image of planes": (lambda: cernita.find_contours(rgb), ValueError, "image must have 2 dimensions, not 3"),
+    "image of a row": (lambda: cernita.find_contours(grey[:1]), ValueError,
+                       "image must be at least 2x2, not of shape (1, 12)"),
+    "level of no number": (lambda: cernita.find_contours(grey, "high"), TypeError, "level must be a number, not 'high'"),
+    "fully_connected": (lambda: cernita.find_contours(grey, 1, 8), ValueError,
+                        'fully_connected must be "high" or "low", not 8'),
+    "positive_orientation": (lambda: cernita.find_contours(grey, 1, "low", "left"), ValueError,
+                             'positive_orientation must be "high" or "low", not \'left\''),
+    "mask of an image": (lambda: cernita.find_contours(grey, 1, mask=grey[1:] > 0), ValueError,
+                         "mask must have the same shape as image, (8, 12), not (7, 12)"),
+    "mask of bytes": (lambda: cernita.find_contours(grey, 1, mask=grey), TypeError,
+                      "mask must be a binary array, of bool, not of uint8"),
+    "mask of a list": (lambda: cernita.find_contours(grey, 1, mask=[1]), TypeError,
+                       "mask must be a numpy array, not list"),
 
     "morphology of float16": (lambda: cernita.morphology(real.astype("f2"), "open"), TypeError,
                               f"array must be of {PLAIN}, not float16; array.astype('float32') makes it one"),
@@ -107,9 +121,7 @@ CASES = {
     "out that cannot be written": (lambda: cernita.morphology(grey, "open", out=read_only), ValueError,
                                    "out must be writeable"),
     "an unknown argument": (lambda: cernita.morphology(grey, "open", thread=2), TypeError,
-                            "morphology() has no argument thread; those of every operator are backend, threads"),
-    "prepare": (lambda: cernita.morphology(grey, "open", prepare="yes"), TypeError,
-                "prepare must be True or False, not 'yes'"),
+                            "morphology() got an unexpected keyword argument 'thread'"),
 
     "convolve of uint16": (lambda: cernita.convolve(grey.astype("u2"), np.ones((3, 3))), TypeError,
                            f"array must be of {PLAIN}, not uint16"),
@@ -184,8 +196,9 @@ try:
     cernita.morphology(grey, "open", "rect", np.int64(3), threads=np.int32(2))
     cernita.morphology(grey, "open", "rect", np.array([3, 1]))
     cernita.morphology(both[:, ::2], "open", out=both[:, 1::2])
-    cernita.contours(rgb[::-1, ::2], (1, np.nan, 2), mask=np.ones((8, 6), bool), backend="auto")
-    cernita.contours(grey[:1, :1], np.float32(1), border="closed")
+    cernita.find_contours_many(rgb[::-1, ::2], (1, np.nan, 2), mask=np.ones((8, 6), bool), backend="auto")
+    cernita.find_contours_many(rgb > 0, .5)
+    cernita.find_contours_many(grey[:1, :1], np.float32(1), border="closed")
     cernita.haar(grey, 2, threshold=np.inf, direction="denoise")
     cernita.diamond_square(2, 2**64 - 1, dtype=np.float32, size=(2, 3))
 except Exception as fault:

@@ -311,7 +311,31 @@ static void bindings_pass_arguments_on(void **state)
         skip();
     int status = apply_run_program(
         "/usr/bin/python3", "%s %s %s", CRN_TEST_DATA "/line/programs/check_bindings.py",
+        CRN_BIN "/../lib/libcernita.so", CRN_TEST_DATA "/../tools/python");
+    assert_string_equal(apply_output, "all as meant\n");
+    assert_int_equal(status, 0);
+}
+
+static void internals_read_files_and_kernels(void **state)
+{
+    (void)state;
+    if (system("/usr/bin/python3 -c 'import numpy' 2>/dev/null"))
+        skip();
+    int status = apply_run_program(
+        "/usr/bin/python3", "-B %s %s %s", CRN_TEST_DATA "/line/programs/check_internals.py",
         CRN_BIN "/../lib/libcernita-internal.so", CRN_TEST_DATA "/../tools/python");
+    assert_string_equal(apply_output, "all as meant\n");
+    assert_int_equal(status, 0);
+}
+
+static void arrays_of_other_libraries_are_read_where_they_lie(void **state)
+{
+    (void)state;
+    if (system("/usr/bin/python3 -c 'import numpy' 2>/dev/null"))
+        skip();
+    int status = apply_run_program(
+        "/usr/bin/python3", "-B %s %s %s", CRN_TEST_DATA "/line/programs/check_device_arrays.py",
+        CRN_BIN "/../lib/libcernita.so", CRN_TEST_DATA "/../tools/python");
     assert_string_equal(apply_output, "all as meant\n");
     assert_int_equal(status, 0);
 }
@@ -323,7 +347,7 @@ static void bindings_name_wrong_arguments(void **state)
         skip();
     int status = apply_run_program(
         "/usr/bin/python3", "-B %s %s %s", CRN_TEST_DATA "/line/programs/check_binding_faults.py",
-        CRN_BIN "/../lib/libcernita-internal.so", CRN_TEST_DATA "/../tools/python");
+        CRN_BIN "/../lib/libcernita.so", CRN_TEST_DATA "/../tools/python");
     assert_string_equal(apply_output, "all named\n");
     assert_int_equal(status, 0);
 }
@@ -350,6 +374,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(other_files_are_no_frames, apply_setup, apply_teardown),
 #ifdef BINDINGS_LOAD
         cmocka_unit_test_setup_teardown(bindings_pass_arguments_on, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(internals_read_files_and_kernels, apply_setup,
+                                        apply_teardown),
+        cmocka_unit_test_setup_teardown(arrays_of_other_libraries_are_read_where_they_lie,
+                                        apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(bindings_name_wrong_arguments, apply_setup, apply_teardown),
 #endif
     };

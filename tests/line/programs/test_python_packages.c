@@ -51,8 +51,7 @@ static void the_bindings_name_what_is_missing(void **state)
 {
     (void)state;
     run("cd " SCRIPTS " && exec " PYTHON "-c 'import cernita' 2>&1");
-    if (!strstr(output, "\nImportError: cernita.py needs NumPy") ||
-        !strstr(output, "python3-numpy"))
+    if (!strstr(output, "\nImportError: cernita needs NumPy") || !strstr(output, "python3-numpy"))
         fail_msg("%s", output);
 }
 

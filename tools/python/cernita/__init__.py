@@ -1,0 +1,66 @@
+"""cernita: the operators of a fruit-sorting line on arrays, under the names that their users know.
+
+    import cernita
+    for polyline in cernita.find_contours_many(maps, 0.5).polylines(plane=1): ...
+    opened = cernita.morphology(picture, "open", "disk", 5)
+    smooth = cernita.convolve(picture, kernel, border="reflect")
+    coefficients = cernita.haar(picture, 3)
+    vertical, horizontal, diagonal = cernita.ranklet(grey, 8)
+    field = cernita.diamond_square(10, seed=1)
+
+    opened = cernita.grey_opening(picture, size=(5, 5))                       # scipy.ndimage's
+    edges = cernita.morphologyEx(picture, cernita.opencv.MORPH_GRADIENT, kernel)   # OpenCV's
+    averages, *details = cernita.wavedec2(picture, "haar", level=3)           # PyWavelets'
+
+Arrays are read in place, with any strides. Functions may be called from any thread; the library runs without the GIL.
+A wrong argument is a TypeError or a ValueError that names it and says what is allowed.
+"""
+try:
+    import numpy as _numpy  # noqa: F401
+except ImportError:
+    import sys as _sys
+    raise ImportError(f"cernita needs NumPy, which {_sys.executable} lacks: install Debian's python3-numpy and use "
+                      "/usr/bin/python3, or pip install numpy") from None
+
+from . import _chain, _context, _contours, _defects, _files, _line, _operators, _recording, _verdict, _verdict_log
+from . import _verdicts, ndimage, opencv, wavelets
+from ._chain import *
+from ._context import *
+from ._contours import *
+from ._defects import *
+from ._files import *
+from ._library import library_version as _library_version
+from ._line import *
+from ._operators import *
+from ._recording import *
+from ._verdict import *
+from ._verdict_log import *
+from ._verdicts import *
+from .ndimage import *
+from .opencv import *
+from .wavelets import *
+
+__version__: str
+
+__all__ = ["__version__"]
+__all__ += _context.__all__
+__all__ += _contours.__all__
+__all__ += _operators.__all__
+__all__ += _defects.__all__
+__all__ += _chain.__all__
+__all__ += _line.__all__
+__all__ += _verdict.__all__
+__all__ += _verdicts.__all__
+__all__ += _files.__all__
+__all__ += _recording.__all__
+__all__ += _verdict_log.__all__
+__all__ += ndimage.__all__
+__all__ += opencv.__all__
+__all__ += wavelets.__all__
+
+
+def __getattr__(name: str) -> str:
+    """The library, which knows its version, is loaded by what needs it."""
+    if name != "__version__":
+        raise AttributeError(f"module 'cernita' has no attribute {name!r}")
+    return _library_version()
