@@ -28,12 +28,17 @@ static int check_kind(const char *path, crn_error *error)
                          crn_file_kind(about.st_mode));
 }
 
-/* True if the name still refers to the open file. */
-static bool is_named(int fd, const char *name)
+/* True if the name in the folder still refers to the open file. */
+static bool is_named_in(int folder, int fd, const char *name)
 {
     struct stat open_file, named;
-    return !fstat(fd, &open_file) && !lstat(name, &named) && open_file.st_ino == named.st_ino &&
-           open_file.st_dev == named.st_dev;
+    return !fstat(fd, &open_file) && !fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) &&
+           open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
+}
+
+static bool is_named(int fd, const char *name)
+{
+    return is_named_in(AT_FDCWD, fd, name);
 }
 
 /* Removes a regular .part that no program is writing. Returns 0 or a negative errno. */
@@ -215,6 +220,18 @@ bool crn_recording_part_is_left(int folder, const char *name)
     if (fd >= 0)
         close(fd);
     return fd >= 0;
+}
+
+int crn_recording_part_remove_left(int folder, const char *name)
+{
+    int fd = open_left(folder, name);
+    if (fd < 0)
+        return fd;
+    int r = 0;
+    if (is_named_in(folder, fd, name) && unlinkat(folder, name, 0) < 0)
+        r = -errno;
+    close(fd);
+    return r;
 }
 
 int crn_recording_part_adopt(const char *path)
