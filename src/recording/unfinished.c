@@ -88,6 +88,15 @@ static int make(const crn_recording_part *part, crn_error *error)
     return crn_error_set(error, -EEXIST, "%s: exists already; name another file", part->name);
 }
 
+/* Returns 0 if the name may be given to a file. */
+static int check_name(const char *path, bool replace, crn_error *error)
+{
+    int r = check_kind(path, error);
+    if (r > 0 && !replace)
+        r = crn_error_set(error, -EEXIST, "%s: exists already; name another file", path);
+    return r < 0 ? r : 0;
+}
+
 int crn_recording_part_open(const char *path, bool replace, crn_recording_part *ret_part,
                             crn_error *error)
 {
@@ -98,12 +107,14 @@ int crn_recording_part_open(const char *path, bool replace, crn_recording_part *
         r = crn_error_set(error, -ENOMEM, "%s: no memory", path);
         goto fail;
     }
-    r = check_kind(path, error);
-    if (r > 0 && !replace)
-        r = crn_error_set(error, -EEXIST, "%s: exists already; name another file", path);
+    r = check_name(path, replace, error);
     if (r < 0)
         goto fail;
     r = part.fd = make(&part, error);
+    if (r < 0)
+        goto fail;
+    /* Again: meanwhile a former .part may have got it (crn_recording_part_adopt). */
+    r = check_name(path, replace, error);
     if (r < 0)
         goto fail;
     *ret_part = part;

@@ -1,4 +1,5 @@
 /* What killed recorders leave becomes a segment, or counts as one. */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,19 @@ int fstatat(int folder, const char *restrict name, struct stat *restrict about, 
     if (call)
         call();
     return r;
+}
+
+/* Called before the next lock, if not NULL. */
+static void (*before_locking)(void);
+
+/* Replaces libc's. */
+int flock(int fd, int operation)
+{
+    void (*call)(void) = before_locking;
+    before_locking = NULL;
+    if (call)
+        call();
+    return (int)syscall(SYS_flock, fd, operation);
 }
 
 #define LEFT      "cernita-20261105T000000Z-0001.tif"
@@ -163,6 +177,26 @@ static void one_that_is_being_written_is_left_alone(void **state)
     assert_true(is_there(LEFT));
 }
 
+static void put_name(void)
+{
+    put(LEFT, 10, 0);
+}
+
+/* Between its look at the name and its own .part another one may have finished a former .part. */
+static void a_name_that_is_given_meanwhile_is_taken(void **state)
+{
+    (void)state;
+    char path[160];
+    crn_error error;
+    crn_recording_writer *writer = NULL;
+    path_of(LEFT, path);
+    before_locking = put_name;
+    assert_int_equal(crn_recording_create(path, false, &writer, &error), -EEXIST);
+    assert_null(before_locking);
+    assert_true(is_there(LEFT));
+    assert_false(is_there(LEFT_PART));
+}
+
 static void another_recorder_looks(void)
 {
     assert_int_equal(adopted(), 0);
@@ -226,6 +260,7 @@ int main(void)
         TEST(one_whose_name_is_taken_stays_and_counts),
         TEST(one_that_is_being_written_is_left_alone),
         TEST(one_that_is_being_finished_is_left_alone),
+        TEST(a_name_that_is_given_meanwhile_is_taken),
         TEST(a_recorder_finishes_what_a_killed_one_left),
     };
     return cmocka_run_group_tests(tests, recorded_setup, recorded_teardown);
