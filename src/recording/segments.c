@@ -169,13 +169,23 @@ static bool is_too_old(const crn_segment_limits *limits, const segment_file *one
     return limits->keep_ns && now_ns - one->written_ns > limits->keep_ns;
 }
 
+static int unlink_one(int folder, const char *name)
+{
+    if (is_part_name(name))
+        return crn_recording_part_remove_left(folder, name);
+    return unlinkat(folder, name, 0) < 0 ? -errno : 0;
+}
+
 /* Removes one; the first failure is told in *error. */
 static int remove_one(DIR *folder, const char *dir, const segment_file *one,
                       crn_segments_removed *removed, crn_error *error)
 {
-    if (unlinkat(dirfd(folder), one->name, 0) < 0 && errno != ENOENT)
-        return crn_error_set(error, -errno, "%s/%s: cannot be removed: %s", dir, one->name,
-                             strerror(errno));
+    int r = unlink_one(dirfd(folder), one->name);
+    if (r == -EBUSY)
+        return 0; /* one that has just been made: its writer had not locked it yet */
+    if (r && r != -ENOENT)
+        return crn_error_set(error, r, "%s/%s: cannot be removed: %s", dir, one->name,
+                             strerror(-r));
     removed->removed++;
     removed->removed_bytes += one->bytes;
     removed->left--;

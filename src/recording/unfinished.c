@@ -28,12 +28,17 @@ static int check_kind(const char *path, crn_error *error)
                          crn_file_kind(about.st_mode));
 }
 
-/* True if the name still refers to the open file. */
-static bool is_named(int fd, const char *name)
+/* True if the name in the folder still refers to the open file. */
+static bool is_named_in(int folder, int fd, const char *name)
 {
     struct stat open_file, named;
-    return !fstat(fd, &open_file) && !lstat(name, &named) && open_file.st_ino == named.st_ino &&
-           open_file.st_dev == named.st_dev;
+    return !fstat(fd, &open_file) && !fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) &&
+           open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
+}
+
+static bool is_named(int fd, const char *name)
+{
+    return is_named_in(AT_FDCWD, fd, name);
 }
 
 /* Removes a regular .part that no program is writing. Returns 0 or a negative errno. */
@@ -83,6 +88,15 @@ static int make(const crn_recording_part *part, crn_error *error)
     return crn_error_set(error, -EEXIST, "%s: exists already; name another file", part->name);
 }
 
+/* Returns 0 if the name may be given to a file. */
+static int check_name(const char *path, bool replace, crn_error *error)
+{
+    int r = check_kind(path, error);
+    if (r > 0 && !replace)
+        r = crn_error_set(error, -EEXIST, "%s: exists already; name another file", path);
+    return r < 0 ? r : 0;
+}
+
 int crn_recording_part_open(const char *path, bool replace, crn_recording_part *ret_part,
                             crn_error *error)
 {
@@ -93,12 +107,14 @@ int crn_recording_part_open(const char *path, bool replace, crn_recording_part *
         r = crn_error_set(error, -ENOMEM, "%s: no memory", path);
         goto fail;
     }
-    r = check_kind(path, error);
-    if (r > 0 && !replace)
-        r = crn_error_set(error, -EEXIST, "%s: exists already; name another file", path);
+    r = check_name(path, replace, error);
     if (r < 0)
         goto fail;
     r = part.fd = make(&part, error);
+    if (r < 0)
+        goto fail;
+    /* Again: meanwhile a former .part may have got it (crn_recording_part_adopt). */
+    r = check_name(path, replace, error);
     if (r < 0)
         goto fail;
     *ret_part = part;
@@ -215,6 +231,18 @@ bool crn_recording_part_is_left(int folder, const char *name)
     if (fd >= 0)
         close(fd);
     return fd >= 0;
+}
+
+int crn_recording_part_remove_left(int folder, const char *name)
+{
+    int fd = open_left(folder, name);
+    if (fd < 0)
+        return fd;
+    int r = 0;
+    if (is_named_in(folder, fd, name) && unlinkat(folder, name, 0) < 0)
+        r = -errno;
+    close(fd);
+    return r;
 }
 
 int crn_recording_part_adopt(const char *path)

@@ -42,6 +42,9 @@ int crn_recording_part_adopt(const char *path);
 /* True if the regular file `name` in the folder is locked by no writer. */
 bool crn_recording_part_is_left(int folder, const char *name);
 
+/* Removes such a file. Returns 0, -EBUSY if it has a writer by now, or another negative errno. */
+int crn_recording_part_remove_left(int folder, const char *name);
+
 /* Closes it and keeps its own name. */
 void crn_recording_part_keep(crn_recording_part *part);
 

@@ -10,12 +10,12 @@
 
 #include <endian.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "src/recording/blocks.h"
 #include "src/recording/format.h"
 #include "src/recording/unfinished.h"
 #include "stages/picture/tiff_faults.h"
@@ -30,7 +30,7 @@ _Static_assert(__BYTE_ORDER == __LITTLE_ENDIAN,
 #define BLOCK_BYTES  CRN_RECORDING_BLOCK_BYTES
 
 /* A contiguous range of the view's bytes: in `small` (written by libtiff) or
- * elsewhere (pixels, which are never copied). */
+ * elsewhere (pixels). */
 typedef struct writer_extent {
     uint64_t offset; /* in the file */
     size_t bytes;
@@ -60,8 +60,7 @@ struct crn_recording_writer {
     crn_error tiff_error;
 };
 
-/* --- file access for libtiff, in memory
- * -------------------------------------------------------- */
+/* --- file access for libtiff, in memory ------------------------------------------------------ */
 
 static writer_extent *find_extent(crn_recording_writer *writer, uint64_t offset, size_t bytes)
 {
@@ -234,8 +233,9 @@ static int reserve(crn_recording_writer *writer, const crn_view_header *header)
     return r;
 }
 
-/* Lays the view out in memory, after the file's end. */
-static int lay_out(crn_recording_writer *writer, const crn_recorded_view *view, crn_error *error)
+/* Lays the view out in memory, `gap` bytes after the file's end. */
+static int lay_out(crn_recording_writer *writer, const crn_recorded_view *view, size_t gap,
+                   crn_error *error)
 {
     const crn_view_header *header = &view->header;
     if (reserve(writer, header))
@@ -246,7 +246,7 @@ static int lay_out(crn_recording_writer *writer, const crn_recorded_view *view, 
                       header->channels, crn_type_bytes(header->type));
         planes = writer->planes;
     }
-    writer->top = writer->end;
+    writer->top = writer->end + gap;
     writer->position = 0;
     writer->extents_used = writer->small_used = 0;
     writer->pixels = NULL;
@@ -257,35 +257,6 @@ static int lay_out(crn_recording_writer *writer, const crn_recorded_view *view, 
     if (!good)
         return crn_error_set(error, -EIO, "%s: libtiff: %s", writer->file.name,
                              *writer->tiff_error.text ? writer->tiff_error.text : "no memory");
-    return 0;
-}
-
-static uint64_t whole_blocks(uint64_t bytes)
-{
-    return (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
-}
-
-/* Returns to the page cache; false if the file uses it already. */
-static bool use_cache(const crn_recording_writer *writer)
-{
-    int flags = fcntl(writer->file.fd, F_GETFL);
-    return flags >= 0 && (flags & O_DIRECT) &&
-           fcntl(writer->file.fd, F_SETFL, flags & ~O_DIRECT) == 0;
-}
-
-static int write_blocks(const crn_recording_writer *writer, const unsigned char *blocks,
-                        size_t bytes, uint64_t offset)
-{
-    for (size_t done = 0; done < bytes;) {
-        ssize_t n = pwrite(writer->file.fd, blocks + done, bytes - done, (off_t)(offset + done));
-        if (n > 0)
-            done += (size_t)n;
-        else if (n == 0)
-            return -EIO;
-        /* EINVAL: larger blocks are asked for, or a call wrote a part of one (a full disk). */
-        else if (errno != EINTR && !(errno == EINVAL && use_cache(writer)))
-            return -errno;
-    }
     return 0;
 }
 
@@ -310,20 +281,21 @@ static int reserve_blocks(crn_recording_writer *writer, size_t bytes)
     return 0;
 }
 
-/* Writes the extents, which are contiguous in the file. */
+/* Writes the extents, which are contiguous in the file, and zeros before and after them. */
 static int write_extents(crn_recording_writer *writer)
 {
     uint64_t offset = blocks_offset(writer);
-    size_t used = (size_t)(writer->top - offset), bytes = whole_blocks(used);
+    size_t used = (size_t)(writer->top - offset), bytes = crn_blocks_up(used);
     int r = reserve_blocks(writer, bytes);
     if (r)
         return r;
+    memset(writer->blocks + (writer->end - offset), 0, writer->extents[0].offset - writer->end);
     for (size_t i = 0; i < writer->extents_used; i++) {
         const writer_extent *e = &writer->extents[i];
         memcpy(writer->blocks + (e->offset - offset), e->memory, e->bytes);
     }
     memset(writer->blocks + used, 0, bytes - used);
-    return write_blocks(writer, writer->blocks, bytes, offset);
+    return crn_blocks_write(writer->file.fd, writer->blocks, bytes, offset);
 }
 
 /* Links the view to the previous one, or to the file's header. */
@@ -331,9 +303,7 @@ static int write_link(crn_recording_writer *writer, uint64_t first)
 {
     unsigned char *link = writer->blocks + writer->link % BLOCK_BYTES;
     memcpy(link, &first, sizeof first);
-    int r = write_blocks(writer, writer->blocks,
-                         whole_blocks(writer->link % BLOCK_BYTES + sizeof first),
-                         blocks_offset(writer));
+    int r = crn_blocks_write(writer->file.fd, writer->blocks, BLOCK_BYTES, blocks_offset(writer));
     if (r)
         memset(link, 0, sizeof first);
     return r;
@@ -368,6 +338,24 @@ static uint64_t last_link(crn_recording_writer *writer, uint64_t directory)
     }
 }
 
+/* Lays the view out so that one block holds its link: a kill between two would leave a part of it.
+ * The offset of its first directory, and that of its link. */
+static int lay_out_linked(crn_recording_writer *writer, const crn_recorded_view *view,
+                          uint64_t *ret_first, uint64_t *ret_link, crn_error *error)
+{
+    for (size_t gap = 0;; gap += sizeof *ret_link) {
+        int r = lay_out(writer, view, gap, error);
+        if (r)
+            return r;
+        memcpy(ret_first, writer->header + FIRST_LINK, sizeof *ret_first);
+        *ret_link = last_link(writer, *ret_first);
+        if (!*ret_link)
+            return crn_error_set(error, -EIO, "%s: libtiff left pages unlinked", writer->file.name);
+        if (*ret_link % BLOCK_BYTES + sizeof *ret_link <= BLOCK_BYTES)
+            return 0;
+    }
+}
+
 static int check_view(const crn_recording_writer *writer, const crn_recorded_view *view,
                       crn_error *error)
 {
@@ -386,16 +374,12 @@ static int check_view(const crn_recording_writer *writer, const crn_recorded_vie
 int crn_recording_write(crn_recording_writer *writer, const crn_recorded_view *view,
                         crn_error *error)
 {
+    uint64_t first, link;
     int r = check_view(writer, view, error);
     if (!r)
-        r = lay_out(writer, view, error);
+        r = lay_out_linked(writer, view, &first, &link, error);
     if (r)
         return r;
-    uint64_t first, link;
-    memcpy(&first, writer->header + FIRST_LINK, sizeof first);
-    link = last_link(writer, first);
-    if (!link)
-        return crn_error_set(error, -EIO, "%s: libtiff left pages unlinked", writer->file.name);
     r = write_extents(writer);
     if (!r)
         r = write_link(writer, first);
@@ -433,7 +417,7 @@ int crn_recording_create(const char *path, bool replace, crn_recording_writer **
         goto fail;
     memset(writer->blocks, 0, BLOCK_BYTES);
     memcpy(writer->blocks, empty, sizeof empty);
-    r = write_blocks(writer, writer->blocks, BLOCK_BYTES, 0);
+    r = crn_blocks_write(writer->file.fd, writer->blocks, BLOCK_BYTES, 0);
     if (r) {
         crn_error_set(error, r, "%s: cannot write: %s", writer->file.name, strerror(-r));
         goto fail;
@@ -449,9 +433,7 @@ fail:
 
 void crn_recording_bypass_cache(const crn_recording_writer *writer)
 {
-    int flags = fcntl(writer->file.fd, F_GETFL);
-    if (flags >= 0)
-        (void)fcntl(writer->file.fd, F_SETFL, flags | O_DIRECT);
+    crn_blocks_bypass_cache(writer->file.fd);
 }
 
 uint64_t crn_recording_bytes(const crn_recording_writer *writer)

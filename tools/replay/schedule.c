@@ -9,9 +9,10 @@
 #include "tools/common/local_time.h"
 #include "tools/common/progress.h"
 
-#define FIRST_CAPACITY 256
-#define PAUSE_NS_MAX   CRN_NS_PER_S /* between files */
-#define LONE_VIEW_NS   (100 * CRN_NS_PER_MS)
+#define FIRST_CAPACITY  256
+#define PAUSE_NS_MAX    CRN_NS_PER_S        /* between files */
+#define DISORDER_NS_MAX (10 * CRN_NS_PER_S) /* more: the clock was set back */
+#define LONE_VIEW_NS    (100 * CRN_NS_PER_MS)
 
 /* Grows an array, which is full when its count is a power of two, for one more element. */
 static int grow(void *array, size_t count, size_t element_bytes)
@@ -71,11 +72,15 @@ static int find_lane(crn_replay_schedule *schedule, const crn_view_header *heade
     return 0;
 }
 
-static uint64_t due_after(const crn_replay_schedule_view *before,
-                          const crn_replay_schedule_view *view)
+/* The gap is that to the latest view so far: one that ended late, and so stands behind views that
+ * arrived after it, adds no time. */
+static uint64_t due_after(crn_replay_schedule *schedule, const crn_replay_schedule_view *view)
 {
-    uint64_t then = before->recorded.arrived_ns, now = view->recorded.arrived_ns;
+    const crn_replay_schedule_view *before = &schedule->views[schedule->count - 1];
+    uint64_t then = schedule->latest_ns, now = view->recorded.arrived_ns;
     uint64_t gap = now > then ? now - then : 0;
+    if (now > then || then - now > DISORDER_NS_MAX)
+        schedule->latest_ns = now;
     if (before->file != view->file && gap > PAUSE_NS_MAX)
         gap = PAUSE_NS_MAX;
     return before->due_ns + gap;
@@ -90,7 +95,9 @@ static int add_view(crn_replay_schedule *schedule, const crn_recorded_view *reco
         grow(&schedule->views, schedule->count, sizeof *schedule->views))
         return -ENOMEM;
     if (schedule->count)
-        view.due_ns = due_after(&schedule->views[schedule->count - 1], &view);
+        view.due_ns = due_after(schedule, &view);
+    else
+        schedule->latest_ns = recorded->arrived_ns;
     schedule->views[schedule->count++] = view;
     schedule->bytes += recorded->header.payload_bytes + crn_wire_intensity_bytes(&recorded->header);
     return 0;

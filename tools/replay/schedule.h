@@ -34,6 +34,7 @@ typedef struct crn_replay_schedule {
     uint64_t recorded_views, recorded_fruits; /* of which the filter took `count` and `fruits` */
     uint64_t period_ns;                       /* from one loop's first view to the next one's */
     uint64_t bytes;                           /* of all pixels */
+    uint64_t latest_ns;                       /* arrival of the latest view so far */
     bool in_memory;
 
     char **paths; /* the caller's */
@@ -49,9 +50,10 @@ typedef struct crn_replay_schedule {
 
 /*
  * Reads the recordings' headers, and their pixels too if all of them take at most preload_bytes.
- * The gaps follow the arrival times: none where the clock went back, at most a second between
- * files. Fruits that the filter does not take are left out. Notices are printed as the tool's. The
- * paths must outlive the schedule. 0 or negative errno with *error, -ENODATA without any view.
+ * The gaps follow the arrival times: none for a view that stands behind later ones, nor where the
+ * clock went back, at most a second between files. Fruits that the filter does not take are left
+ * out. Notices are printed as the tool's. The paths must outlive the schedule. 0 or negative errno
+ * with *error, -ENODATA without any view.
  */
 int crn_replay_schedule_open(const crn_tool *tool, char **paths, int files,
                              const crn_replay_filter *filter, uint64_t preload_bytes,

@@ -86,10 +86,14 @@ static int remove_entry(const char *path, const struct stat *status, int kind, s
     return remove(path);
 }
 
-void line_stop(line_fixture *fixture)
+void line_end(line_fixture *fixture)
 {
     crn_line_stop(fixture->line);
     pthread_join(fixture->thread, NULL);
+}
+
+void line_close(line_fixture *fixture)
+{
     fixture->metrics = crn_line_metrics(fixture->line);
     crn_line_close(&fixture->line);
     crn_config_done(&fixture->config);
@@ -99,6 +103,12 @@ void line_stop(line_fixture *fixture)
     nftw(fixture->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
     if (fixture->run_status != 0)
         fail_msg("the line ended with %d: %s", fixture->run_status, fixture->error.text);
+}
+
+void line_stop(line_fixture *fixture)
+{
+    line_end(fixture);
+    line_close(fixture);
 }
 
 void line_send_parts(line_fixture *fixture, const void *const *parts, const size_t *sizes,

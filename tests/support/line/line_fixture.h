@@ -51,6 +51,10 @@ void line_run(line_fixture *fixture, const crn_gpu *gpu);
  * frees everything; asserts that it returned 0. */
 void line_stop(line_fixture *fixture);
 
+/* The same in two steps, between which the line that has ended may be looked at. */
+void line_end(line_fixture *fixture);
+void line_close(line_fixture *fixture);
+
 /* Sends one view of `header` (sequence and payload_bytes are filled in); intensity may be NULL.
  * Blocks while the line is busy. */
 void line_send(line_fixture *fixture, crn_view_header header, const void *maps,

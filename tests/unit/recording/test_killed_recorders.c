@@ -1,7 +1,9 @@
 /* What killed recorders leave becomes a segment, or counts as one. */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 
 #include "stages/base/log.h"
@@ -21,6 +23,34 @@ int renameat2(int from_folder, const char *from, int to_folder, const char *to, 
     if (call)
         call();
     return (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, flags);
+}
+
+/* Called once a file of the folder has been found, if not NULL. */
+static void (*after_finding)(void);
+static int locked;
+
+/* Replaces libc's. */
+int fstatat(int folder, const char *restrict name, struct stat *restrict about, int flags)
+{
+    int r = (int)syscall(SYS_newfstatat, folder, name, about, flags);
+    void (*call)(void) = after_finding;
+    after_finding = NULL;
+    if (call)
+        call();
+    return r;
+}
+
+/* Called before the next lock, if not NULL. */
+static void (*before_locking)(void);
+
+/* Replaces libc's. */
+int flock(int fd, int operation)
+{
+    void (*call)(void) = before_locking;
+    before_locking = NULL;
+    if (call)
+        call();
+    return (int)syscall(SYS_flock, fd, operation);
 }
 
 #define LEFT      "cernita-20261105T000000Z-0001.tif"
@@ -99,6 +129,26 @@ static void one_that_is_no_recording_counts_as_a_segment(void **state)
     assert_true(is_there(CRN_OLDEST));
 }
 
+static void put_lock(void)
+{
+    char path[160];
+    path_of(LEFT_PART, path);
+    locked = open(path, O_RDWR | O_CLOEXEC);
+    assert_int_equal(flock(locked, LOCK_EX | LOCK_NB), 0);
+}
+
+/* Its writer locks it a moment after it has made it: until then it looks as if it was left. */
+static void one_that_has_just_been_made_is_not_removed(void **state)
+{
+    (void)state;
+    put(LEFT_PART, 1000, 0);
+    after_finding = put_lock;
+    assert_int_equal(removed_by(1, 0, 0).removed, 0);
+    assert_null(after_finding);
+    assert_true(is_there(LEFT_PART));
+    close(locked);
+}
+
 /* The name may have been given to another file meanwhile. */
 static void one_whose_name_is_taken_stays_and_counts(void **state)
 {
@@ -125,6 +175,26 @@ static void one_that_is_being_written_is_left_alone(void **state)
     assert_int_equal(removed.removed + removed.left, 0);
     assert_int_equal(crn_recording_close(&writer, &error), 0);
     assert_true(is_there(LEFT));
+}
+
+static void put_name(void)
+{
+    put(LEFT, 10, 0);
+}
+
+/* Between its look at the name and its own .part another one may have finished a former .part. */
+static void a_name_that_is_given_meanwhile_is_taken(void **state)
+{
+    (void)state;
+    char path[160];
+    crn_error error;
+    crn_recording_writer *writer = NULL;
+    path_of(LEFT, path);
+    before_locking = put_name;
+    assert_int_equal(crn_recording_create(path, false, &writer, &error), -EEXIST);
+    assert_null(before_locking);
+    assert_true(is_there(LEFT));
+    assert_false(is_there(LEFT_PART));
 }
 
 static void another_recorder_looks(void)
@@ -186,9 +256,11 @@ int main(void)
         TEST(one_with_views_becomes_a_segment),
         TEST(one_without_views_is_removed),
         TEST(one_that_is_no_recording_counts_as_a_segment),
+        TEST(one_that_has_just_been_made_is_not_removed),
         TEST(one_whose_name_is_taken_stays_and_counts),
         TEST(one_that_is_being_written_is_left_alone),
         TEST(one_that_is_being_finished_is_left_alone),
+        TEST(a_name_that_is_given_meanwhile_is_taken),
         TEST(a_recorder_finishes_what_a_killed_one_left),
     };
     return cmocka_run_group_tests(tests, recorded_setup, recorded_teardown);

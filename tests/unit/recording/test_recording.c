@@ -224,6 +224,43 @@ static void the_cache_is_bypassed(void **state)
     assert_memory_equal(bytes[0], bytes[1], sizes[0]);
 }
 
+/* The link to a view makes it valid: a kill between two blocks must not leave a part of it. */
+static void a_link_lies_in_one_block(void **state)
+{
+    (void)state;
+    enum { VIEWS = 3000, BLOCK = CRN_RECORDING_BLOCK_BYTES };
+    crn_recording_writer *writer = recorded_create();
+    for (uint64_t i = 0; i < VIEWS; i++) {
+        crn_recorded_view view =
+            recorded_view(i, CRN_U8, CRN_CHW, 1, 1, 1 + (uint32_t)i % 97, false);
+        recorded_add(writer, &view);
+    }
+    recorded_finish(writer);
+    int fd = open(recorded_path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    uint64_t link = 8, directory, entries;
+    for (uint64_t i = 0; i <= VIEWS; i++) {
+        assert_true(link % BLOCK + sizeof link <= BLOCK);
+        assert_int_equal(pread(fd, &directory, sizeof directory, (off_t)link), sizeof directory);
+        assert_int_equal(directory == 0, i == VIEWS);
+        if (directory) {
+            assert_int_equal(pread(fd, &entries, sizeof entries, (off_t)directory), sizeof entries);
+            link = directory + 8 + entries * 20;
+        }
+    }
+    close(fd);
+    crn_recording_reader *reader = recorded_open(recorded_path);
+    for (uint64_t i = 0; i < VIEWS; i++) {
+        crn_recorded_view got;
+        crn_error error;
+        assert_int_equal(crn_recording_next(reader, &got, &error), 1);
+        crn_recorded_view want =
+            recorded_view(i, CRN_U8, CRN_CHW, 1, 1, 1 + (uint32_t)i % 97, false);
+        recorded_assert_same(&want, &got);
+    }
+    crn_recording_end(&reader);
+}
+
 static void a_view_that_does_not_fit_its_header_is_refused(void **state)
 {
     (void)state;
@@ -391,6 +428,7 @@ int main(void)
         cmocka_unit_test(other_readers_see_ordinary_pages),
         cmocka_unit_test(a_killed_writer_loses_at_most_the_view_being_written),
         cmocka_unit_test(the_cache_is_bypassed),
+        cmocka_unit_test(a_link_lies_in_one_block),
         cmocka_unit_test(a_view_that_does_not_fit_its_header_is_refused),
         cmocka_unit_test(a_full_disk_costs_only_the_view_it_meets),
         cmocka_unit_test(a_path_that_cannot_be_written_is_told),
