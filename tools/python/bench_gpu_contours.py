@@ -48,10 +48,13 @@ class NppContours:
         self.contours, self.directions = cupy.empty(pixels, "u1"), cupy.empty(pixels * DIRECTION_INFO, "u1")
         self.image = np.empty(pixels, "u1")
 
-    def _buffer(self, function, size):
+    def _size(self, function, *arguments):
         count = ctypes.c_size_t(0)
-        self._check(function, getattr(self.npp, function)(size, ctypes.byref(count)))
-        return cupy.empty(count.value, "u1")
+        self._check(function, getattr(self.npp, function)(*arguments, ctypes.byref(count)))
+        return count.value
+
+    def _buffer(self, function, size):
+        return cupy.empty(self._size(function, size), "u1")
 
     def _check(self, function, status):
         if status:
@@ -70,7 +73,8 @@ class NppContours:
         self._call("nppiCompressMarkerLabelsUF_32u_C1IR_Ctx", self.labels, 4 * width, self.roi, mask.size,
                    ctypes.byref(regions), self.compress_buffer)
         entries = regions.value + MORE
-        info, info_host = cupy.zeros(entries * LABEL_INFO, "u1"), np.zeros(entries * LABEL_INFO, "u1")
+        info_bytes = self._size("nppiCompressedMarkerLabelsUFGetInfoListSize_32u_C1R", entries) + MORE * LABEL_INFO
+        info, info_host = cupy.zeros(info_bytes, "u1"), np.zeros(info_bytes, "u1")
         counts, found, offsets = (cupy.zeros(entries, "u4") for _ in range(3))
         counts_host, found_host, offsets_host = (np.zeros(entries, "u4") for _ in range(3))
         totals = np.zeros(2, "u4")
@@ -78,11 +82,12 @@ class NppContours:
                    self.contours, width, self.directions, width * DIRECTION_INFO, totals, counts, counts_host, offsets,
                    offsets_host)
         total = int(totals[0])
-        geometry, geometry_host = cupy.zeros((total + MORE) * GEOMETRY_INFO, "u1"), np.zeros((total + MORE, 15), "i4")
-        blocks = ctypes.c_size_t(0)
-        self._check("BlockSegmentListSize", self.npp.nppiCompressedMarkerLabelsUFGetContoursBlockSegmentListSize_C1R(
-            ctypes.c_void_p(counts_host.ctypes.data), total, regions, 1, regions, ctypes.byref(blocks)))
-        segments, segments_host = cupy.zeros(blocks.value + BLOCK_SEGMENT, "u1"), np.zeros(blocks.value + 16, "u1")
+        # Twice what NPP asks for, since with less its functions have ended the process.
+        lists = 2 * self._size("nppiCompressedMarkerLabelsUFGetGeometryListsSize_C1R", total + MORE) // GEOMETRY_INFO
+        geometry, geometry_host = cupy.zeros(lists * GEOMETRY_INFO, "u1"), np.zeros((lists, 15), "i4")
+        blocks = 2 * self._size("nppiCompressedMarkerLabelsUFGetContoursBlockSegmentListSize_C1R",
+                                ctypes.c_void_p(counts_host.ctypes.data), total, regions, 1, regions)
+        segments, segments_host = (zeros(blocks + BLOCK_SEGMENT * total, "u1") for zeros in (cupy.zeros, np.zeros))
         self._call("nppiCompressedMarkerLabelsUFContoursGenerateGeometryLists_C1R_Ctx", info, info_host,
                    self.directions, width * DIRECTION_INFO, geometry, geometry_host, self.image, width, counts, found,
                    found_host, offsets, offsets_host, total, regions, 1, regions, segments, segments_host, 0, self.roi)
