@@ -83,6 +83,7 @@ class NppContours:
         self._call("nppiCompressedMarkerLabelsUFInfo_32u_C1R_Ctx", self.labels, 4 * width, self.roi, regions, info,
                    self.contours, width, self.directions, width * DIRECTION_INFO, totals, counts, counts_host, offsets,
                    offsets_host)
+        cupy.cuda.get_current_stream().synchronize()  # the totals are the host's
         return regions, (info, info_host, counts, counts_host, found, found_host, offsets, offsets_host), int(totals[0])
 
     def lists(self, mask):
