@@ -107,4 +107,4 @@ def compare(rng):
     return comparing.difference(describe, result, wanted)
 
 
-comparing.run(compare, 3000)
+comparing.run(compare, 2000)

@@ -107,4 +107,4 @@ def compare(rng):
     return compare_morphology(rng) if rng.random() < .6 else compare_filter(rng)
 
 
-comparing.run(compare, 4000)
+comparing.run(compare, 3000)

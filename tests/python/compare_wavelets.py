@@ -107,4 +107,4 @@ def compare(rng):
                        tolerance(coeffs, single, levels))
 
 
-comparing.run(compare, 3000)
+comparing.run(compare, 2000)

@@ -230,19 +230,18 @@ def _output(output: Any, array: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
     """The caller's array, or a new one of the type asked for; None: a new one of input's type."""
     if output is None:
         return None
-    if not isinstance(output, np.ndarray):
-        try:
-            output = np.empty(array.shape, output)
-        except TypeError:
-            raise TypeError(f"output must be an array or a type, not {output!r}") from None
-    if output.shape != array.shape:
-        raise ValueError(f"output must be of input's shape, {array.shape}, not {output.shape}")
-    if not output.flags.writeable:
+    try:
+        target = output if isinstance(output, np.ndarray) else np.empty(array.shape, output)
+    except TypeError:
+        raise TypeError(f"output must be an array or a type, not {output!r}") from None
+    if target.shape != array.shape:
+        raise ValueError(f"output must be of input's shape, {array.shape}, not {target.shape}")
+    if not target.flags.writeable:
         raise ValueError("output must be writeable")
-    if not np.can_cast(array.dtype, output.dtype, "safe"):
+    if not np.can_cast(array.dtype, target.dtype, "safe"):
         raise TypeError(f"output must be of a type that holds all values of input's, {array.dtype}, not "
-                        f"{output.dtype}; .astype() converts the result")
-    return output
+                        f"{target.dtype}; .astype() converts the result")
+    return target
 
 
 def _call(operation: str, array: npt.NDArray[Any], request: _Request, rules: tuple[str, str] | None, value: float,

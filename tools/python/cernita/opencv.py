@@ -142,7 +142,9 @@ def _saturated(values: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[An
 
 
 def _difference(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return a - b if a.dtype.kind == "f" else _saturated(a.astype("i4") - b, a.dtype)
+    if a.dtype.kind == "f":
+        return np.subtract(a, b)
+    return _saturated(np.subtract(a, b, dtype="i4"), a.dtype)
 
 
 class _Morphology(NamedTuple):
@@ -170,7 +172,7 @@ class _Morphology(NamedTuple):
         """True if the library's own operation gives what the steps would."""
         elem, turned = self.elem, self.elem.reflected()
         return (self.iterations == 1 and dtype in (np.uint8, np.float32) and elem.anchor == turned.anchor and
-                (elem.members is None or np.array_equal(elem.members, turned.members)) and
+                (elem.members is None or bool((elem.members == turned.members).all())) and
                 (self.rules is None or "constant" not in self.rules and sees_nothing_outside(elem, self.rules)))
 
     def run(self, operation: str, src: npt.NDArray[Any], out: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
@@ -251,13 +253,14 @@ def _weights(kernel: Any, anchor: Any) -> npt.NDArray[Any]:
     weights = _two_dimensions(numbers("kernel", kernel, "f4"), KERNEL_TAPS_MAX)
     if not np.isfinite(weights).all():
         raise ValueError("kernel must be of finite weights")
-    at = _anchor(anchor, weights.shape)
-    if at == (weights.shape[0] // 2, weights.shape[1] // 2):
+    height, width = weights.shape
+    at = _anchor(anchor, (height, width))
+    if at == (height // 2, width // 2):
         return weights
     reach = [max(before, side - 1 - before) for before, side in zip(at, weights.shape)]
     large = np.zeros((2 * reach[0] + 1, 2 * reach[1] + 1), "f4")
     top, left = reach[0] - at[0], reach[1] - at[1]
-    large[top:top + weights.shape[0], left:left + weights.shape[1]] = weights
+    large[top:top + height, left:left + width] = weights
     if large.size > KERNEL_TAPS_MAX:
         raise ValueError(f"kernel must have at most {KERNEL_TAPS_MAX} weights once its anchor is its middle, not "
                          f"{large.size}")

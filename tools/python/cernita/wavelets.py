@@ -101,10 +101,9 @@ def _back(array: npt.NDArray[Any], axes: tuple[int, int]) -> npt.NDArray[Any]:
 
 def _library(planes: npt.NDArray[Any], levels: int, how: dict[str, Any], direction: str = "forward") -> npt.NDArray[Any]:
     """haar() of any number of planes."""
-    if planes.ndim > 3:
-        return haar(planes.reshape(-1, *planes.shape[-2:]), levels, direction=direction, layout="chw",
-                    **how).reshape(planes.shape)  # type: ignore[no-any-return]
-    return haar(planes, levels, direction=direction, layout="chw", **how)  # type: ignore[no-any-return]
+    at_most_three = planes if planes.ndim <= 3 else planes.reshape(-1, *planes.shape[-2:])
+    result: npt.NDArray[Any] = haar(at_most_three, levels, direction=direction, layout="chw", **how)
+    return result.reshape(planes.shape)
 
 
 def _grown(quadrant: npt.NDArray[Any], height: int, width: int) -> npt.NDArray[Any]:
