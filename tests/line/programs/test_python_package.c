@@ -127,6 +127,15 @@ static void contours_are_those_of_scikit_image(void **state)
                      0);
 }
 
+static void operators_name_wrong_arguments(void **state)
+{
+    (void)state;
+    need("true");
+    assert_int_equal(run("venv/bin/python " TESTS "/check_operator_faults.py &&"
+                         " grep -qx 'all named' log"),
+                     0);
+}
+
 static void examples_in_docstrings_are_right(void **state)
 {
     (void)state;
@@ -154,6 +163,7 @@ int main(void)
         cmocka_unit_test(morphology_is_that_of_scipy),
         cmocka_unit_test(morphology_and_filters_are_those_of_opencv),
         cmocka_unit_test(wavelets_are_those_of_pywavelets),
+        cmocka_unit_test(operators_name_wrong_arguments),
         cmocka_unit_test(examples_in_docstrings_are_right),
         cmocka_unit_test(type_hints_are_complete),
     };

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arguments import join, whole
+from ._arrays import has_whole_elements, host_array
 from ._elements import Elem, filtered, flat_members, sees_nothing_outside
 from ._library import ELEMENT_MAX
 
@@ -179,8 +180,8 @@ def _check_heights(request: _Request, operation: str, array: npt.NDArray[Any]) -
     least, most = ((least - int(heights.max()), most - int(heights.min())) if operation == "erode" else
                    (least + int(heights.min()), most + int(heights.max())))
     if least < np.iinfo(dtype).min or most > np.iinfo(dtype).max:
-        raise ValueError(f"structure must not lead beyond the values of input's type, {dtype}, as to {least} or {most}: "
-                         "scipy's wrap around there; input.astype('float32') takes it, footprint has no heights")
+        raise ValueError(f"structure must not lead beyond the values of input's type, {dtype}, as to {least} or "
+                         f"{most}: scipy's wrap around there; input.astype('float32') takes it, footprint is flat")
 
 
 def _outside(request: _Request, operation: str, dtype: np.dtype[Any]) -> tuple[tuple[str, str] | None, float]:
@@ -249,7 +250,7 @@ def _call(operation: str, array: npt.NDArray[Any], request: _Request, rules: tup
     """One call of the library, and the result in output or in a new array of input's type."""
     working = _working(array, request.elem.heights is None)
     direct = (output is not None and output.dtype == working.dtype == array.dtype and
-              not np.may_share_memory(output, array))
+              has_whole_elements(output) and not np.may_share_memory(output, array))
     result = filtered(operation, _picture(working, request), request.elem, rules, value,
                       _picture(output, request) if direct else None, **request.how)
     if output is None:
@@ -269,7 +270,7 @@ def _step(operation: str, array: npt.NDArray[Any], request: _Request,
 
 def _fusible(dtype: np.dtype[Any], request: _Request) -> bool:
     """True if the library's own operation gives what its steps would: nothing lies outside, nothing is rounded."""
-    return ((dtype == np.float32 or dtype.kind in "iu" and dtype.itemsize <= 2) and request.elem.has_anchor() and
+    return ((dtype == np.float32 or dtype.kind in "iu" and dtype.itemsize <= 2) and
             "constant" not in request.rules and sees_nothing_outside(request.elem, request.rules))
 
 
@@ -318,12 +319,12 @@ def _of_bool(operation: str, array: npt.NDArray[Any], request: _Request,
 
 def _run(operation: str, input: Any, size: Any, footprint: Any, structure: Any, output: Any, mode: Any, cval: Any,
          origin: Any, how: dict[str, Any]) -> npt.NDArray[Any]:
-    array = np.asarray(input)
+    array = host_array("input", input, "cernita.morphology()")
     request = _request(array.ndim, size, footprint, structure, mode, cval, origin, how)
     target = _output(output, array)
     if target is not None and request.elem.heights is not None and target.dtype != array.dtype == np.float32:
-        raise TypeError("output must be float32, as input is, where structure is given: scipy would round some sums and "
-                        "not others; .astype() converts the result")
+        raise TypeError("output must be float32, as input is, where structure is given: scipy would round some sums "
+                        "and not others; .astype() converts the result")
     if not array.size:
         raise ValueError(f"input must not be empty, as one of shape {array.shape} is")
     if array.dtype == bool:
@@ -365,7 +366,8 @@ def grey_dilation(input: Any, size: Any = None, footprint: Any = None, structure
 def grey_opening(input: Any, size: Any = None, footprint: Any = None, structure: Any = None, output: Any = None,
                  mode: Any = "reflect", cval: float = 0.0, origin: Any = 0, *, backend: str = "auto",
                  threads: int | None = 1) -> npt.NDArray[Any]:
-    """Dilation of the erosion: what is brighter than its surroundings and smaller than the element vanishes. As scipy.ndimage.grey_opening.
+    """Dilation of the erosion: what is brighter than its surroundings and smaller than the element vanishes. As
+    scipy.ndimage.grey_opening.
 
     >>> grey_opening([0, 9, 0, 5, 5, 5], size=3)
     array([0, 0, 0, 5, 5, 5])
@@ -377,7 +379,8 @@ def grey_opening(input: Any, size: Any = None, footprint: Any = None, structure:
 def grey_closing(input: Any, size: Any = None, footprint: Any = None, structure: Any = None, output: Any = None,
                  mode: Any = "reflect", cval: float = 0.0, origin: Any = 0, *, backend: str = "auto",
                  threads: int | None = 1) -> npt.NDArray[Any]:
-    """Erosion of the dilation: what is darker than its surroundings and smaller than the element vanishes. As scipy.ndimage.grey_closing.
+    """Erosion of the dilation: what is darker than its surroundings and smaller than the element vanishes. As
+    scipy.ndimage.grey_closing.
 
     >>> grey_closing([7, 2, 7, 5, 5, 5], size=3)
     array([7, 7, 7, 5, 5, 5])
@@ -386,9 +389,9 @@ def grey_closing(input: Any, size: Any = None, footprint: Any = None, structure:
                 {"backend": backend, "threads": threads})
 
 
-def morphological_gradient(input: Any, size: Any = None, footprint: Any = None, structure: Any = None, output: Any = None,
-                           mode: Any = "reflect", cval: float = 0.0, origin: Any = 0, *, backend: str = "auto",
-                           threads: int | None = 1) -> npt.NDArray[Any]:
+def morphological_gradient(input: Any, size: Any = None, footprint: Any = None, structure: Any = None,
+                           output: Any = None, mode: Any = "reflect", cval: float = 0.0, origin: Any = 0, *,
+                           backend: str = "auto", threads: int | None = 1) -> npt.NDArray[Any]:
     """Dilation minus erosion. As scipy.ndimage.morphological_gradient.
 
     >>> morphological_gradient([1, 1, 5, 5], size=3)

@@ -3,12 +3,12 @@
     from cernita import opencv as cv
     opened = cv.morphologyEx(picture, cv.MORPH_OPEN, kernel)
 
-src: H x W or H x W x C; the result of H x W x 1 is H x W, as OpenCV's. uint8 and float32 are read in place; uint16, int16
-and, for morphology, float64 are converted to float32 if that holds their values exactly, else refused. The constants
-below have OpenCV's values, so that cv2's do as well. As in OpenCV, and other than in scipy and cernita.morphology(),
-dilation does not reflect the kernel. Border types that differ from "nothing lies outside", the default of morphology,
-cost a padded copy of the picture; BORDER_REFLECT does in filter2D. threads: None for one per core; backend: as of
-cernita.morphology().
+src: H x W or H x W x C; the result of H x W x 1 is H x W, as OpenCV's. uint8 and float32 are read in place; uint16,
+int16 and, for morphology, float64 are converted to float32 if that holds their values exactly, else refused. The
+constants below have OpenCV's values, so that cv2's do as well. As in OpenCV, and other than in scipy and
+cernita.morphology(), dilation does not reflect the kernel. Border types that differ from "nothing lies outside", the
+default of morphology, cost a padded copy of the picture; BORDER_REFLECT does in filter2D. threads: None for one per
+core; backend: as of cernita.morphology().
 """
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ._arguments import number, numbers, whole
+from ._arguments import join, number, numbers, whole
+from ._arrays import has_whole_elements
 from ._borders import cropped, padded
 from ._elements import Elem, filtered, flat_members, sees_nothing_outside
 from ._library import ELEMENT_MAX, KERNEL_TAPS_MAX
@@ -43,21 +44,25 @@ _RESULTS = {"uint8": (CV_8U, CV_16U, CV_16S, CV_32F), "uint16": (CV_16U, CV_32F)
 
 def _source(src: Any, types: tuple[str, ...], cure: str) -> npt.NDArray[Any]:
     if not isinstance(src, np.ndarray):
-        raise TypeError(f"src must be a numpy array, not {type(src).__name__}")
+        raise TypeError(f"src must be a numpy array, not {type(src).__name__}; cernita.morphology() and cernita.convolve() "
+                        "take those on a device")
     if src.dtype.name not in types:
         raise TypeError(f"src must be of {', '.join(types[:-1])} or {types[-1]}, not {src.dtype}; {cure}")
     if src.ndim not in (2, 3) or not src.size:
         raise ValueError(f"src must have 2 dimensions, or 3 with the channels last, and not be empty, as one of shape "
                          f"{src.shape}")
+    src = src if has_whole_elements(src) else src.copy()
     return src[..., 0] if src.ndim == 3 and src.shape[2] == 1 else src
 
 
 def _destination(dst: Any, shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any] | None:
     if dst is None:
         return None
-    if not isinstance(dst, np.ndarray) or dst.shape != shape or dst.dtype != dtype or not dst.flags.writeable:
+    if (not isinstance(dst, np.ndarray) or dst.shape != shape or dst.dtype != dtype or not dst.flags.writeable or
+            not has_whole_elements(dst)):
         what = f"{dst.dtype} {dst.shape}" if isinstance(dst, np.ndarray) else type(dst).__name__
-        raise ValueError(f"dst must be a writeable array of shape {shape} and type {np.dtype(dtype)}, not {what}")
+        raise ValueError(f"dst must be a writeable, aligned array of shape {shape} and type {np.dtype(dtype)}, not "
+                         f"{what}")
     return dst
 
 
@@ -65,7 +70,7 @@ def _rule(borderType: Any) -> str:
     kind = whole("borderType", borderType, 0, 63) & ~BORDER_ISOLATED
     if kind not in _RULES:
         raise ValueError("borderType must be BORDER_CONSTANT, BORDER_REPLICATE, BORDER_REFLECT or BORDER_REFLECT_101, "
-                         f"not {borderType}; cernita.convolve(border='wrap') and scipy.ndimage's mode='wrap' have others")
+                         f"not {borderType}; cernita.convolve(border='wrap') has another, so has scipy.ndimage")
     return _RULES[kind]
 
 
@@ -113,7 +118,7 @@ def _border_value(borderValue: Any, src: npt.NDArray[Any]) -> Any:
     if channels > 4:
         raise ValueError(f"borderValue must be left out for pictures of {channels} channels: OpenCV takes 4 values")
     if len(values) < channels:
-        raise ValueError(f"borderValue must have a value for each of {channels} channels, not {borderValue!r}, for which "
+        raise ValueError(f"borderValue must have a value for each of {channels} channels, not be {borderValue!r}: "
                          "OpenCV would take the others to be the largest number")
     values = values[:channels]
     if src.dtype.kind in "iu":
@@ -280,9 +285,9 @@ def filter2D(src: Any, ddepth: int, kernel: Any, dst: Any = None, anchor: Any = 
              borderType: int = BORDER_DEFAULT, *, backend: str = "auto", threads: int | None = 1) -> npt.NDArray[Any]:
     """Correlation with the kernel, plus delta. As cv2.filter2D, within rounding.
 
-    Sums are in float32: |error| <= 2 n 2^-24 S, with n the number of weights and S the sum of |weight x pixel|; integers
-    are rounded half to even and saturated, and off by one at most, where the sum is that near to a tie. ddepth: -1 (that
-    of src), CV_8U, CV_16U, CV_16S or CV_32F, in OpenCV's combinations; CV_64F is refused.
+    Sums are in float32: |error| <= 2 n 2^-24 S, with n the number of weights and S the sum of |weight x pixel|;
+    integers are rounded half to even and saturated, and off by one at most, where the sum is that near to a tie.
+    ddepth: -1 (that of src), CV_8U, CV_16U, CV_16S or CV_32F, in OpenCV's combinations; CV_64F is refused.
 
     >>> filter2D(np.array([[1, 2, 4]], "uint8"), CV_32F, [[-1, 0, 1]])
     array([[0., 3., 0.]], dtype=float32)
@@ -291,8 +296,8 @@ def filter2D(src: Any, ddepth: int, kernel: Any, dst: Any = None, anchor: Any = 
     source = _source(src, tuple(_RESULTS), "src.astype('float32') makes it one, cv2.filter2D has sums in float64")
     depth = whole("ddepth", ddepth, -1, 6)
     if depth >= 0 and depth not in _RESULTS[source.dtype.name]:
-        raise ValueError(f"ddepth must be -1 or one of {_RESULTS[source.dtype.name]} where src is of {source.dtype}, not "
-                         f"{ddepth}")
+        allowed = [f"{depth} ({_DEPTHS[depth]})" for depth in _RESULTS[source.dtype.name]]
+        raise ValueError(f"ddepth must be -1, {join(allowed)} where src is of {source.dtype}, not {ddepth}")
     kind = source.dtype if depth < 0 else np.dtype(_DEPTHS[depth])
     target = _destination(dst, source.shape, kind)
     weights, rule, shift = _weights(kernel, anchor), _rule(borderType), number("delta", delta, -np.inf, np.inf)
