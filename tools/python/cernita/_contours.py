@@ -9,14 +9,17 @@ import numpy.typing as npt
 
 from ._arguments import choice, numbers, whole
 from ._arrays import LAYOUTS, Operand, is_device_array, is_native, operand
-from ._context import Context
-from ._library import BORDERS, CONNECTIVITIES, CONTOURS_PIXELS_MAX, ORIENTATIONS, TYPES, ContoursParams, Image
+from ._context import Context, cores
+from ._library import (BORDERS, CONNECTIVITIES, CONTOURS_PIXELS_MAX, MEMORY_HOST, ORIENTATIONS, THREADS_MAX, TYPES,
+                       ContoursParams, Image)
 from ._library import Contours as _Found
+from ._pool import in_threads
 
 _POINT = np.dtype([("x", "f8"), ("y", "f8")])
 _CONTOUR = np.dtype([("plane", "i4"), ("closed", "?"), ("first", "u4"), ("count", "u4")], align=True)
 
 _COUNT_MAX = 2**32 - 1  # of points and of contours of one call
+_WORTH_THREADS = 1 << 20  # elements; with fewer, to wake a thread costs more than it saves
 _LARGE = 1 << 20  # pixels of a plane, from which on planes are found one by one, and points not copied
 
 
@@ -142,6 +145,25 @@ def _find(context: Context, parts: Sequence[_Part], elements: int) -> Contours:
     if 0 < len(room.points) <= _LARGE:
         context.scratch = room
     return result
+
+
+def _join(found: Sequence[Contours]) -> Contours:
+    """All of them as one, in this order."""
+    offsets = np.empty(sum(map(len, found)) + 1, np.int64)
+    offsets[0] = first = points = 0
+    for one in found:
+        offsets[first + 1:first + len(one) + 1] = one.offsets[1:] + points
+        first, points = first + len(one), points + len(one.points)
+    return Contours(np.concatenate([one.points for one in found]), offsets,
+                    np.concatenate([one.planes for one in found]), np.concatenate([one.closed for one in found]))
+
+
+def _find_in_threads(source: Operand, backend: str, threads: int, parts: Sequence[_Part], elements: int) -> Contours:
+    """As _find(), several parts at a time."""
+    groups = min(len(parts), 8 * threads)
+    cuts = [len(parts) * group // groups for group in range(groups + 1)]
+    return _join(in_threads(threads, lambda group: _find(source.context(backend, 1), parts[cuts[group]:cuts[group + 1]],
+                                                         elements // groups), groups))
 
 
 def _address(array: npt.NDArray[Any] | None, offset: int = 0) -> int | None:
@@ -311,7 +333,12 @@ def find_contours_many(maps: Any, levels: Any, layout: str = "hwc", *, fully_con
         else:  # so that a result that does not fit costs the plane alone
             parts += [_Part(_plane(picture.image, plane, itemsize), base + plane, params(base + plane))
                       for plane in range(first.planes)]
-    return _find(pictures[0].context(backend, threads), parts, pixels * len(values.ravel()))
+    elements = pixels * values.size
+    if len(parts) > 1 and elements >= _WORTH_THREADS and pictures[0].memory == MEMORY_HOST and backend != "cuda":
+        count = cores() if threads is None else whole("threads", threads, 1, THREADS_MAX)
+        if count > 1:
+            return _find_in_threads(pictures[0], backend, count, parts, elements)
+    return _find(pictures[0].context(backend, threads), parts, elements)
 
 
 __all__ = ["Contours", "find_contours", "find_contours_many"]
