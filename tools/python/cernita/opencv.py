@@ -12,6 +12,7 @@ core; backend: as of cernita.morphology().
 """
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any, NamedTuple
 
@@ -91,18 +92,25 @@ def _two_dimensions(kernel: npt.NDArray[Any], most: int) -> npt.NDArray[Any]:
     return kernel
 
 
-def _element(kernel: Any, anchor: Any, iterations: int) -> tuple[Elem, int]:
+@functools.lru_cache(64)
+def _element_of(packed: bytes, shape: tuple[int, int], at: tuple[int, int], iterations: int) -> tuple[Elem, int]:
     """The element, and how often it is to be applied: a full one is enlarged instead, as OpenCV does."""
-    if kernel is None:
-        kernel, anchor = np.ones((3, 3), "u1"), (1, 1)
-    members = _two_dimensions(numbers("kernel", kernel, "f8"), ELEMENT_MAX) != 0
-    if not members.any():
-        raise ValueError("kernel must have a member that is not 0")
-    shape, at = members.shape, _anchor(anchor, members.shape)
+    members = np.frombuffer(packed, bool).reshape(shape)
     if not members.all():
         return Elem("kernel", shape, at, members), iterations
     shape = shape[0] + (iterations - 1) * (shape[0] - 1), shape[1] + (iterations - 1) * (shape[1] - 1)
     return Elem("kernel", shape, (at[0] * iterations, at[1] * iterations)), 1
+
+
+def _element(kernel: Any, anchor: Any, iterations: int) -> tuple[Elem, int]:
+    if kernel is None:
+        return _element_of(b"\1" * 9, (3, 3), (1, 1), iterations)
+    if not isinstance(kernel, np.ndarray) or kernel.dtype.kind not in "buif":
+        kernel = numbers("kernel", kernel, "f8")
+    members = _two_dimensions(kernel, ELEMENT_MAX) != 0
+    if not members.any():
+        raise ValueError("kernel must have a member that is not 0")
+    return _element_of(members.tobytes(), members.shape, _anchor(anchor, members.shape), iterations)
 
 
 def _border_value(borderValue: Any, src: npt.NDArray[Any]) -> Any:

@@ -92,11 +92,11 @@ def _result_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def _last_two(array: npt.NDArray[Any], axes: tuple[int, int]) -> npt.NDArray[Any]:
     """A view with the transformed axes at the end."""
-    return np.moveaxis(array, axes, (-2, -1))
+    return array if axes == (array.ndim - 2, array.ndim - 1) else np.moveaxis(array, axes, (-2, -1))
 
 
 def _back(array: npt.NDArray[Any], axes: tuple[int, int]) -> npt.NDArray[Any]:
-    return np.moveaxis(array, (-2, -1), axes)
+    return array if axes == (array.ndim - 2, array.ndim - 1) else np.moveaxis(array, (-2, -1), axes)
 
 
 # --- one level, or several by the library -----------------------------------------------------------------------------
