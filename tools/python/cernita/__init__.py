@@ -18,11 +18,12 @@ except ImportError:
     raise ImportError(f"cernita needs NumPy, which {_sys.executable} lacks: install Debian's python3-numpy and use "
                       "/usr/bin/python3, or pip install numpy") from None
 
-from . import _context, _contours, _operators
+from . import _context, _contours, _operators, _pool
 from ._context import *
 from ._contours import *
 from ._library import library_version as _library_version
 from ._operators import *
+from ._pool import *
 
 __version__ = _library_version()
 
@@ -30,3 +31,4 @@ __all__ = ["__version__"]
 __all__ += _context.__all__
 __all__ += _contours.__all__
 __all__ += _operators.__all__
+__all__ += _pool.__all__
