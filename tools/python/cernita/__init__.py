@@ -22,11 +22,12 @@ except ImportError:
     raise ImportError(f"cernita needs NumPy, which {_sys.executable} lacks: install Debian's python3-numpy and use "
                       "/usr/bin/python3, or pip install numpy") from None
 
-from . import _context, _contours, _operators, ndimage, opencv, wavelets
+from . import _context, _contours, _operators, _pool, ndimage, opencv, wavelets
 from ._context import *
 from ._contours import *
 from ._library import library_version as _library_version
 from ._operators import *
+from ._pool import *
 from .ndimage import *
 from .opencv import *
 from .wavelets import *
@@ -37,6 +38,7 @@ __all__ = ["__version__"]
 __all__ += _context.__all__
 __all__ += _contours.__all__
 __all__ += _operators.__all__
+__all__ += _pool.__all__
 __all__ += ndimage.__all__
 __all__ += opencv.__all__
 __all__ += wavelets.__all__
