@@ -67,8 +67,8 @@ def case(rng):
     if "size" in arguments and rng.random() < .2:
         mode = [str(rng.choice(MODES)) for _ in range(ndim)]
     arguments.update(mode=mode, origin=origin(rng, sides, shape), cval=float(rng.choice([0, 0, 1, 3, 7])))
-    if kind in ("u1", "f4") and rng.random() < .3:
-        arguments["cval"] = float(rng.choice([0, 200, 255] if kind == "u1" else [-.5, np.inf, -np.inf]))
+    if kind in ("u1", "f4", "f8") and rng.random() < .3:
+        arguments["cval"] = float(rng.choice([0, 200, 255] if kind == "u1" else [.1, np.inf, -np.inf]))
     array = comparing.view(rng, picture(rng, shape, kind))
     if kind == "?":
         arguments["cval"] %= 2
@@ -98,6 +98,8 @@ def compare(rng):
     if isinstance(result, (TypeError, ValueError)) and "input.astype('float32')" in str(result) and (
             array.dtype.kind in "iuf" and array.dtype.itemsize > 2 or "structure" in arguments):
         comparing.refused.append(describe)
+        return None
+    if "cval must be exact" in str(result) and arguments["cval"] == .1:
         return None
     if "scipy would round some sums" in str(result) and mine.dtype != array.dtype == np.float32:
         return None

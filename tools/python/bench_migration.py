@@ -97,8 +97,8 @@ def show(ms):
 def main():
     cv2.setNumThreads(1)
     only, fine, cores = sys.argv[1:], True, len(os.sched_getaffinity(0))
-    print(f"Times in ms; {model()}, {cores} cores; scikit-image {skimage.__version__}, scipy {scipy.__version__}, OpenCV "
-          f"{cv2.__version__}, PyWavelets {pywt.__version__}.\n")
+    print(f"Times in ms; {model()}, {cores} cores; scikit-image {skimage.__version__}, scipy {scipy.__version__}, "
+          f"OpenCV {cv2.__version__}, PyWavelets {pywt.__version__}.\n")
     print(f"| call | type | size | peer | ours | peer / ours | ours, {cores} threads |\n|---|---|---|---|---|---|---|")
     for text, kind, theirs, ours, arguments, named, tolerance in rows():
         if only and text.split("(")[0] not in only:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from ._arguments import join, number, numbers, whole
 from ._arrays import has_whole_elements
 from ._borders import cropped, padded
-from ._elements import Elem, filtered, flat_members, sees_nothing_outside
+from ._elements import AnchoredElement, filtered, flat_members, sees_nothing_outside
 from ._library import ELEMENT_MAX, KERNEL_TAPS_MAX
 from ._operators import convolve
 
@@ -45,8 +45,8 @@ _RESULTS = {"uint8": (CV_8U, CV_16U, CV_16S, CV_32F), "uint16": (CV_16U, CV_32F)
 
 def _source(src: Any, types: tuple[str, ...], cure: str) -> npt.NDArray[Any]:
     if not isinstance(src, np.ndarray):
-        raise TypeError(f"src must be a numpy array, not {type(src).__name__}; cernita.morphology() and cernita.convolve() "
-                        "take those on a device")
+        raise TypeError(f"src must be a numpy array, not {type(src).__name__}; cernita.morphology() and "
+                        "cernita.convolve() take those on a device")
     if src.dtype.name not in types:
         raise TypeError(f"src must be of {', '.join(types[:-1])} or {types[-1]}, not {src.dtype}; {cure}")
     if src.ndim not in (2, 3) or not src.size:
@@ -93,16 +93,17 @@ def _two_dimensions(kernel: npt.NDArray[Any], most: int) -> npt.NDArray[Any]:
 
 
 @functools.lru_cache(64)
-def _element_of(packed: bytes, shape: tuple[int, int], at: tuple[int, int], iterations: int) -> tuple[Elem, int]:
+def _element_of(packed: bytes, shape: tuple[int, int], at: tuple[int, int],
+                iterations: int) -> tuple[AnchoredElement, int]:
     """The element, and how often it is to be applied: a full one is enlarged instead, as OpenCV does."""
     members = np.frombuffer(packed, bool).reshape(shape)
     if not members.all():
-        return Elem("kernel", shape, at, members), iterations
+        return AnchoredElement("kernel", shape, at, members), iterations
     shape = shape[0] + (iterations - 1) * (shape[0] - 1), shape[1] + (iterations - 1) * (shape[1] - 1)
-    return Elem("kernel", shape, (at[0] * iterations, at[1] * iterations)), 1
+    return AnchoredElement("kernel", shape, (at[0] * iterations, at[1] * iterations)), 1
 
 
-def _element(kernel: Any, anchor: Any, iterations: int) -> tuple[Elem, int]:
+def _element(kernel: Any, anchor: Any, iterations: int) -> tuple[AnchoredElement, int]:
     if kernel is None:
         return _element_of(b"\1" * 9, (3, 3), (1, 1), iterations)
     if not isinstance(kernel, np.ndarray) or kernel.dtype.kind not in "buif":
@@ -162,7 +163,7 @@ def _difference(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 class _Morphology(NamedTuple):
     """One call's element and border."""
-    elem: Elem
+    element: AnchoredElement
     iterations: int
     rules: tuple[str, str] | None  # None: nothing lies outside
     value: Any
@@ -170,29 +171,29 @@ class _Morphology(NamedTuple):
 
     def step(self, operation: str, array: npt.NDArray[Any], out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """Erosion or dilation, all iterations, of an array of src's type."""
-        elem = self.elem if operation == "erode" else self.elem.reflected()  # the library reflects it again
+        element = self.element if operation == "erode" else self.element.reflected()  # the library reflects it again
         working = _working(array)
         direct = out if working is array and self.iterations == 1 else None
         for _ in range(self.iterations):
-            working = filtered(operation, working, elem, self.rules, self.value, direct, **self.how)
+            working = filtered(operation, working, element, self.rules, self.value, direct, **self.how)
         if working.dtype != array.dtype:
             working = _saturated(working, array.dtype)
-        if array.dtype == np.float32 and not elem.has_anchor():  # where no member lies on the picture, OpenCV's default
+        if array.dtype == np.float32 and not element.has_anchor():  # OpenCV's value where no member is on the picture
             np.clip(working, np.finfo("f4").min, np.finfo("f4").max, out=working)
         return working
 
     def fusible(self, dtype: np.dtype[Any]) -> bool:
         """True if the library's own operation gives what the steps would."""
-        elem, turned = self.elem, self.elem.reflected()
-        return (self.iterations == 1 and dtype in (np.uint8, np.float32) and elem.anchor == turned.anchor and
-                (elem.members is None or bool((elem.members == turned.members).all())) and
-                (self.rules is None or "constant" not in self.rules and sees_nothing_outside(elem, self.rules)))
+        element, turned = self.element, self.element.reflected()
+        return (self.iterations == 1 and dtype in (np.uint8, np.float32) and element.anchor == turned.anchor and
+                (element.members is None or bool((element.members == turned.members).all())) and
+                (self.rules is None or "constant" not in self.rules and sees_nothing_outside(element, self.rules)))
 
     def run(self, operation: str, src: npt.NDArray[Any], out: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
         if operation in ("erode", "dilate"):
             return self.step(operation, src, out)
         if self.fusible(src.dtype):
-            return filtered(operation, src, self.elem, None, out=out, **self.how)  # type: ignore[no-any-return]
+            return filtered(operation, src, self.element, None, out=out, **self.how)  # type: ignore[no-any-return]
         if operation == "open":
             return self.step("dilate", self.step("erode", src), out)
         if operation == "close":
@@ -209,9 +210,9 @@ def _morphology(operation: str, src: Any, kernel: Any, dst: Any, anchor: Any, it
     source = _source(src, ("uint8", "uint16", "int16", "float32", "float64"), "src.astype('float32') makes it one")
     target = _destination(dst, source.shape, source.dtype)
     count = whole("iterations", iterations, 0, ELEMENT_MAX)
-    elem, count = _element(kernel, anchor, count) if count else (Elem("kernel", (1, 1), (0, 0)), 1)
+    element, count = _element(kernel, anchor, count) if count else (AnchoredElement("kernel", (1, 1), (0, 0)), 1)
     rule, value = _rule(borderType), _border_value(borderValue, source)
-    call = _Morphology(elem, count, None if rule == "constant" and value is None else (rule, rule), value, how)
+    call = _Morphology(element, count, None if rule == "constant" and value is None else (rule, rule), value, how)
     result = call.run(operation, source, None if target is None or np.may_share_memory(target, source) else target)
     if target is None or result is target:
         return result
