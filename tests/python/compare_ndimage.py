@@ -49,7 +49,7 @@ def element(rng, shape, kind):
 
 
 def origin(rng, sides, shape):
-    """scipy 1.10 reads beyond a picture that is smaller than an element with another origin."""
+    """scipy 1.10 reads outside the picture if elements with another origin are several times larger."""
     if rng.random() < .7 or any(side > length for side, length in zip(sides, shape)):
         return 0
     return [int(rng.integers(-(side // 2), side - side // 2)) for side in sides]
