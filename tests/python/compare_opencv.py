@@ -103,8 +103,15 @@ def compare_filter(rng):
     return comparing.difference(describe, result, wanted, tolerance)
 
 
+def compare_element(rng):
+    sides = tuple(int(side) for side in rng.integers(1, 64, 2))
+    arguments = (int(rng.integers(3)), sides, anchor(rng, sides[::-1]))
+    return comparing.difference(f"getStructuringElement{arguments}", comparing.attempt(ours.getStructuringElement,
+                                *arguments), comparing.attempt(peer.getStructuringElement, *arguments))
+
+
 def compare(rng):
-    return compare_morphology(rng) if rng.random() < .6 else compare_filter(rng)
+    return rng.choice([compare_element, compare_morphology, compare_filter], p=[.1, .5, .4])(rng)
 
 
 comparing.run(compare, 3000)

@@ -26,6 +26,7 @@ from ._elements import AnchoredElement, filtered, flat_members, sees_nothing_out
 from ._library import ELEMENT_MAX, KERNEL_TAPS_MAX
 from ._operators import convolve
 
+MORPH_RECT, MORPH_CROSS, MORPH_ELLIPSE = range(3)
 MORPH_ERODE, MORPH_DILATE, MORPH_OPEN, MORPH_CLOSE, MORPH_GRADIENT, MORPH_TOPHAT, MORPH_BLACKHAT = range(7)
 BORDER_CONSTANT, BORDER_REPLICATE, BORDER_REFLECT = 0, 1, 2
 BORDER_REFLECT_101 = BORDER_REFLECT101 = BORDER_DEFAULT = 4
@@ -220,6 +221,33 @@ def _morphology(operation: str, src: Any, kernel: Any, dst: Any, anchor: Any, it
     return target
 
 
+def getStructuringElement(shape: int, ksize: Any, anchor: Any = (-1, -1)) -> npt.NDArray[np.uint8]:
+    """A rectangle, a cross or an ellipse of (width, height). As cv2.getStructuringElement: the ellipse is wider than
+    cernita.morphology()'s disk.
+
+    >>> getStructuringElement(MORPH_ELLIPSE, (5, 5))[1]
+    array([1, 1, 1, 1, 1], dtype=uint8)
+    """
+    kind = whole("shape", shape, 0, 2)
+    if not isinstance(ksize, (tuple, list, np.ndarray)) or len(ksize) != 2:
+        raise ValueError(f"ksize must be (width, height), not {ksize!r}")
+    width, height = (whole("ksize", side, 1, ELEMENT_MAX) for side in ksize)
+    row, column = _anchor(anchor, (height, width))
+    element = np.zeros((height, width), "u1")
+    if kind == MORPH_RECT or width == height == 1:
+        element[:] = 1
+    elif kind == MORPH_CROSS:
+        element[row] = element[:, column] = 1
+    else:
+        # Each row as far to both sides as the ellipse with half axes width // 2 and height // 2, rounded half to even.
+        down, across = height // 2, width // 2
+        dy = np.arange(height) - down
+        reach = np.rint(across * np.sqrt(np.maximum(down * down - dy * dy, 0) * (1 / (down * down) if down else 0)))
+        element[np.abs(np.arange(width) - across) <= reach[:, None]] = 1
+        element[np.abs(dy) > down] = 0
+    return element
+
+
 def erode(src: Any, kernel: Any, dst: Any = None, anchor: Any = (-1, -1), iterations: int = 1,
           borderType: int = BORDER_CONSTANT, borderValue: Any = None, *, backend: str = "auto",
           threads: int | None = 1) -> npt.NDArray[Any]:
@@ -325,4 +353,4 @@ def filter2D(src: Any, ddepth: int, kernel: Any, dst: Any = None, anchor: Any = 
     return target
 
 
-__all__ = ["dilate", "erode", "filter2D", "morphologyEx"]
+__all__ = ["dilate", "erode", "filter2D", "getStructuringElement", "morphologyEx"]
