@@ -42,6 +42,13 @@ def is_native(dtype: np.dtype[Any]) -> bool:
     return dtype in _NUMBERS
 
 
+def to_host(array: Any) -> npt.NDArray[Any]:
+    """The array itself, or a copy of one in device memory."""
+    if isinstance(array, np.ndarray):
+        return array
+    return np.asarray(array.get() if hasattr(array, "get") else array.cpu())
+
+
 def is_device_array(array: object) -> bool:
     """True of arrays that are not NumPy's and say where their memory lies (CuPy, PyTorch, …)."""
     return not isinstance(array, np.ndarray) and (

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arguments import choice, numbers, whole
-from ._arrays import LAYOUTS, Operand, is_device_array, is_native, operand
+from ._arrays import LAYOUTS, Operand, is_device_array, is_native, operand, to_host
 from ._context import Context, cores
 from ._library import (BORDERS, CONNECTIVITIES, CONTOURS_PIXELS_MAX, MEMORY_HOST, ORIENTATIONS, THREADS_MAX, TYPES,
                        ContoursParams, Image)
 from ._library import Contours as _Found
-from ._joints import join_as_skimage, touches_pixels
+from ._joints import Field, join_as_skimage, touches_pixels
 from ._pool import in_threads
 
 _POINT = np.dtype([("x", "f8"), ("y", "f8")])
@@ -193,9 +193,9 @@ def find_contours(image: Any, level: float | None = None, fully_connected: str =
     by default half the sum of the least and the greatest value, in the image's own type, as in skimage. mask: True
     where contours are wanted. Returns a list of (n, 2) arrays of row and column; they share one block of memory.
 
-    What differs from skimage, in values that it leaves undefined: next to an infinite value the point is placed on its
-    finite neighbour, not at NaN; where pixels are exactly at the level, contours that touch in a point may be joined
-    in another order.
+    The doubles are skimage's, but that next to an infinite value a point is placed on its finite neighbour, not at NaN.
+    Pixels exactly at the level, where contours touch, cost time: those contours are joined again, as skimage joins them,
+    in Python. A level between the values, such as 127.5 instead of 128, has none.
 
     >>> import numpy as np
     >>> image = np.zeros((3, 3))
@@ -224,7 +224,8 @@ def find_contours(image: Any, level: float | None = None, fully_connected: str =
     context = source.context("auto", None)
     found = _find(context, [_Part(source.image, 0, params)], source.image.height * source.image.width)
     if touches_pixels(found.points).any():
-        return join_as_skimage(found.points, found.offsets, positive_orientation == "high")
+        field = Field(to_host(source.array), at.value, valid, fully_connected == "high")
+        return join_as_skimage(found.points, found.offsets, positive_orientation == "high", field)
     return found.polylines()
 
 
@@ -303,8 +304,9 @@ def find_contours_many(maps: Any, levels: Any, layout: str = "hwc", *, fully_con
     maps: H x W, H x W x C (layout "hwc") or C x H x W ("chw"), or a batch of N such pictures of 3 dimensions; uint8,
     uint16, float16, float32, float64 or bool, read in place. levels: one number, C, or N x C; NaN leaves that plane out.
     mask: H x W, 0 where no contours are wanted. border: "open" as in skimage, or "closed", as if zeros surrounded each
-    plane. threads: None for one per core. The contours of a plane are those of find_contours(); the plane of class c
-    of picture n has the number n * C + c.
+    plane. threads: None for one per core. The plane of class c of picture n has the number n * C + c. The contours of a plane
+    are those of find_contours(), but where pixels are exactly at the level: they have the same segments, joined by the
+    edge that they cross, so that contours that touch in a pixel stay apart.
 
     >>> import numpy as np
     >>> maps = np.zeros((3, 3, 2), "float32")

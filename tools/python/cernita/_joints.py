@@ -6,8 +6,9 @@ the contours that share a point with a pixel are taken apart, put into that orde
 """
 from __future__ import annotations
 
+import math
 from collections import deque
-from typing import Any
+from typing import Any, NamedTuple, Tuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,7 @@ def touches_pixels(points: _Floats) -> npt.NDArray[np.bool_]:
     return whole[:, 0] & whole[:, 1]
 
 
-def _raster_keys(begin: _Floats, end: _Floats) -> _Ints:
+def _raster_keys(begin: _Floats, end: _Floats, field: Field) -> _Ints:
     """By segment a number; skimage meets the segments in this order: by cell, in a saddle the upper one first.
 
     Low values lie left of the direction of travel. A segment along a side of its cell joins two pixels at the level; its
@@ -38,9 +39,72 @@ def _raster_keys(begin: _Floats, end: _Floats) -> _Ints:
     height = (begin[:, 0] - cell[:, 0]) + (end[:, 0] - cell[:, 0])
     # Both diagonals of a saddle: upwards first on the falling one, downwards first on the rising one.
     is_second = (height > 1) | ((height == 1) & (step[:, 0] * np.sign(step[:, 0] * step[:, 1]) > 0))
-    columns = cell[:, 1].max() + 2
-    keys: _Ints = (2 * (cell[:, 0] * columns + cell[:, 1]) + is_second).astype(np.int64)
+    for number in _near_pixels(begin, end, field):
+        _find_cell(field, begin[number].tolist(), end[number].tolist(), cell[number], is_second[number:number + 1])
+    keys: _Ints = (2 * (cell[:, 0] * field.values.shape[1] + cell[:, 1]) + is_second).astype(np.int64)
     return keys
+
+
+def _near_pixels(begin: _Floats, end: _Floats, field: Field) -> list[int]:
+    """The segments with a point that only rounding put onto a pixel: they may lie along any side of their cell."""
+    near = np.zeros(len(begin), np.bool_)
+    for points in begin, end:
+        on_pixel = np.flatnonzero(touches_pixels(points))
+        near[on_pixel[~field.is_at_level(points[on_pixel])]] = True
+    numbers: list[int] = np.flatnonzero(near).tolist()
+    return numbers
+
+
+def _find_cell(field: Field, begin: list[float], end: list[float], ret_cell: _Floats,
+               ret_is_second: npt.NDArray[np.bool_]) -> None:
+    """The cell among those around the segment that has it, and whether it is its second."""
+    wanted = (begin[0], begin[1]), (end[0], end[1])
+    rows, columns = [range(math.ceil(max(pair)) - 1, math.floor(min(pair)) + 1) for pair in zip(begin, end)]
+    for row in rows:
+        for column in columns:
+            segments = field.segments(row, column)
+            if wanted in segments:
+                ret_cell[:] = row, column
+                ret_is_second[:] = segments.index(wanted)
+                return
+
+
+_Point = Tuple[float, float]
+
+# The sides that the segments of a cell join, by its high corners: upper left 1, upper right 2, lower left 4, lower right
+# 8. From side to side, with low values on the left; a saddle, 6 and 9, has two, by which values are connected.
+_SIDES = {1: "TL", 2: "RT", 3: "RL", 4: "LB", 5: "TB", 7: "RB", 8: "BR", 10: "BT", 11: "BL", 12: "LR", 13: "TR", 14: "LT"}
+_SADDLES = {6: ("RT LB", "LT RB"), 9: ("TL BR", "TR BL")}
+
+
+class Field(NamedTuple):
+    """What contours were found of."""
+    values: npt.NDArray[Any]
+    level: float
+    mask: npt.NDArray[Any] | None
+    connect_high: bool
+
+    def segments(self, row: int, column: int) -> list[tuple[_Point, _Point]]:
+        """Those of a cell, in order."""
+        bottom, right = row + 1, column + 1
+        if row < 0 or column < 0 or bottom >= self.values.shape[0] or right >= self.values.shape[1]:
+            return []
+        corners = self.values[row:row + 2, column:column + 2].astype(np.float64)
+        if np.isnan(corners).any() or self.mask is not None and not self.mask[row:row + 2, column:column + 2].all():
+            return []
+        ((a, b), (c, d)) = corners.tolist()
+        case = sum((value > self.level) << bit for bit, value in enumerate((a, b, c, d)))
+        sides = _SADDLES[case][self.connect_high] if case in _SADDLES else _SIDES.get(case, "")
+        points = {"T": (row, column + self._fraction(a, b)), "B": (bottom, column + self._fraction(c, d)),
+                  "L": (row + self._fraction(a, c), column), "R": (row + self._fraction(b, d), right)}
+        return [(points[pair[0]], points[pair[1]]) for pair in sides.split()]
+
+    def _fraction(self, a: float, b: float) -> float:
+        return 0 if a == b or np.isinf(a) or np.isinf(b) else (self.level - a) / (b - a)
+
+    def is_at_level(self, pixels: _Floats) -> npt.NDArray[np.bool_]:
+        at: npt.NDArray[np.bool_] = self.values[tuple(pixels.astype(np.intp).T)].astype(np.float64) == self.level
+        return at
 
 
 class _Chain:
@@ -95,13 +159,13 @@ def _number_points(points: _Floats, offsets: _Ints, touching: npt.NDArray[np.boo
     return np.concatenate((points, np.stack((pixels // (1 << 31), pixels % (1 << 31)), axis=1))), numbers
 
 
-def join_as_skimage(points: _Floats, offsets: _Ints, high: bool) -> list[_Floats]:
+def join_as_skimage(points: _Floats, offsets: _Ints, high: bool, field: Field) -> list[_Floats]:
     """Contours of one plane, as the library gives them, in the order and with the joints of skimage. high: they run with
     high values on their left, as asked for."""
     is_first = np.ones(len(points), np.bool_)
     is_first[offsets[1:] - 1] = False
     at = np.flatnonzero(is_first)  # the first points of all segments
-    keys = _raster_keys(*((points[at + 1], points[at]) if high else (points[at], points[at + 1])))
+    keys = _raster_keys(*((points[at + 1], points[at]) if high else (points[at], points[at + 1])), field)
 
     segments = offsets[:-1] - np.arange(len(offsets) - 1)  # a contour has one segment less than points
     on_pixel = touches_pixels(points)
