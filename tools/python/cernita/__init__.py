@@ -22,7 +22,7 @@ except ImportError:
     raise ImportError(f"cernita needs NumPy, which {_sys.executable} lacks: install Debian's python3-numpy and use "
                       "/usr/bin/python3, or pip install numpy") from None
 
-from . import _chain, _context, _contours, _defects, _files, _line, _operators, _recording, _verdict, _verdict_log
+from . import _chain, _context, _contours, _defects, _files, _line, _operators, _pool, _recording, _verdict, _verdict_log
 from . import _verdicts, ndimage, opencv, wavelets
 from ._chain import *
 from ._context import *
@@ -32,6 +32,7 @@ from ._files import *
 from ._library import library_version as _library_version
 from ._line import *
 from ._operators import *
+from ._pool import *
 from ._recording import *
 from ._verdict import *
 from ._verdict_log import *
@@ -54,6 +55,7 @@ __all__ += _verdicts.__all__
 __all__ += _files.__all__
 __all__ += _recording.__all__
 __all__ += _verdict_log.__all__
+__all__ += _pool.__all__
 __all__ += ndimage.__all__
 __all__ += opencv.__all__
 __all__ += wavelets.__all__

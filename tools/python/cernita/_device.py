@@ -45,6 +45,20 @@ class DeviceArray:
         return first, self.address + self.dtype.itemsize * (1 + sum(step for step in reach if step > 0))
 
 
+def to_host(array: Any) -> Any:
+    """The NumPy array itself, or a copy of one in device memory, as of its stream."""
+    if isinstance(array, np.ndarray):
+        return array
+    owner = array.owner[0] if isinstance(array.owner, tuple) else array.owner
+    for method in ("get", "copy_to_host"):  # CuPy, Numba
+        if hasattr(owner, method):
+            return np.asarray(getattr(owner, method)())
+    if hasattr(owner, "cpu"):  # PyTorch
+        return owner.detach().cpu().numpy()
+    raise TypeError(f"{type(owner).__name__} has no method that copies it to host memory, which contours through pixels "
+                    "at the level need; a level between the values needs none")
+
+
 def dense_strides(shape: Sequence[int]) -> list[int]:
     """Of an array without gaps, the last dimension's elements beside each other."""
     strides = [1] * len(shape)
