@@ -304,9 +304,10 @@ def find_contours_many(maps: Any, levels: Any, layout: str = "hwc", *, fully_con
     maps: H x W, H x W x C (layout "hwc") or C x H x W ("chw"), or a batch of N such pictures of 3 dimensions; uint8,
     uint16, float16, float32, float64 or bool, read in place. levels: one number, C, or N x C; NaN leaves that plane out.
     mask: H x W, 0 where no contours are wanted. border: "open" as in skimage, or "closed", as if zeros surrounded each
-    plane. threads: None for one per core. The plane of class c of picture n has the number n * C + c. The contours of a plane
-    are those of find_contours(), but where pixels are exactly at the level: they have the same segments, joined by the
-    edge that they cross, so that contours that touch in a pixel stay apart.
+    plane. threads: None for one per core. The plane of class c of picture n has the number n * C + c.
+
+    The contours of a plane are those of find_contours(), but where pixels are exactly at the level: they have the same
+    segments, joined by the edge that they cross, so that contours that touch in a pixel stay apart.
 
     >>> import numpy as np
     >>> maps = np.zeros((3, 3, 2), "float32")
