@@ -93,6 +93,9 @@ crn_haar_fn crn_haar_cuda;
 crn_ranklet_fn crn_ranklet_cuda;
 crn_diamond_square_fn crn_diamond_square_cuda;
 crn_widen_fn crn_widen_cuda;
+crn_narrow_fn crn_narrow_cuda;
+crn_sum_runs_fn crn_sum_runs_cuda;
+crn_mean_boxes_fn crn_mean_boxes_cuda;
 }
 
 #endif

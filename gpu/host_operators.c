@@ -363,7 +363,9 @@ static int widen_on_host(crn_context *context, const crn_image *in, crn_image *o
     return run_on_images(context, run_widen, NULL, in, out);
 }
 
-static const crn_ops host_ops = CRN_OPS("cuda", , _on_host, widen_on_host);
+/* What the finish halves of stages read lies in host memory here. */
+static const crn_ops host_ops =
+    CRN_OPS("cuda", , _on_host, widen_on_host, crn_narrow, crn_sum_runs, crn_mean_boxes);
 
 const crn_ops *crn_gpu_ops(const char **ret_why)
 {

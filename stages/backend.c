@@ -4,8 +4,8 @@
 
 const char *const crn_backend_names[] = {"auto", "serial", "openmp", "cuda", NULL};
 
-static const crn_ops serial_ops = CRN_OPS("serial", crn_, _serial, crn_widen);
-static const crn_ops openmp_ops = CRN_OPS("openmp", crn_, _openmp, crn_widen);
+static const crn_ops serial_ops = CRN_OPS("serial", crn_, _serial, CRN_OPS_ON_MAPS);
+static const crn_ops openmp_ops = CRN_OPS("openmp", crn_, _openmp, CRN_OPS_ON_MAPS);
 
 const crn_ops *crn_backend_ops(crn_backend backend, const char **ret_why)
 {

@@ -127,9 +127,14 @@ typedef int crn_diamond_square_fn(crn_context *context, const crn_diamond_square
 crn_diamond_square_fn crn_diamond_square_serial;
 CRN_API crn_diamond_square_fn crn_diamond_square_openmp;
 
+/*
+ * Not operators of the chain, but what stages read from maps besides: these run where the images
+ * are stored too. On a device they return once the work is enqueued; runs, boxes and results then
+ * lie in pinned host memory (crn_job_shared) and must not be touched before the work is done.
+ */
+
 /**
- * Converts binary16 to f32 exactly, as crn_f16_to_f32(). No operator of the chain, but it must run
- * where the images are stored.
+ * Converts binary16 to f32 exactly, as crn_f16_to_f32().
  *
  * @param in f16, dense
  * @param out f32, same size and layout as `in`, dense
@@ -137,6 +142,70 @@ CRN_API crn_diamond_square_fn crn_diamond_square_openmp;
 typedef int crn_widen_fn(crn_context *context, const crn_image *in, crn_image *out);
 
 crn_widen_fn crn_widen; /**< the CPU implementation */
+
+/**
+ * Converts probabilities to 8 bits: 255 p rounded half to even, saturated, NaN 0.
+ *
+ * @param in f16 or f32, any strides
+ * @param out u8, size of `in`, dense and planar
+ */
+typedef int crn_narrow_fn(crn_context *context, const crn_image *in, crn_image *out);
+
+crn_narrow_fn crn_narrow; /**< the CPU implementation */
+
+/** Adjacent pixels of a row: x0 <= x < x1, within the image. */
+typedef struct crn_run {
+    int32_t plane, y, x0, x1;
+} crn_run;
+
+/** The finite pixels of a run. */
+typedef struct crn_run_sum {
+    double sum;      /**< of their values, u8 as 0 to 255 */
+    uint32_t pixels; /**< their number */
+} crn_run_sum;
+
+/**
+ * Sums the finite pixels of runs. The order of additions is defined, so that all backends give the
+ * same bytes: in double, s[i mod 4] of every fourth pixel in order, then (s[0] + s[1]) + (s[2] +
+ * s[3]).
+ *
+ * @param in any type but f64, any strides
+ * @param runs on a device aligned to 16 bytes, as `sums`
+ * @param sums one per run
+ */
+typedef int crn_sum_runs_fn(crn_context *context, const crn_image *in, const crn_run *runs,
+                            uint32_t count, crn_run_sum *sums);
+
+crn_sum_runs_fn crn_sum_runs; /**< the CPU implementation */
+
+/** A rectangle of pixels, its last column and row included. */
+typedef struct crn_box {
+    int32_t plane; /**< the first of three */
+    int32_t x0, y0, x1, y1;
+} crn_box;
+
+/** Rectangles for crn_mean_boxes(). */
+typedef struct crn_boxes {
+    const crn_box *all;
+    uint32_t count;
+    bool exact; /**< every sum of their values is exact in double, in whatever order */
+} crn_boxes;
+
+/** The means over a rectangle of three adjacent planes. */
+typedef struct crn_box_mean {
+    float of[3];
+} crn_box_mean;
+
+/**
+ * Means over rectangles: sums in double, in raster order, divided by the number of pixels.
+ *
+ * @param in f32, any strides
+ * @param means one per rectangle
+ */
+typedef int crn_mean_boxes_fn(crn_context *context, const crn_image *in, const crn_boxes *boxes,
+                              crn_box_mean *means);
+
+crn_mean_boxes_fn crn_mean_boxes; /**< the CPU implementation */
 
 /** The operator table of a backend. */
 typedef struct crn_ops {
@@ -148,14 +217,22 @@ typedef struct crn_ops {
     crn_ranklet_fn *ranklet;
     crn_diamond_square_fn *diamond_square;
     crn_widen_fn *widen;
+    crn_narrow_fn *narrow;
+    crn_sum_runs_fn *sum_runs;
+    crn_mean_boxes_fn *mean_boxes;
 } crn_ops;
 
-/** Initialises a crn_ops with the functions `<prefix><operator><suffix>`: crn_convolve_serial. */
-#define CRN_OPS(label, prefix, suffix, widen)                                                      \
+/** Initialises a crn_ops with the functions `<prefix><operator><suffix>`, crn_convolve_serial, and
+ * then those that read maps. */
+#define CRN_OPS(label, prefix, suffix, ...)                                                        \
     {                                                                                              \
         label, prefix##contours##suffix, prefix##morphology##suffix, prefix##convolve##suffix,     \
-            prefix##haar##suffix, prefix##ranklet##suffix, prefix##diamond_square##suffix, widen,  \
+            prefix##haar##suffix, prefix##ranklet##suffix, prefix##diamond_square##suffix,         \
+            __VA_ARGS__,                                                                           \
     }
+
+/** The CPU's functions that read maps, for CRN_OPS. */
+#define CRN_OPS_ON_MAPS crn_widen, crn_narrow, crn_sum_runs, crn_mean_boxes
 
 CRN_C_END
 

@@ -327,6 +327,18 @@ int crn_chain_finish(crn_chain *chain, const crn_chain_input *input, const crn_d
     return 0;
 }
 
+int crn_chain_finish_there(crn_chain *chain, const crn_chain_input *input,
+                           const crn_contours *contours, crn_job_device *device,
+                           crn_defects *defects)
+{
+    crn_job job;
+    set_up_job(chain, input, defects, &job);
+    job.contours = *contours;
+    job.device = device;
+    crn_judgement judgement = {.result = CRN_RESULT_NONE};
+    return run_finishes(chain, input, false, &job, &judgement);
+}
+
 int crn_chain_measure(crn_chain *chain, const crn_chain_input *input, int64_t *ret_ns)
 {
     crn_job job;

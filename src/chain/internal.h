@@ -6,6 +6,16 @@
 #include "gpu/gpu.h"
 #include "src/chain/chain.h"
 
+/* How the finish halves read maps on a device, and pinned memory for what they exchange with it. */
+typedef struct crn_chain_device {
+    crn_job_device job; /* first: the stages know no more of it */
+    const crn_gpu *gpu;
+    struct {
+        void *memory;
+        size_t bytes;
+    } shared[CRN_SCRATCH_SLOTS];
+} crn_chain_device;
+
 /* What crn_chain_open() adds. */
 typedef struct crn_chain_opened {
     crn_config config;
@@ -14,8 +24,7 @@ typedef struct crn_chain_opened {
     /* On a device alone. The chain itself then runs the finish halves, in a context of its own. */
     const crn_gpu *gpu;
     crn_job *job; /* pinned, as the device writes into it; so are the arrays of its contours */
-    void *maps;   /* pinned: the view's maps for the finish halves */
-    size_t maps_bytes;
+    crn_chain_device device;
 } crn_chain_opened;
 
 struct crn_chain {
@@ -39,6 +48,11 @@ void crn_chain_opened_free(crn_chain_opened **opened);
  * frees it in any case. */
 int crn_chain_open_device(crn_chain_opened *opened);
 void crn_chain_close_device(crn_chain_opened *opened);
+
+/* The finish halves on maps that lie on a device, and on all contours that it found there. */
+int crn_chain_finish_there(crn_chain *chain, const crn_chain_input *input,
+                           const crn_contours *contours, crn_job_device *device,
+                           crn_defects *defects);
 
 /* crn_chain_judge() on maps in device memory. */
 int crn_chain_judge_device(crn_chain *chain, const crn_chain_input *input);

@@ -1,5 +1,5 @@
-/* The chain of cernita.h on maps in device memory: the enqueue halves there, on the caller's
- * stream, the finish halves on the host, on a copy of the maps. */
+/* The chain of cernita.h on maps in device memory: the enqueue halves run there, on the caller's
+ * stream; the finish halves on the host, which asks the device for what they need of the maps. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,9 +9,30 @@
 /* For the work of one view; far above the slowest. */
 #define LIMIT_NS (60 * CRN_NS_PER_S)
 
+/* crn_job_device.shared: grows as crn_context_scratch() does. Nothing reads the old memory: the
+ * halves ask for theirs before they enqueue. */
+static void *reserve_shared(crn_job_device *job, int32_t slot, size_t bytes)
+{
+    crn_chain_device *device = (crn_chain_device *)job;
+    if (bytes > device->shared[slot].bytes || !device->shared[slot].memory) {
+        device->gpu->pinned_free(device->shared[slot].memory);
+        device->shared[slot].memory = device->gpu->pinned_create(bytes ? bytes : 1);
+        device->shared[slot].bytes = device->shared[slot].memory ? bytes : 0;
+    }
+    return device->shared[slot].memory;
+}
+
+static int wait(crn_job_device *job)
+{
+    return crn_gpu_wait(((crn_chain_device *)job)->gpu, job->context, LIMIT_NS);
+}
+
 int crn_chain_open_device(crn_chain_opened *opened)
 {
     const crn_gpu *gpu = opened->gpu;
+    opened->device.gpu = gpu;
+    opened->device.job = (crn_job_device){
+        .ops = gpu->ops, .context = opened->callers, .shared = reserve_shared, .wait = wait};
     opened->job = gpu->pinned_create(sizeof *opened->job);
     if (!opened->job)
         return -ENOMEM;
@@ -34,22 +55,13 @@ void crn_chain_close_device(crn_chain_opened *opened)
         gpu->pinned_free(opened->job->contours.contours);
     }
     gpu->pinned_free(opened->job);
-    gpu->pinned_free(opened->maps);
     opened->job = NULL;
-    opened->maps = NULL;
+    for (int32_t slot = 0; slot < CRN_SCRATCH_SLOTS; slot++)
+        gpu->pinned_free(opened->device.shared[slot].memory);
+    memset(opened->device.shared, 0, sizeof opened->device.shared);
 }
 
-static int reserve_maps(crn_chain_opened *opened, size_t bytes)
-{
-    if (bytes <= opened->maps_bytes)
-        return 0;
-    opened->gpu->pinned_free(opened->maps);
-    opened->maps = opened->gpu->pinned_create(bytes);
-    opened->maps_bytes = opened->maps ? bytes : 0;
-    return opened->maps ? 0 : -ENOMEM;
-}
-
-static int enqueue(crn_chain_opened *opened, const crn_chain_input *input, size_t bytes)
+static int enqueue(crn_chain_opened *opened, const crn_chain_input *input)
 {
     const crn_gpu *gpu = opened->gpu;
     crn_job *job = opened->job;
@@ -57,34 +69,25 @@ static int enqueue(crn_chain_opened *opened, const crn_chain_input *input, size_
     job->context = opened->callers;
     job->classes = &opened->config.classes;
     job->received = job->maps = input->maps;
-    int r = gpu->download(opened->callers, opened->maps, input->maps.data, bytes);
+    int r = 0;
     for (int32_t i = 0; i < opened->config.steps && r == 0; i++) {
         const crn_step *step = &opened->config.chain[i];
         if (step->stage->enqueue)
             r = step->stage->enqueue(step->settings, job);
     }
-    /* Whatever was enqueued before a failure still runs, and writes into our memory. */
-    int waited = crn_gpu_wait(gpu, opened->callers, LIMIT_NS);
-    return r < 0 ? r : waited;
+    return r;
 }
 
 int crn_chain_judge_device(crn_chain *chain, const crn_chain_input *input)
 {
     crn_chain_opened *opened = chain->opened;
-    size_t bytes = crn_image_elements(&input->maps) * crn_type_bytes(input->maps.type);
-    int r = reserve_maps(opened, bytes);
+    crn_job_device *device = &opened->device.job;
+    int r = enqueue(opened, input);
     if (r == 0)
-        r = enqueue(opened, input, bytes);
+        r = device->wait(device);
+    if (r == 0)
+        r = crn_chain_finish_there(chain, input, &opened->job->contours, device, &opened->defects);
     if (r < 0)
-        return r;
-    crn_chain_input here = *input;
-    here.maps.data = opened->maps;
-    crn_device_result done = {.contours = &opened->job->contours, .begun_ns = input->received_ns};
-    done.submitted_ns = done.begun_ns;
-    crn_device_result_find(&done, input->maps.planes);
-    crn_judgement judgement;
-    r = crn_chain_finish(chain, &here, &done, &opened->defects, &judgement);
-    if (r == -EOVERFLOW) /* more than the file's limits: the CPU decides what is cut */
-        r = crn_chain_run(chain, &here, &opened->defects, &judgement);
+        device->wait(device); /* what was enqueued before a failure still writes into our memory */
     return r;
 }

@@ -73,30 +73,38 @@ static int contours_enqueue(const void *settings, crn_job *job)
 
 #define LEFT_OUT (-1)
 
-/* Working arrays of finish, one entry per contour each. */
+/* Working arrays of finish, one entry per contour each, and runs, of which a contour has fewer than
+ * points. */
 typedef struct workspace {
     crn_outline *outlines;
     crn_nest *nests;
     int32_t *defect; /* index among the defects, or LEFT_OUT */
     void *sweep;
+    crn_nest_runs runs;
+    crn_run_sum *sums; /* of the runs */
 } workspace;
 
 /* Sized by the capacities and the picture's size, so that it is allocated once. */
 static int workspace_take(crn_job *job, workspace *ret_workspace)
 {
-    size_t contours = job->contours.contour_capacity;
+    size_t contours = job->contours.contour_capacity, points = job->contours.point_capacity;
     size_t sweep_bytes = crn_nest_scratch_bytes(job->contours.point_capacity, job->received.height,
                                                 job->received.width);
     size_t each = sizeof(crn_outline) + sizeof(crn_nest) + sizeof(int32_t);
-    size_t bytes = contours * each + sweep_bytes;
+    size_t bytes = contours * each + sweep_bytes + points * sizeof(uint32_t);
     char *memory = crn_context_scratch(job->context, CRN_SLOT_CONTOURS, bytes);
-    if (!memory)
+    crn_run_sum *sums =
+        crn_job_shared(job, CRN_SLOT_RUNS, points * (sizeof(crn_run_sum) + sizeof(crn_run)));
+    if (!memory || !sums)
         return -ENOMEM;
     /* Arrays with 8-byte alignment come first. */
     ret_workspace->outlines = (crn_outline *)memory;
     ret_workspace->nests = (crn_nest *)(ret_workspace->outlines + contours);
     ret_workspace->sweep = ret_workspace->nests + contours;
     ret_workspace->defect = (int32_t *)((char *)ret_workspace->sweep + sweep_bytes);
+    ret_workspace->sums = sums;
+    ret_workspace->runs = (crn_nest_runs){.all = (crn_run *)(sums + points),
+                                          .contour = (uint32_t *)ret_workspace->defect + contours};
     return 0;
 }
 
@@ -128,8 +136,7 @@ static void choose(const contours_settings *set, const crn_contours *contours, w
     }
 }
 
-/* Finds parents and sums pixels, plane by plane; parents are indices relative to the plane's
- * first contour. */
+/* Finds parents and the pixels inside, plane by plane. */
 static void nest(const contours_settings *set, const crn_job *job, workspace *work, crn_pace *pace)
 {
     const crn_contours *contours = &job->contours;
@@ -139,13 +146,15 @@ static void nest(const contours_settings *set, const crn_job *job, workspace *wo
         for (end = first + 1; end < contours->contour_count; end++)
             if (contours->contours[end].plane != plane)
                 break;
-        const crn_plane_contours of_plane = {.image = &job->received,
-                                             .plane = plane,
+        const crn_plane_contours of_plane = {.plane = plane,
+                                             .height = job->received.height,
+                                             .width = job->received.width,
                                              .orientation = (crn_orientation)set->orientation,
                                              .points = contours->points,
                                              .contours = contours->contours + first,
-                                             .count = end - first};
-        crn_nest_sweep(&of_plane, work->nests + first, work->sweep, pace);
+                                             .count = end - first,
+                                             .first = first};
+        crn_nest_sweep(&of_plane, work->nests + first, &work->runs, work->sweep, pace);
         for (uint32_t i = first; i < end; i++)
             if (work->nests[i].parent >= 0)
                 work->nests[i].parent += (int32_t)first;
@@ -170,6 +179,43 @@ static double mean_probability(const crn_job *job, int32_t channel, const crn_ne
     return nest->sum / nest->pixels / (job->received.type == CRN_U8 ? 255 : 1);
 }
 
+/* Defects of the contours that are kept, and their points; all but the pixels' mean. */
+static void describe(const contours_settings *set, const crn_contours *contours,
+                     const workspace *work, crn_defects *defects)
+{
+    /* A clockwise contour has high values inside if low ones lie left of the direction
+     * of travel. */
+    double high_sign = set->orientation == CRN_ORIENT_LOW ? 1 : -1;
+    uint32_t first_point = 0;
+    for (uint32_t i = 0; i < contours->contour_count; i++) {
+        if (work->defect[i] == LEFT_OUT)
+            continue;
+        const crn_contour *c = &contours->contours[i];
+        const crn_outline *o = &work->outlines[i];
+        defects->defects[work->defect[i]] =
+            (crn_defect){.channel = c->plane,
+                         .parent = parent_of(work, i),
+                         .closed = c->closed,
+                         .hole = c->closed && o->area_px * high_sign < 0,
+                         .first_point = first_point,
+                         .point_count = c->count,
+                         .area_px = fabs(o->area_px),
+                         .perimeter_px = o->perimeter_px,
+                         .x0 = o->x0,
+                         .y0 = o->y0,
+                         .x1 = o->x1,
+                         .y1 = o->y1,
+                         .centroid_x = o->centroid_x,
+                         .centroid_y = o->centroid_y};
+        float *xy = defects->xy + 2 * (size_t)first_point;
+        for (uint32_t p = 0; p < c->count; p++) {
+            xy[2 * p] = (float)contours->points[c->first + p].x;
+            xy[2 * p + 1] = (float)contours->points[c->first + p].y;
+        }
+        first_point += c->count;
+    }
+}
+
 static int contours_finish(const void *settings, crn_job *job)
 {
     const contours_settings *set = settings;
@@ -189,38 +235,19 @@ static int contours_finish(const void *settings, crn_job *job)
     if (pace.over)
         return crn_context_status(job->context);
 
-    /* A clockwise contour has high values inside if low ones lie left of the direction
-     * of travel. */
-    double high_sign = set->orientation == CRN_ORIENT_LOW ? 1 : -1;
-    uint32_t first_point = 0;
-    for (uint32_t i = 0; i < contours->contour_count; i++) {
-        if (work.defect[i] == LEFT_OUT)
-            continue;
-        const crn_contour *c = &contours->contours[i];
-        const crn_outline *o = &work.outlines[i];
-        defects->defects[work.defect[i]] =
-            (crn_defect){.channel = c->plane,
-                         .parent = parent_of(&work, i),
-                         .closed = c->closed,
-                         .hole = c->closed && o->area_px * high_sign < 0,
-                         .first_point = first_point,
-                         .point_count = c->count,
-                         .area_px = fabs(o->area_px),
-                         .perimeter_px = o->perimeter_px,
-                         .x0 = o->x0,
-                         .y0 = o->y0,
-                         .x1 = o->x1,
-                         .y1 = o->y1,
-                         .centroid_x = o->centroid_x,
-                         .centroid_y = o->centroid_y,
-                         .mean_probability = mean_probability(job, c->plane, &work.nests[i])};
-        float *xy = defects->xy + 2 * (size_t)first_point;
-        for (uint32_t p = 0; p < c->count; p++) {
-            xy[2 * p] = (float)contours->points[c->first + p].x;
-            xy[2 * p + 1] = (float)contours->points[c->first + p].y;
-        }
-        first_point += c->count;
-    }
+    r = crn_job_map_ops(job)->sum_runs(crn_job_map_context(job), &job->received, work.runs.all,
+                                       work.runs.count, work.sums);
+    if (r < 0)
+        return r;
+    describe(set, contours, &work, defects); /* while a device sums */
+    r = crn_job_wait(job);
+    if (r < 0)
+        return r;
+    crn_nest_add(&work.runs, work.sums, work.nests);
+    for (uint32_t i = 0; i < contours->contour_count; i++)
+        if (work.defect[i] != LEFT_OUT)
+            defects->defects[work.defect[i]].mean_probability =
+                mean_probability(job, contours->contours[i].plane, &work.nests[i]);
     return 0;
 }
 

@@ -1,8 +1,6 @@
 #include "stages/stage/geometry.h"
 
-#include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "stages/stage/crossings.h"
 
@@ -46,7 +44,7 @@ void crn_outline_measure(const crn_point *points, uint32_t count, bool closed,
     *ret_outline = o;
 }
 
-/* --- nesting and pixel sums ---------------------------------------------------------------------
+/* --- nesting and the pixels inside --------------------------------------------------------------
  *
  * Scanline sweep: contours are intersected with every row of pixel centres. A segment that starts
  * on a row and continues below it crosses that row; one that ends there from above does not. Since
@@ -66,6 +64,7 @@ void crn_outline_measure(const crn_point *points, uint32_t count, bool closed,
 typedef struct sweep {
     crn_plane_contours in;
     crn_nest *nests;
+    crn_nest_runs *runs;
     crn_crossings crossings;
     crn_pace *pace;
 } sweep;
@@ -84,14 +83,14 @@ size_t crn_nest_scratch_bytes(uint32_t points, int32_t height, int32_t width)
 
 static bool in_rows(const sweep *s, double y)
 {
-    return y >= -1 && y <= s->in.image->height; /* false for NaN */
+    return y >= -1 && y <= s->in.height; /* false for NaN */
 }
 
 /* A crossing of row y, which must satisfy in_rows(), at x. */
 static crn_crossing crossing_at(const sweep *s, double x, int32_t y, uint32_t contour)
 {
     /* Clamped, since rounding may put a point of a chord slightly outside of the picture. */
-    double inside = x > -1 ? x < s->in.image->width ? x : s->in.image->width : -1;
+    double inside = x > -1 ? x < s->in.width ? x : s->in.width : -1;
     int32_t column = (int32_t)inside; /* truncates, so it rounds negative values up */
     column += inside > column;
     return (crn_crossing){.row = y + 1, .column = column + 1, .contour = contour, .x = x};
@@ -165,67 +164,15 @@ static void add_probe(sweep *s, uint32_t contour)
     s->crossings.all[s->crossings.count++] = k;
 }
 
-/* f16 to f32 for finite values; inline, because half of a picture's pixels may be read
- * through it. */
-static inline float widen(uint16_t half)
-{
-    uint32_t bits = (uint32_t)(half & 0x7fffu) << 13;
-    float magnitude;
-    memcpy(&magnitude, &bits, sizeof magnitude);
-    magnitude *= 0x1p112f; /* exact: moves the exponent, and makes subnormals normal */
-    return half & 0x8000u ? -magnitude : magnitude;
-}
-
-/* Reads up to RUN adjacent pixels as f32, NaN and infinity included. */
-#define RUN 128
-static void load_run(const crn_image *image, ptrdiff_t at, int32_t count, float *values)
-{
-    ptrdiff_t step = image->step;
-    if (image->type == CRN_F32) {
-        const float *pixel = (const float *)image->data + at;
-        for (int32_t i = 0; i < count; i++)
-            values[i] = pixel[i * step];
-    } else if (image->type == CRN_F16) {
-        const uint16_t *pixel = (const uint16_t *)image->data + at;
-        for (int32_t i = 0; i < count; i++) {
-            uint16_t half = pixel[i * step];
-            values[i] = (half & 0x7c00u) == 0x7c00u ? INFINITY : widen(half);
-        }
-    } else if (image->type == CRN_U16) {
-        const uint16_t *pixel = (const uint16_t *)image->data + at;
-        for (int32_t i = 0; i < count; i++)
-            values[i] = pixel[i * step];
-    } else {
-        const uint8_t *pixel = (const uint8_t *)image->data + at;
-        for (int32_t i = 0; i < count; i++)
-            values[i] = pixel[i * step];
-    }
-}
-
-/* Adds the finite pixels x0 <= x < x1 of a row; -1 <= x0, x1 <= width. */
-static void add_run(const sweep *s, int32_t y, int32_t x0, int32_t x1, crn_nest *nest)
+/* Appends the pixels x0 <= x < x1 of a row that lie in the image; -1 <= x0, x1 <= width. */
+static void add_run(const sweep *s, int32_t y, int32_t x0, int32_t x1, uint32_t contour)
 {
     x0 = x0 < 0 ? 0 : x0;
-    if (y < 0 || y >= s->in.image->height)
+    if (y < 0 || y >= s->in.height || x0 >= x1)
         return;
-    float values[RUN];
-    double sum[4] = {0}; /* independent sums, to hide the latency of additions */
-    uint32_t pixels = 0;
-    for (int32_t count; x0 < x1; x0 += count) {
-        count = x1 - x0 < RUN ? x1 - x0 : RUN;
-        load_run(s->in.image, crn_image_index(s->in.image, s->in.plane, y, x0), count, values);
-        int32_t whole = (count + 3) / 4 * 4;
-        for (int32_t i = count; i < whole; i++)
-            values[i] = INFINITY;
-        for (int32_t i = 0; i < whole; i += 4)
-            for (int32_t lane = 0; lane < 4; lane++) {
-                bool finite = fabsf(values[i + lane]) <= FLT_MAX;
-                sum[lane] += finite ? (double)values[i + lane] : 0;
-                pixels += finite;
-            }
-    }
-    nest->sum += (sum[0] + sum[1]) + (sum[2] + sum[3]);
-    nest->pixels += pixels;
+    crn_nest_runs *runs = s->runs;
+    runs->all[runs->count] = (crn_run){s->in.plane, y, x0, x1};
+    runs->contour[runs->count++] = s->in.first + contour;
 }
 
 /* The innermost contour that encloses the position just right of a crossing of contour `left`;
@@ -258,17 +205,18 @@ static void read_crossings(sweep *s)
             nest->start = k->column;
         } else {
             nest->row = NO_ROW;
-            if (crn_pace_over(s->pace, 8 + k->column - nest->start))
+            if (crn_pace_over(s->pace, 16))
                 return;
             if (nest->wanted)
-                add_run(s, row - 1, nest->start - 1, k->column - 1, nest);
+                add_run(s, row - 1, nest->start - 1, k->column - 1, k->contour);
         }
         if (k->kind == CRN_CROSSING_PATH)
             left = k->contour;
     }
 }
 
-void crn_nest_sweep(const crn_plane_contours *plane, crn_nest *nests, void *scratch, crn_pace *pace)
+void crn_nest_sweep(const crn_plane_contours *plane, crn_nest *nests, crn_nest_runs *runs,
+                    void *scratch, crn_pace *pace)
 {
     const crn_contour *contours = plane->contours;
     const uint32_t count = plane->count;
@@ -278,11 +226,12 @@ void crn_nest_sweep(const crn_plane_contours *plane, crn_nest *nests, void *scra
     size_t capacity = crossings_max((uint32_t)points_total);
     sweep s = {.in = *plane,
                .nests = nests,
+               .runs = runs,
                .crossings = {.all = scratch,
                              .spare = (crn_crossing *)scratch + capacity,
                              .starts = (uint32_t *)((crn_crossing *)scratch + 2 * capacity),
-                             .rows = plane->image->height + 2,
-                             .columns = plane->image->width + 2},
+                             .rows = plane->height + 2,
+                             .columns = plane->width + 2},
                .pace = pace};
     for (uint32_t i = 0; i < count; i++) {
         nests[i].parent = NOT_SEEN;
@@ -302,4 +251,13 @@ void crn_nest_sweep(const crn_plane_contours *plane, crn_nest *nests, void *scra
         read_crossings(&s);
     for (uint32_t i = 0; i < count; i++)
         nests[i].parent = nests[i].parent == NOT_SEEN ? -1 : nests[i].parent;
+}
+
+void crn_nest_add(const crn_nest_runs *runs, const crn_run_sum *sums, crn_nest *nests)
+{
+    for (uint32_t i = 0; i < runs->count; i++) {
+        crn_nest *nest = &nests[runs->contour[i]];
+        nest->sum += sums[i].sum;
+        nest->pixels += sums[i].pixels;
+    }
 }

@@ -1,4 +1,5 @@
-/* Helpers of image stages: output images, and conversion of f16 maps for operators without f16. */
+/* Helpers of image stages: output images, conversion of f16 maps for operators without f16. Of
+ * finish halves: where the received maps lie. */
 #include <errno.h>
 
 #include "stages/stage/stage.h"
@@ -30,4 +31,15 @@ int crn_job_widen(crn_job *job)
     if (r == 0)
         job->maps = output;
     return r;
+}
+
+void *crn_job_shared(crn_job *job, int32_t slot, size_t bytes)
+{
+    return job->device ? job->device->shared(job->device, slot, bytes)
+                       : crn_context_scratch(job->context, slot, bytes);
+}
+
+int crn_job_wait(crn_job *job)
+{
+    return job->device ? job->device->wait(job->device) : 0;
 }

@@ -92,46 +92,62 @@ static uint64_t cost_of(part p)
     return 16 + (uint64_t)(p.x1 - p.x0 + 1) * (uint64_t)(p.y1 - p.y0 + 1);
 }
 
-/* A probability in 8 bits, rounded half to even; NaN becomes 0. */
-static uint8_t to_8_bits(float probability)
+/* The map that textures are computed on: the photograph, else the class's map as received. */
+static crn_image map_of(const crn_job *job, int32_t channel)
 {
-    double value = 255.0 * (double)probability; /* exact */
-    return (uint8_t)lrint(value > 0 ? value < 255 ? value : 255 : 0);
+    if (job->intensity.data)
+        return job->intensity;
+    crn_image map = job->received;
+    map.data = (char *)map.data +
+               channel * map.plane_stride * (ptrdiff_t)crn_type_bytes(job->received.type);
+    map.planes = 1;
+    return map;
 }
 
-/* The pixels under the windows of a range in a one-plane map, as u8: in place if they are u8, else
- * copied. 0, -ENOMEM, -ETIME. */
-static int crop(crn_job *job, const crn_image *map, part p, crn_size window, crn_pace *pace,
-                crn_image *ret_crop)
+/* The pixels under the windows of a range. */
+static crn_image area_of(const crn_image *map, part p, crn_size window)
 {
     crn_image area = *map;
     area.data = (char *)map->data +
                 crn_image_index(map, 0, p.y0, p.x0) * (ptrdiff_t)crn_type_bytes(map->type);
     area.width = p.x1 - p.x0 + window.width;
     area.height = p.y1 - p.y0 + window.height;
+    return area;
+}
+
+static crn_texture texture_of(crn_size window, const crn_box_mean *mean)
+{
+    return (crn_texture){.width = window.width,
+                         .height = window.height,
+                         .vertical = mean->of[0],
+                         .horizontal = mean->of[1],
+                         .diagonal = mean->of[2]};
+}
+
+/* --- maps in host memory: one rectangle after the other --- */
+
+/* The pixels under the windows of a range in a one-plane map, as u8: in place if they are u8, else
+ * copied. 0, -ENOMEM, -ETIME. */
+static int crop(crn_job *job, const crn_image *map, part p, crn_size window, crn_image *ret_crop)
+{
+    crn_image area = area_of(map, p, window);
     *ret_crop = area;
     if (map->type == CRN_U8)
         return 0;
-    uint8_t *bytes = crn_context_scratch(job->context, CRN_SLOT_RANKLET_CROP,
-                                         (size_t)map->height * (size_t)map->width);
+    void *bytes = crn_context_scratch(job->context, CRN_SLOT_RANKLET_CROP,
+                                      (size_t)map->height * (size_t)map->width);
     if (!bytes)
         return -ENOMEM;
     *ret_crop = crn_image_dense(bytes, CRN_U8, CRN_CHW, 1, area.height, area.width);
-    for (int32_t y = 0; y < area.height; y++) {
-        if (crn_pace_over(pace, 4 * (int64_t)area.width))
-            return -ETIME;
-        for (int32_t x = 0; x < area.width; x++)
-            *bytes++ = to_8_bits(crn_image_at(&area, 0, y, x));
-    }
-    return 0;
+    return job->ops->narrow(job->context, &area, ret_crop);
 }
 
 /* The ranklets of a range: one element per position, from its top left. */
-static int transform(crn_job *job, const crn_image *map, part p, crn_size window, crn_pace *pace,
+static int transform(crn_job *job, const crn_image *map, part p, crn_size window,
                      crn_image *ret_ranklets)
 {
     crn_image pixels;
-    int r = crop(job, map, p, window, pace, &pixels);
+    int r = crop(job, map, p, window, &pixels);
     if (r < 0)
         return r;
     size_t worst = 3 * (size_t)map->height * (size_t)map->width * sizeof(float);
@@ -144,25 +160,12 @@ static int transform(crn_job *job, const crn_image *map, part p, crn_size window
 }
 
 /* The means over `p`; `ranklets` holds those of a range that begins at (x0, y0). */
-static crn_texture mean_of(const crn_image *ranklets, int32_t x0, int32_t y0, part p,
-                           crn_size window, crn_pace *pace)
+static int mean_of(crn_job *job, const crn_image *ranklets, int32_t x0, int32_t y0, part p,
+                   crn_box_mean *ret_mean)
 {
-    double sum[3] = {0};
-    for (int32_t y = p.y0; y <= p.y1; y++) {
-        if (crn_pace_over(pace, 4 * (int64_t)(p.x1 - p.x0 + 1)))
-            break;
-        const float *row =
-            (const float *)ranklets->data + crn_image_index(ranklets, 0, y - y0, p.x0 - x0);
-        for (int32_t x = 0; x <= p.x1 - p.x0; x++)
-            for (int32_t i = 0; i < 3; i++)
-                sum[i] += (double)row[x + i * ranklets->plane_stride];
-    }
-    double positions = (double)(p.x1 - p.x0 + 1) * (double)(p.y1 - p.y0 + 1);
-    return (crn_texture){.width = window.width,
-                         .height = window.height,
-                         .vertical = (float)(sum[0] / positions),
-                         .horizontal = (float)(sum[1] / positions),
-                         .diagonal = (float)(sum[2] / positions)};
+    crn_box box = {.x0 = p.x0 - x0, .y0 = p.y0 - y0, .x1 = p.x1 - x0, .y1 = p.y1 - y0};
+    crn_boxes boxes = {.all = &box, .count = 1};
+    return job->ops->mean_boxes(job->context, ranklets, &boxes, ret_mean);
 }
 
 /*
@@ -171,7 +174,7 @@ static crn_texture mean_of(const crn_image *ranklets, int32_t x0, int32_t y0, pa
  * is stored at index `behind` after the textures that its defect already has.
  */
 static int texture_defects(crn_job *job, const crn_image *map, crn_size window, uint32_t begin,
-                           uint32_t end, uint32_t behind, crn_pace *pace)
+                           uint32_t end, uint32_t behind)
 {
     crn_defects *defects = job->defects;
     part all = part_of(&defects->defects[begin], window, map);
@@ -183,19 +186,170 @@ static int texture_defects(crn_job *job, const crn_image *map, crn_size window, 
     }
     bool at_once = cost_of(all) <= apart;
     crn_image ranklets;
-    int r = at_once ? transform(job, map, all, window, pace, &ranklets) : 0;
+    int r = at_once ? transform(job, map, all, window, &ranklets) : 0;
     for (uint32_t i = begin; i < end && r == 0; i++) {
         const crn_defect *defect = &defects->defects[i];
         part p = part_of(defect, window, map);
         if (!at_once) {
             all = p;
-            r = transform(job, map, p, window, pace, &ranklets);
+            r = transform(job, map, p, window, &ranklets);
         }
+        crn_box_mean mean;
+        if (r == 0)
+            r = mean_of(job, &ranklets, all.x0, all.y0, p, &mean);
         if (r == 0)
             defects->textures[defect->first_texture + defect->texture_count + behind] =
-                mean_of(&ranklets, all.x0, all.y0, p, window, pace);
-        if (r == 0 && pace->over)
-            r = -ETIME;
+                texture_of(window, &mean);
+    }
+    return r;
+}
+
+static int texture_here(crn_job *job, const crn_sizes *windows, uint32_t count)
+{
+    const crn_defects *defects = job->defects;
+    for (uint32_t begin = 0, end; begin < count; begin = end) {
+        int32_t channel = defects->defects[begin].channel;
+        crn_image map = map_of(job, channel);
+        for (end = begin + 1; end < count; end++)
+            if (!job->intensity.data && defects->defects[end].channel != channel)
+                break;
+        for (int32_t i = 0; i < windows->count; i++) {
+            int r = texture_defects(job, &map, windows->item[i], begin, end, (uint32_t)i);
+            if (r < 0)
+                return r;
+        }
+    }
+    return 0;
+}
+
+/* --- maps on a device: the rectangle around all defects, for several classes at once --- */
+
+/* Ranklets of more classes than fit into this are computed one after the other. */
+#define AT_ONCE_BYTES ((size_t)64 << 20)
+
+static size_t ranklet_bytes(const crn_job *job)
+{
+    return 3 * (size_t)job->received.height * (size_t)job->received.width * sizeof(float);
+}
+
+/* Number of maps at once: the photograph alone, else class maps. */
+static int32_t maps_at_once(const crn_job *job)
+{
+    size_t fitting = AT_ONCE_BYTES / ranklet_bytes(job);
+    if (job->intensity.data || fitting < 1)
+        return 1;
+    return fitting < (size_t)job->received.planes ? (int32_t)fitting : job->received.planes;
+}
+
+/* The maps of classes from `channel` on, in 8 bits. */
+static int bytes_from(crn_job *job, int32_t channel, int32_t maps, crn_image *ret_bytes)
+{
+    *ret_bytes = map_of(job, channel);
+    ret_bytes->planes = maps;
+    if (ret_bytes->type == CRN_U8)
+        return 0;
+    crn_context *context = crn_job_map_context(job);
+    crn_image from = *ret_bytes;
+    size_t pixels = (size_t)from.height * (size_t)from.width;
+    void *memory =
+        crn_context_scratch(context, CRN_SLOT_RANKLET_CROP, (size_t)maps_at_once(job) * pixels);
+    if (!memory)
+        return -ENOMEM;
+    *ret_bytes = crn_image_dense(memory, CRN_U8, CRN_CHW, maps, from.height, from.width);
+    return crn_job_map_ops(job)->narrow(context, &from, ret_bytes);
+}
+
+/* True if sums of that many ranklets are exact in double, so that their order does not matter: all
+ * of them are multiples of the smallest one's last bit, and none is above 1. */
+static bool is_sum_exact(crn_size window, double positions)
+{
+    double half = (double)window.width * window.height / 2, pairs = half * half;
+    int exponent;
+    bool is_power_of_2 = frexp(pairs, &exponent) == 0.5;
+    int bits = is_power_of_2 ? exponent - 1 : 23 - ilogbf((float)(1 / pairs));
+    return positions <= ldexp(1, 53 - bits);
+}
+
+/* Defects whose textures are computed with one call per window size, and where the results go. */
+typedef struct texture_group {
+    uint32_t begin, end;
+    int32_t channel; /* of the first of `bytes` */
+    crn_image bytes; /* their maps */
+    crn_box *boxes;
+    crn_box_mean *means;
+} texture_group;
+
+/* Enqueues the ranklets of the rectangle around all ranges, and the means over each. */
+static int enqueue_means(crn_job *job, const texture_group *g, crn_size window)
+{
+    const crn_defect *defects = job->defects->defects;
+    crn_context *context = crn_job_map_context(job);
+    part all = part_of(&defects[g->begin], window, &g->bytes);
+    for (uint32_t i = g->begin; i < g->end; i++)
+        all = part_around(all, part_of(&defects[i], window, &g->bytes));
+    double largest = 0;
+    for (uint32_t i = g->begin; i < g->end; i++) {
+        part p = part_of(&defects[i], window, &g->bytes);
+        int32_t plane = job->intensity.data ? 0 : 3 * (defects[i].channel - g->channel);
+        g->boxes[i] = (crn_box){plane, p.x0 - all.x0, p.y0 - all.y0, p.x1 - all.x0, p.y1 - all.y0};
+        largest = fmax(largest, (double)(p.x1 - p.x0 + 1) * (double)(p.y1 - p.y0 + 1));
+    }
+    void *memory = crn_context_scratch(context, CRN_SLOT_RANKLET_MAPS,
+                                       (size_t)maps_at_once(job) * ranklet_bytes(job));
+    if (!memory)
+        return -ENOMEM;
+    crn_image area = area_of(&g->bytes, all, window);
+    crn_image ranklets = crn_image_dense(memory, CRN_F32, CRN_CHW, 3 * area.planes,
+                                         all.y1 - all.y0 + 1, all.x1 - all.x0 + 1);
+    crn_ranklet_params request = {.width = window.width, .height = window.height};
+    int r = crn_job_map_ops(job)->ranklet(context, &request, &area, &ranklets);
+    if (r < 0)
+        return r;
+    crn_boxes boxes = {.all = g->boxes + g->begin,
+                       .count = g->end - g->begin,
+                       .exact = is_sum_exact(window, largest)};
+    return crn_job_map_ops(job)->mean_boxes(context, &ranklets, &boxes, g->means + g->begin);
+}
+
+static int enqueue_all(crn_job *job, const crn_sizes *windows, uint32_t count, crn_box *boxes,
+                       crn_box_mean *means)
+{
+    const crn_defect *defects = job->defects->defects;
+    int32_t at_once = maps_at_once(job);
+    int r = 0;
+    for (uint32_t begin = 0, end; begin < count && r == 0; begin = end) {
+        texture_group g = {.begin = begin, .channel = defects[begin].channel};
+        for (end = begin + 1; end < count; end++)
+            if (!job->intensity.data && defects[end].channel - g.channel >= at_once)
+                break;
+        g.end = end;
+        int32_t maps = job->intensity.data ? 1 : defects[end - 1].channel - g.channel + 1;
+        r = bytes_from(job, g.channel, maps, &g.bytes);
+        for (int32_t i = 0; i < windows->count && r == 0; i++) {
+            g.boxes = boxes + (size_t)i * count;
+            g.means = means + (size_t)i * count;
+            r = enqueue_means(job, &g, windows->item[i]);
+        }
+    }
+    return r;
+}
+
+static int texture_on_device(crn_job *job, const crn_sizes *windows, uint32_t count)
+{
+    crn_defects *defects = job->defects;
+    size_t capacity = (size_t)windows->count * defects->defect_capacity;
+    crn_box_mean *means = crn_job_shared(job, CRN_SLOT_RANKLET_MEANS,
+                                         capacity * (sizeof(crn_box_mean) + sizeof(crn_box)));
+    if (!means)
+        return -ENOMEM;
+    int r = enqueue_all(job, windows, count, (crn_box *)(means + capacity), means);
+    if (r == 0)
+        r = crn_job_wait(job);
+    for (uint32_t i = 0; i < count && r == 0; i++) {
+        const crn_defect *defect = &defects->defects[i];
+        for (int32_t w = 0; w < windows->count; w++)
+            defects->textures[defect->first_texture + defect->texture_count + (uint32_t)w] =
+                texture_of(windows->item[w], &means[(size_t)w * count + i]);
     }
     return r;
 }
@@ -220,18 +374,6 @@ static uint32_t reserve(crn_defects *defects, uint32_t added)
     return fitting;
 }
 
-/* The map that textures are computed on: the photograph, else the class's map as received. */
-static crn_image map_of(const crn_job *job, int32_t channel)
-{
-    if (job->intensity.data)
-        return job->intensity;
-    crn_image map = job->received;
-    map.data = (char *)map.data +
-               channel * map.plane_stride * (ptrdiff_t)crn_type_bytes(job->received.type);
-    map.planes = 1;
-    return map;
-}
-
 static int ranklet_finish(const void *settings, crn_job *job)
 {
     const crn_sizes *windows = &((const ranklet_settings *)settings)->windows;
@@ -242,19 +384,12 @@ static int ranklet_finish(const void *settings, crn_job *job)
             windows->item[i].height <= job->received.height)
             fitting.item[fitting.count++] = windows->item[i];
     uint32_t count = reserve(defects, (uint32_t)fitting.count);
-    crn_pace pace = crn_pace_start(job->context);
-    for (uint32_t begin = 0, end; begin < count; begin = end) {
-        int32_t channel = defects->defects[begin].channel;
-        crn_image map = map_of(job, channel);
-        for (end = begin + 1; end < count; end++)
-            if (!job->intensity.data && defects->defects[end].channel != channel)
-                break;
-        for (int32_t i = 0; i < fitting.count; i++) {
-            int r = texture_defects(job, &map, fitting.item[i], begin, end, (uint32_t)i, &pace);
-            if (r < 0)
-                return r;
-        }
-    }
+    int r = 0;
+    if (count > 0 && fitting.count > 0)
+        r = job->device ? texture_on_device(job, &fitting, count)
+                        : texture_here(job, &fitting, count);
+    if (r < 0)
+        return r;
     for (uint32_t i = 0; i < count; i++)
         defects->defects[i].texture_count += (uint32_t)fitting.count;
     return 0;

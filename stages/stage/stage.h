@@ -5,9 +5,9 @@
  *
  * `enqueue` calls the operators that the stage needs, on images in the engine's memory (host or
  * device); `finish` runs on the host after all of them have completed and reads the results
- * (geometry, filters, features). The CPU engine's workers run all enqueues of a chain, then all
- * finishes; a stage does not depend on which engine runs it. Stages are timed and
- * counted by their caller.
+ * (geometry, filters, features); what it needs of the maps it asks of operators too. The CPU
+ * engine's workers run all enqueues of a chain, then all finishes; a stage does not depend on which
+ * engine runs it. Stages are timed and counted by their caller.
  */
 #ifndef CRN_STAGES_STAGE_STAGE_H
 #define CRN_STAGES_STAGE_STAGE_H
@@ -32,9 +32,22 @@ enum {
     CRN_SLOT_MAPS_0 = 16, /**< outputs of image stages, used in alternation: crn_job_output */
     CRN_SLOT_MAPS_1,
     CRN_SLOT_CONTOURS,
-    CRN_SLOT_RANKLET_CROP, /**< a class map in 8 bits, or a rectangle of one */
+    CRN_SLOT_RUNS,         /**< pixels inside contours, and their sums */
+    CRN_SLOT_RANKLET_CROP, /**< class maps in 8 bits, or a rectangle of one */
     CRN_SLOT_RANKLET_MAPS, /**< ranklets of one rectangle and window size */
+    CRN_SLOT_RANKLET_MEANS,
 };
+
+/** How finish halves read maps that lie on a device: what they enqueue there, and waiting for it.
+ */
+typedef struct crn_job_device {
+    const crn_ops *ops;
+    crn_context *context; /**< the device's */
+    /** Pinned memory, as crn_context_scratch(); of the slots of stages. NULL: out of memory. */
+    void *(*shared)(struct crn_job_device *device, int32_t slot, size_t bytes);
+    /** Waits until all that was enqueued is done: 0 or negative errno. */
+    int (*wait)(struct crn_job_device *device);
+} crn_job_device;
 
 /** One view being processed by the chain. The engine owns all memory; no pointer may be kept
  * after finish. */
@@ -47,6 +60,9 @@ typedef struct crn_job {
     crn_image intensity;   /**< one u8 plane; data NULL if the view has no photograph */
     crn_contours contours; /**< set by enqueue of the contours stage */
     crn_defects *defects;  /**< set by finish of the contours stage */
+    /** In finish halves: where `received` and `intensity` lie; NULL: in host memory. `ops` and
+     * `context` are the host's. */
+    crn_job_device *device;
 } crn_job;
 
 /** One stage; static and const. */
@@ -91,6 +107,28 @@ int crn_job_output(crn_job *job, crn_type type, crn_image *ret_output);
  * @return 0 or -ENOMEM
  */
 int crn_job_widen(crn_job *job);
+
+/**
+ * Host memory that the operators on the received maps read and write: scratch memory, pinned if
+ * the maps lie on a device. Contents as of crn_context_scratch().
+ *
+ * @return the job's; NULL if it cannot be allocated
+ */
+void *crn_job_shared(crn_job *job, int32_t slot, size_t bytes);
+
+/** Operators on the received maps, where these lie, and their context. */
+static inline const crn_ops *crn_job_map_ops(const crn_job *job)
+{
+    return job->device ? job->device->ops : job->ops;
+}
+
+static inline crn_context *crn_job_map_context(const crn_job *job)
+{
+    return job->device ? job->device->context : job->context;
+}
+
+/** Waits until the operators on the received maps are done: 0 or negative errno. */
+int crn_job_wait(crn_job *job);
 
 /** All stages in their usual order, NULL-terminated. */
 CRN_API extern const crn_stage *const crn_stages[];

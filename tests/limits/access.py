@@ -33,7 +33,9 @@ import zmq
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools/python"))
-from sender import Sender, make_view, use_keys  # noqa: E402
+from cernita import Line  # noqa: E402
+from cernita._keys import use_keys  # noqa: E402
+from sender import make_view  # noqa: E402
 
 CLASSES = ["background"] + [f"class{number}" for number in range(1, 12)]
 START_S = 4  # for the crowd's own start, which is not measured
@@ -118,12 +120,11 @@ class Daemon:
 
 # --- cost ---
 
-def send_batch(sender, grader, maps, epoch, first, count):
+def send_batch(line, grader, maps, first, count):
     """Fruits of one view, each answered before the next is sent; returns how many were judged whole."""
     whole = 0
     for fruit in range(first, first + count):
-        if not sender.send_view(maps, lane=0, epoch=epoch, sequence=fruit, fruit=fruit, view=0, views=1,
-                                classes=CLASSES):
+        if not line.send(maps, fruit=fruit, view=0):
             continue
         if grader.poll(10000):
             whole += msgpack.unpackb(grader.recv_multipart()[1])["verdict"] == "complete"
@@ -133,16 +134,17 @@ def send_batch(sender, grader, maps, epoch, first, count):
 def measure_cost(options):
     maps = make_view(np.random.default_rng(1), len(CLASSES))[0]
     daemons = [Daemon(options.daemon, keyed) for keyed in (False, True)]
-    senders = [Sender(daemon.address("ingest"), 10, **daemon.keys) for daemon in daemons]
+    lines = [Line(daemon.address("ingest"), classes=CLASSES, views=1, patience_s=10, **daemon.keys)
+             for daemon in daemons]
     graders = [daemon.grader() for daemon in daemons]
-    epoch, whole, costs, own = time.time_ns(), 0, ([], []), ([], [])
+    whole, costs, own = 0, ([], []), ([], [])
     threads = ({}, {})
-    if not all(sender.look(10) for sender in senders):
+    if not all(line.wait(10) for line in lines):
         sys.exit("access.py: a daemon did not answer")
     for turn in range(options.turns + 1):
         for which in (0, 1) if turn % 2 else (1, 0):
             before, start = daemons[which].cpu_ns(), time.process_time()
-            whole += send_batch(senders[which], graders[which], maps, epoch, turn * options.batch, options.batch)
+            whole += send_batch(lines[which], graders[which], maps, turn * options.batch, options.batch)
             after = daemons[which].cpu_ns()
             if turn == 0:  # the first views allocate
                 continue
@@ -158,8 +160,8 @@ def measure_cost(options):
     added = [b - a for a, b in zip(*costs)]
     print(f"keys add {statistics.median(added):.2f} ms at the receiver (median of {len(added)} pairs, "
           f"{min(added):.2f} to {max(added):.2f}), for {maps.nbytes} bytes")
-    for sender in senders:
-        sender.close()
+    for line in lines:
+        line.close()
     for daemon in daemons:
         daemon.stop()
     return whole == 2 * (options.turns + 1) * options.batch
@@ -231,9 +233,9 @@ class Traffic:
     def __init__(self, daemon, rate):
         self.daemon, self.rate, self.stopped = daemon, rate, False
         self.sent, self.latencies, self.whole, self.fruits = {}, [], 0, 0
-        self.sender = Sender(daemon.address("ingest"), **daemon.keys)
+        self.line = Line(daemon.address("ingest"), classes=CLASSES, views=4, **daemon.keys)
         self.reader = daemon.grader()
-        if not self.sender.look(10):
+        if not self.line.wait(10):
             sys.exit("access.py: the daemon did not answer")
         self.threads = [threading.Thread(target=run) for run in (self.send, self.receive)]
         for thread in self.threads:
@@ -241,16 +243,14 @@ class Traffic:
 
     def send(self):
         maps = [make_view(np.random.default_rng(seed), len(CLASSES))[0] for seed in range(8)]
-        epoch, sequence, start = time.time_ns(), 0, time.monotonic()
+        start = time.monotonic()
         while not self.stopped:
-            time.sleep(max(0, start + sequence / 4 / self.rate - time.monotonic()))
-            fruit, view = divmod(sequence, 4)
-            taken = self.sender.send_view(maps[sequence % 8], lane=0, epoch=epoch, sequence=sequence, fruit=fruit,
-                                          view=view, views=4, classes=CLASSES)
+            time.sleep(max(0, start + self.line.sequence / 4 / self.rate - time.monotonic()))
+            fruit, view = divmod(self.line.sequence, 4)
+            taken = self.line.send(maps[self.line.sequence % 8], fruit=fruit, view=view)
             if taken and view == 3:
                 self.sent[fruit] = time.monotonic()
             self.fruits += view == 3
-            sequence += 1
 
     def receive(self):
         while not self.stopped or self.whole < self.fruits:
@@ -268,7 +268,7 @@ class Traffic:
         self.stopped = True
         for thread in self.threads:
             thread.join()
-        self.sender.close()
+        self.line.close()
 
 
 def report(name, latencies, cpu_s, seconds, refused):

@@ -34,7 +34,8 @@ import zmq
 from zmq.utils.monitor import recv_monitor_message
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../tools/python"))
-from sender import DTYPES, HEADER, HWC, class_set, make_view  # noqa: E402
+from cernita._wire import pack_header  # noqa: E402
+from sender import make_view  # noqa: E402
 
 CLASSES = ("background", "rot", "stem", "calyx", "bruise")
 VIEWS = 4
@@ -233,9 +234,9 @@ def start_attackers(daemon, options):
 # --- the honest ones ---
 
 def view_parts(maps, photo, lane, fruit, view, captured_ns):
-    header = HEADER.pack(
-        b"CRN1", HEADER.size, 1, fruit * VIEWS + view, 1, fruit, captured_ns, 0, 0, lane, view,
-        VIEWS, *maps.shape, DTYPES[maps.dtype], HWC, 0, class_set(CLASSES), maps.nbytes)
+    header = pack_header(
+        maps, layout="hwc", classes=CLASSES, intensity=True, lane=lane, epoch=1, sequence=fruit * VIEWS + view,
+        fruit=fruit, view=view, views=VIEWS, captured_ns=captured_ns, deadline_ns=0, encoder=0)
     return [header, maps, photo]
 
 

@@ -13,7 +13,8 @@ import zmq
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools/python"))
-from sender import Sender, make_view  # noqa: E402
+import cernita  # noqa: E402
+from sender import make_view  # noqa: E402
 
 CLASSES = ["background", "rot", "stem"]
 OTHER_CLASSES = ["background", "stem", "rot"]
@@ -56,7 +57,7 @@ class Belt(threading.Thread):
         self.restart, self.ended = threading.Event(), threading.Event()
         rng = np.random.default_rng(1)
         self.pool = [make_view(rng, len(CLASSES), *size)[0] for _ in range(2 * VIEWS + 1)]
-        self.epoch, self.sequence, self.sent_fruit = time.time_ns(), 0, -1
+        self.sent_fruit = -1
 
     def expose(self, fruit, now_s, now_ns):
         """The views of a fruit: (when its CNN is done, what it sends)."""
@@ -64,26 +65,23 @@ class Belt(threading.Thread):
             later_s = view * EXPOSURE_S
             yield now_s + later_s + self.cnn_s(view), fruit, view, now_ns + int(1e9 * later_s)
 
-    def send(self, sender, fruit, view, captured_ns):
-        classes = OTHER_CLASSES if view in self.other_classes else CLASSES
+    def send(self, line, fruit, view, captured_ns):
+        line.classes = OTHER_CLASSES if view in self.other_classes else CLASSES
         captured_ns += self.clock_ns
-        sender.send_view(
-            self.pool[self.sequence % len(self.pool)], lane=0, epoch=self.epoch, sequence=self.sequence, fruit=fruit,
-            view=view, views=VIEWS, classes=classes, captured_ns=captured_ns,
-            deadline_ns=captured_ns + self.deadline_ms * 1000000 if self.deadline_ms else 0)
-        self.sequence += 1
+        line.send(self.pool[line.sequence % len(self.pool)], fruit=fruit, view=view, captured_ns=captured_ns,
+                  deadline_ns=captured_ns + self.deadline_ms * 1000000 if self.deadline_ms else 0)
         self.sent_fruit = fruit
 
     def run(self):
-        sender = Sender(self.endpoint)
-        sender.look(10)
+        line = cernita.Line(self.endpoint, views=VIEWS)
+        line.wait(10)
         waiting, fruit, next_s = [], 0, time.monotonic()
         while not self.ended.is_set():
             now_ns, now_s = time.time_ns(), time.monotonic() # in this order: no view is sent before its exposure
             if self.restart.is_set() and 0 < len(waiting) < VIEWS: # within a fruit
                 self.restart.clear()
                 waiting.clear()
-                self.epoch, self.sequence = time.time_ns(), 0
+                line.epoch, line.sequence = time.time_ns(), 0
             if now_s >= next_s:
                 for _ in range(self.at_once):
                     for item in self.expose(fruit, now_s, now_ns):
@@ -91,9 +89,9 @@ class Belt(threading.Thread):
                     fruit += 1
                 next_s = max(next_s, now_s - 1) + self.at_once / self.rate
             while waiting and waiting[0][0] <= time.monotonic():
-                self.send(sender, *heapq.heappop(waiting)[1:])
+                self.send(line, *heapq.heappop(waiting)[1:])
             self.ended.wait(max(0.0, min([next_s] + [item[0] for item in waiting[:1]]) - time.monotonic()))
-        sender.close(1)
+        line.close(1)
 
 
 class Grader(threading.Thread):

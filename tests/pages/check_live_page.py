@@ -23,7 +23,7 @@ from outlines import outlines_are_the_verdicts
 from page_tests import DESKTOP, PHONE, PageTest, make_parser, run_tests
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/python"))
-from sender import Sender
+from cernita import Line
 
 
 class LiveTest(PageTest):
@@ -166,17 +166,14 @@ class SmallViews:
     """A sender of lane 1 whose views are small and empty."""
 
     def __init__(self, line, classes=CLASSES):
-        self.sender = Sender(line.endpoint("views"))
-        self.classes, self.epoch, self.sequence = classes, time.time_ns(), 0
-        assert self.sender.look(10), "no daemon answers"
+        self.sender = Line(line.endpoint("views"), lane=1, views=VIEWS, classes=classes)
+        assert self.sender.wait(10), "no daemon answers"
 
     def send(self, fruit, views):
         """The first views of a fruit of VIEWS."""
-        maps = np.zeros((8, 8, len(self.classes)), np.float32)
+        maps = np.zeros((8, 8, len(self.sender.classes)), np.float32)
         for view in range(views):
-            assert self.sender.send_view(maps, lane=1, epoch=self.epoch, sequence=self.sequence, fruit=fruit, view=view,
-                                         views=VIEWS, classes=self.classes)
-            self.sequence += 1
+            assert self.sender.send(maps, fruit=fruit, view=view)
 
 
 def partial_fruits(test):

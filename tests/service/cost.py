@@ -26,12 +26,13 @@ sys.path[:0] = [str(ROOT / "tests/monitor"), str(ROOT / "tools/python"), str(pat
 import check_service  # noqa: E402
 from live_line import settings  # noqa: E402
 from machine import Machine, await_true, debian  # noqa: E402
-from sender import CLASSES, Sender, make_view  # noqa: E402
+from cernita import Line  # noqa: E402
+from sender import CLASSES, make_view  # noqa: E402
 
 RUN, STATE, PLAIN = check_service.RUN, check_service.STATE, "/run/plain"
 VIEWS = 4
 WARM_UP = 50 # fruits of each side that are not counted
-QUANTILES = (0.5, 0.99, 0.999, 1)
+QUANTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1}
 
 
 def line_settings(folder, more):
@@ -61,20 +62,17 @@ class Side:
     """A daemon's sender and grader, and the latencies that its verdicts tell."""
 
     def __init__(self, name, folder, views):
-        self.name, self.views, self.sent, self.latencies_ms, self.incomplete = name, views, 0, [], 0
-        self.epoch = time.time_ns()
-        self.sender = Sender(f"ipc://{folder}/views")
-        self.sender.look(10)
+        self.name, self.views, self.latencies_ms, self.incomplete = name, views, [], 0
+        self.line = Line(f"ipc://{folder}/views", views=VIEWS, classes=CLASSES.split(","))
+        self.line.wait(10)
         self.grader = zmq.Context.instance().socket(zmq.PULL)
         self.grader.connect(f"ipc://{folder}/grader")
 
     def send(self, view):
-        fruit = self.sent // VIEWS
-        accepted = self.sender.send_view(
-            self.views[self.sent % len(self.views)], lane=0, epoch=self.epoch, sequence=self.sent, fruit=fruit, view=view,
-            views=VIEWS, classes=CLASSES.split(","), captured_ns=time.time_ns())
+        sent = self.line.sequence
+        accepted = self.line.send(self.views[sent % len(self.views)], fruit=sent // VIEWS, view=view,
+                                  captured_ns=time.time_ns())
         assert accepted, f"{self.name} takes no view"
-        self.sent += 1
 
     def receive(self, wait_ms=0):
         while self.grader.poll(wait_ms):
@@ -138,9 +136,9 @@ def main():
         recorded = sum(file.stat().st_size for file in machine.path(f"{STATE}/recordings").iterdir())
     for side in (unit, plain):
         print(f"{side.name:6} {len(side.latencies_ms)} fruits, {side.incomplete} not complete: " + ", ".join(
-            f"{'max' if share == 1 else f'p{100 * share:g}'} {side.quantile(share):.3f} ms" for share in QUANTILES))
-    print("ratio  " + ", ".join(f"{'max' if share == 1 else f'p{100 * share:g}'} {unit.quantile(share) / plain.quantile(share):.3f}"
-                                for share in QUANTILES) + f"; {recorded >> 20} MiB recorded and kept; {os.cpu_count()} cores")
+            f"{name} {side.quantile(share):.3f} ms" for name, share in QUANTILES.items()))
+    print("ratio  " + ", ".join(f"{name} {unit.quantile(share) / plain.quantile(share):.3f}"
+                                for name, share in QUANTILES.items()) + f"; {recorded >> 20} MiB recorded and kept; {os.cpu_count()} cores")
     return unit.incomplete + plain.incomplete > 0 or len(unit.latencies_ms) != len(plain.latencies_ms)
 
 

@@ -10,6 +10,7 @@ int crn_bench_gpu(int argc, char **argv);
 int crn_bench_phases(int argc, char **argv);
 int crn_bench_values(int argc, char **argv);
 int crn_bench_verdict(int argc, char **argv);
+int crn_bench_judge(int argc, char **argv);
 int crn_bench_line(int argc, char **argv);
 
 /* `cernita-bench receiver IN OUT`: the baseline process of the line benchmark, see peer.h. */

@@ -1,6 +1,5 @@
 // On a device: `stream LINE.yaml` makes maps with a kernel of its own, smooths them with an
-// operator and judges them with a line's chain, all on one stream. The maps never leave the device
-// but for the chain's own copy.
+// operator and judges them with a line's chain, all on one stream. The maps never leave the device.
 #include <cernita.h>
 
 #include <cstdio>

@@ -27,7 +27,7 @@ HEADERS = (".h", ".cuh")
 FLOORS = [
     ["stages/base"],
     ["stages/cernita"],
-    [f"stages/{name}" for name in ("image", "ops", "result", "context", "philox", "kernel/element", "widen")],
+    [f"stages/{name}" for name in ("image", "ops", "result", "context", "philox", "kernel/element", "maps")],
     ["stages/serial"],
     ["stages/openmp", "gpu"],
     ["stages/backend"],

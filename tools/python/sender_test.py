@@ -1,14 +1,11 @@
 """sender.py --test: sends two fruits and shows what became of them, from the daemon's own words."""
-import json
 import sys
 import time
 
-import zmq
-
-from sender import use_keys
+from cernita import Status, Verdict, Verdicts
 
 try:
-    import msgpack
+    import msgpack  # noqa: F401
 except ImportError:
     sys.exit(f"sender.py: {sys.executable} has no module 'msgpack', which --test needs: install "
              "Debian's python3-msgpack, and start it with /usr/bin/python3")
@@ -53,36 +50,26 @@ VIEW_HINTS = {
 }
 
 
-def decode(body):
-    return json.loads(body) if body[:1] == b"{" else msgpack.unpackb(body)
-
-
 class Viewer:
     """What the daemon tells its viewers: its last status, and the verdicts of one epoch."""
 
-    def __init__(self, endpoint, lane, epoch, key=None, server_key=None):
+    def __init__(self, line, options):
         self.status, self.verdicts = None, {}
-        self._lane, self._epoch = lane, epoch
-        self._context = zmq.Context()
-        self._socket = self._context.socket(zmq.SUB)
-        self._socket.linger = 0
-        self._socket.subscribe("status")
-        self._socket.subscribe(f"fruit/{lane}")
-        if key or server_key:
-            use_keys(self._socket, key, server_key)
-        self._socket.connect(endpoint)
+        self._epoch = line.epoch
+        self._source = Verdicts(options.viewers, lane=line.lane, status=True, key=options.key,
+                                server_key=options.server_key)
 
     def listen(self, until_s, enough):
         """Reads until enough() says so, or until then. Returns what enough() says."""
-        while not enough() and (left_s := until_s - time.monotonic()) > 0:
-            if not self._socket.poll(int(1000 * left_s) + 1):
-                continue
-            topic, body = self._socket.recv_multipart()[:2]
-            said = decode(body)
-            if topic == b"status":
-                self.status = said
-            elif said.get("lane") == self._lane and said.get("epoch") == self._epoch:
-                self.verdicts[said["fruit"]] = said
+        while not enough():
+            try:
+                message = self._source.receive(max(0, until_s - time.monotonic()))
+            except TimeoutError:
+                break
+            if isinstance(message, Status):
+                self.status = message.message
+            elif isinstance(message, Verdict) and message.epoch == self._epoch:
+                self.verdicts[message.fruit] = message
         return enough()
 
     def next_status(self):
@@ -92,7 +79,7 @@ class Viewer:
         return self.status
 
     def close(self):
-        self._context.destroy(0)
+        self._source.close()
 
 
 def refusals(status, lane):
@@ -105,25 +92,23 @@ def refusals(status, lane):
     return sums
 
 
-def send_fruits(sender, pool, classes, options, epoch):
+def send_fruits(line, pool, options):
     """Returns the number of views accepted."""
     accepted = 0
-    for sequence in range(FRUITS * options.views):
-        maps, photo = pool[sequence % len(pool)]
-        fruit, view = divmod(sequence, options.views)
-        accepted += sender.send_view(maps, lane=options.lane, epoch=epoch, sequence=sequence,
-                                  fruit=fruit, view=view, views=options.views, classes=classes,
-                                  intensity=photo, captured_ns=time.time_ns())
+    for number in range(FRUITS * options.views):
+        maps, photo = pool[number % len(pool)]
+        fruit, view = divmod(number, options.views)
+        accepted += line.send(maps, fruit=fruit, view=view, intensity=photo, captured_ns=time.time_ns())
         time.sleep(1 / options.views / options.rate)
     return accepted
 
 
 def print_verdict(verdict):
     """Prints the verdict, and each of its views that was not judged whole."""
-    print(f"fruit {verdict['fruit']}: {verdict['verdict']}, {verdict['views_judged']} of "
+    print(f"fruit {verdict.fruit}: {verdict.kind}, {verdict['views_judged']} of "
           f"{verdict['views_expected']} views judged, {verdict['latency_ms']['total']:.1f} of "
           f"{verdict['budget_ms']} ms")
-    for state in verdict.get("view_states", []):
+    for state in verdict.message.get("view_states", []):
         if state["state"] != "judged" or state["reason"]:
             print(f"  view {state['view']}: {state['state']}"
                   + (f", {state['reason']}" if state["reason"] else ""))
@@ -131,7 +116,7 @@ def print_verdict(verdict):
 
 def print_hints(verdicts):
     """Prints each reason why views were not judged whole."""
-    reasons = {state["reason"] for verdict in verdicts for state in verdict.get("view_states", [])
+    reasons = {state["reason"] for verdict in verdicts for state in verdict.message.get("view_states", [])
                if state["state"] in ("judged", "lost") and state["reason"]}
     for reason in sorted(reasons):
         print(f"{reason}: {VIEW_HINTS.get(reason, 'see the log of the daemon')}")
@@ -149,19 +134,22 @@ def print_refusals(before, after, lane):
     return total
 
 
-def try_out(sender, pool, classes, options):
+def try_out(line, pool, options):
     """Returns the exit status: 0 when every fruit is complete."""
-    epoch, sent = time.time_ns(), FRUITS * options.views
-    viewer = Viewer(options.viewers, options.lane, epoch, options.key, options.server_key)
+    sent = FRUITS * options.views
+    try:
+        viewer = Viewer(line, options)
+    except ValueError as fault:
+        sys.exit(f"sender.py: --viewers '{options.viewers}': {fault}")
     before = viewer.next_status()
     if not before:
         print(f"sender.py: no status from {options.viewers}: name the daemon's publish.viewers.bind "
               "with --viewers", file=sys.stderr)
         viewer.close()
-        sender.close(0)
+        line.close(0)
         return 1
-    accepted = send_fruits(sender, pool, classes, options, epoch)
-    lost = sender.close(options.linger)
+    accepted = send_fruits(line, pool, options)
+    lost = line.close(options.linger)
     viewer.listen(time.monotonic() + 1, lambda: len(viewer.verdicts) == FRUITS)
     viewer.next_status()
     after = viewer.next_status()  # packed after all of this was read
@@ -182,6 +170,6 @@ def try_out(sender, pool, classes, options):
     if unheard and not refused and not lost:
         print(f"{unheard} fruits without a verdict, and nothing was refused: are {options.to} and "
               f"{options.viewers} of the same daemon?")
-    good = sum(verdict["verdict"] == "complete" for verdict in viewer.verdicts.values())
+    good = sum(verdict.kind == "complete" for verdict in viewer.verdicts.values())
     print(f"{good} of {FRUITS} fruits complete, {refused} messages refused")
     return 0 if good == FRUITS and not refused else 1

@@ -328,6 +328,18 @@ static void internals_read_files_and_kernels(void **state)
     assert_int_equal(status, 0);
 }
 
+static void arrays_of_other_libraries_are_read_where_they_lie(void **state)
+{
+    (void)state;
+    if (system("/usr/bin/python3 -c 'import numpy' 2>/dev/null"))
+        skip();
+    int status = apply_run_program(
+        "/usr/bin/python3", "-B %s %s %s", CRN_TEST_DATA "/line/programs/check_device_arrays.py",
+        CRN_BIN "/../lib/libcernita.so", CRN_TEST_DATA "/../tools/python");
+    assert_string_equal(apply_output, "all as meant\n");
+    assert_int_equal(status, 0);
+}
+
 static void bindings_name_wrong_arguments(void **state)
 {
     (void)state;
@@ -364,6 +376,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(bindings_pass_arguments_on, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(internals_read_files_and_kernels, apply_setup,
                                         apply_teardown),
+        cmocka_unit_test_setup_teardown(arrays_of_other_libraries_are_read_where_they_lie,
+                                        apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(bindings_name_wrong_arguments, apply_setup, apply_teardown),
 #endif
     };

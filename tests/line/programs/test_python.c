@@ -172,9 +172,41 @@ static uint64_t deadline_of(const told *verdict)
     return (uint64_t)(crn_realtime_ns() + (verdict->past ? -1 : 600) * CRN_NS_PER_S);
 }
 
-static void send_verdict(python_fixture *f, told verdict)
+static void put_reals(msgpack_packer *packer, const char *key, const double *values, size_t count)
+{
+    put_text(packer, key);
+    if (count > 1)
+        msgpack_pack_array(packer, count);
+    for (size_t i = 0; i < count; i++)
+        msgpack_pack_double(packer, values[i]);
+}
+
+static void put_defect(msgpack_packer *packer, double area_px)
 {
     static const float xy[] = {1, 2, 3, 4, 1, 2};
+    static const double box[] = {1, 2, 3, 4};
+    msgpack_pack_map(packer, 12);
+    put_count(packer, "view", 0);
+    put_text(packer, "class");
+    put_text(packer, "rot");
+    put_reals(packer, "level", (double[]){0.5}, 1);
+    put_text(packer, "closed");
+    msgpack_pack_true(packer);
+    put_text(packer, "hole");
+    msgpack_pack_false(packer);
+    put_text(packer, "parent");
+    msgpack_pack_int(packer, -1);
+    put_reals(packer, "area_px", &area_px, 1);
+    put_reals(packer, "perimeter_px", (double[]){4}, 1);
+    put_reals(packer, "bbox", box, 4);
+    put_reals(packer, "centroid", box, 2);
+    put_reals(packer, "mean_probability", (double[]){0.75}, 1);
+    put_text(packer, "xy");
+    msgpack_pack_bin_with_body(packer, xy, sizeof xy);
+}
+
+static void send_verdict(python_fixture *f, told verdict)
+{
     msgpack_sbuffer buffer;
     msgpack_packer packer;
     msgpack_sbuffer_init(&buffer);
@@ -205,9 +237,7 @@ static void send_verdict(python_fixture *f, told verdict)
     msgpack_pack_double(&packer, verdict.rot_px);
     put_text(&packer, "defects");
     msgpack_pack_array(&packer, 1);
-    msgpack_pack_map(&packer, 1);
-    put_text(&packer, "xy");
-    msgpack_pack_bin_with_body(&packer, xy, sizeof xy);
+    put_defect(&packer, verdict.rot_px);
     send_packed(f, "fruit/3", &buffer);
     msgpack_sbuffer_destroy(&buffer);
 }
@@ -220,9 +250,23 @@ static void send_json(python_fixture *f, told verdict, const char *area_px)
              ",\"verdict\":\"%s\",\"stale\":false,\"published_ns\":%" PRIu64
              ",\"deadline_ns\":%" PRIu64 ",\"budget_ms\":100,\"latency_ms\":{\"total\":%.1f},"
              "\"totals\":{\"rot\":{\"count\":1,\"area_px\":%s}},"
-             "\"defects\":[{\"xy\":[[1,2],[3,null]]}]}",
+             "\"defects\":[{\"view\":0,\"class\":\"rot\",\"level\":0.5,\"closed\":false,"
+             "\"hole\":false,\"parent\":-1,\"area_px\":null,\"perimeter_px\":4,"
+             "\"bbox\":[1,2,3,null],\"centroid\":[1,2],\"mean_probability\":null,"
+             "\"xy\":[[1,2],[3,null]]}]}",
              70 + verdict.sequence, verdict.sequence, verdict.word, (uint64_t)crn_realtime_ns(),
              deadline_of(&verdict), verdict.total_ms, area_px);
+    send_text(f, "fruit/3", text);
+}
+
+/* A verdict that lacks nothing but what its one defect does. */
+static void send_json_defect(python_fixture *f, const char *defect)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "{\"run\":\"a\",\"lane\":3,\"fruit\":1,\"sequence\":5,\"verdict\":\"complete\","
+             "\"stale\":false,\"published_ns\":1,\"deadline_ns\":1,\"totals\":{},\"defects\":[%s]}",
+             defect);
     send_text(f, "fruit/3", text);
 }
 
@@ -306,6 +350,7 @@ static void what_the_subscriber_cannot_read_is_fail_safe(void **state)
     start(f, ZMQ_PUSH, "subscriber.py", "--from", "--count 2");
     send_verdict(f, (told){"complete", 4, NAN, 9.5, false, false});
     send_json(f, (told){.word = "complete", .sequence = 5, .total_ms = 9.5}, "null");
+    send_json_defect(f, "{\"class\":\"rot\",\"xy\":[[1,2],[3,4]]}");
     send_text(f, "fruit/3", "{\"verdict\":\"complete\",\"stale\":false}");
     send_text(f, "fruit/3", "{\"verdict\":");
     send_text(f, "fruit/3", "\xc1");
@@ -314,11 +359,11 @@ static void what_the_subscriber_cannot_read_is_fail_safe(void **state)
     assert_true(zmq_send(f->socket, "fruit/3", 7, 0) >= 0);
     send_verdict(f, (told){"complete", 6, 12, 9.5, false, false});
     expect_line(f, "lane 3 fruit 74: fail-safe (complete, 9.5 of 100 ms): no defects\n");
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 7; i++)
         expect_unreadable(f);
     expect_line(f, "lane 3: 1 verdicts lost before this one\n");
     expect_line(f, "lane 3 fruit 76: keep (complete, 9.5 of 100 ms): 1 rot\n");
-    expect_line(f, "2 verdicts, 1 lost, 6 unreadable\n");
+    expect_line(f, "2 verdicts, 1 lost, 7 unreadable\n");
     expect_end(f);
 }
 

@@ -141,7 +141,8 @@ static void a_try_says_what_became_of_it(void **state)
     assert_int_equal(good, 0);
 }
 
-/* Runs Python with the module `sender`, a view `m` and send(), which reports errors. */
+/* Runs Python with the module `sender`, a view `m` and send() by the package, which reports errors.
+ */
 static void run_python(const char *code)
 {
     char script[64], command[256];
@@ -151,13 +152,15 @@ static void run_python(const char *code)
     fprintf(file,
             "import sys; sys.path.insert(0, '%s/../tools/python')\n"
             "import numpy as np, sender\n"
+            "from cernita import Line\n"
             "m = np.zeros((4, 6, 2), 'f4')\n"
-            "s = sender.Sender('ipc:///tmp/cernita-no-daemon-%ld')\n"
-            "def send(maps, **given):\n"
-            "    ready = dict(lane=0, epoch=1, sequence=0, fruit=0, view=0, views=4)\n"
-            "    try: print(s.send_view(maps, **{**ready, **given}))\n"
+            "def send(maps, classes=(), lane=0, **given):\n"
+            "    try:\n"
+            "        with Line('ipc:///tmp/cernita-no-daemon-%ld', lane=lane, views=4, "
+            "classes=classes) as line:\n"
+            "            print(line.send(maps, **{**dict(fruit=0, view=0), **given}))\n"
             "    except Exception as fault: print(type(fault).__name__ + ':', fault)\n"
-            "%s\ns.close(0)\n",
+            "%s\n",
             CRN_TEST_DATA, (long)getpid(), code);
     assert_int_equal(fclose(file), 0);
     snprintf(command, sizeof command, "exec /usr/bin/python3 -B %s 2>&1", script);
@@ -202,7 +205,7 @@ static void a_wrong_argument_is_named(void **state)
     expect_said("not uint8[4, 5]\n");
     expect_said("TypeError: intensity must be a numpy array, not list\n");
     expect_said("ValueError: view must be 0 to 3, as views is 4, not 4\n");
-    expect_said("lane to 2**32 - 1");
+    expect_said("ValueError: lane must be from 0 to 4294967295, not -1\n");
     expect_said("captured_ns, deadline_ns and encoder must be whole numbers from 0 to 2**64 - 1");
     assert_string_equal(output + strlen(output) - 6, "False\n");
 }

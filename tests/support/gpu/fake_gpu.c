@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "stages/base/clock.h"
 #include "stages/backend.h"
@@ -23,6 +24,7 @@ typedef struct asked {
         crn_convolve_params convolve;
         crn_haar_params haar;
         crn_ranklet_params ranklet;
+        crn_boxes boxes;
     } params;
     void *to;
     const void *from;
@@ -54,6 +56,10 @@ static int32_t device_count;
 static bool only_f32;
 static _Atomic size_t most_bytes;
 static void *_Atomic pinned_at;
+static struct {
+    void *memory;
+    size_t bytes;
+} hidden;
 
 static void *take(void *owner, size_t bytes)
 {
@@ -183,6 +189,23 @@ static int run_widen(crn_context *context, const asked *it)
     FOR_EACH_VIEW(widen(processor, &in, &out));
 }
 
+static int run_narrow(crn_context *context, const asked *it)
+{
+    FOR_EACH_VIEW(narrow(processor, &in, &out));
+}
+
+static int run_sum_runs(crn_context *context, const asked *it)
+{
+    return processor_ops()->sum_runs(stand_of(context)->processor, &it->in, it->from,
+                                     (uint32_t)it->bytes, it->to);
+}
+
+static int run_mean_boxes(crn_context *context, const asked *it)
+{
+    return processor_ops()->mean_boxes(stand_of(context)->processor, &it->in, &it->params.boxes,
+                                       it->to);
+}
+
 static int morphology(crn_context *context, const crn_morphology_params *params,
                       const crn_image *in, crn_image *out)
 {
@@ -219,6 +242,26 @@ static int widen(crn_context *context, const crn_image *in, crn_image *out)
     return ask(context, &it);
 }
 
+static int narrow(crn_context *context, const crn_image *in, crn_image *out)
+{
+    asked it = {.run = run_narrow, .in = *in, .out = *out};
+    return ask(context, &it);
+}
+
+static int sum_runs(crn_context *context, const crn_image *in, const crn_run *runs, uint32_t number,
+                    crn_run_sum *sums)
+{
+    asked it = {.run = run_sum_runs, .in = *in, .from = runs, .bytes = number, .to = sums};
+    return ask(context, &it);
+}
+
+static int mean_boxes(crn_context *context, const crn_image *in, const crn_boxes *boxes,
+                      crn_box_mean *means)
+{
+    asked it = {.run = run_mean_boxes, .in = *in, .params = {.boxes = *boxes}, .to = means};
+    return ask(context, &it);
+}
+
 static const crn_ops fake_ops = {
     .name = "cuda",
     .contours = contours,
@@ -227,6 +270,9 @@ static const crn_ops fake_ops = {
     .haar = haar,
     .ranklet = ranklet,
     .widen = widen,
+    .narrow = narrow,
+    .sum_runs = sum_runs,
+    .mean_boxes = mean_boxes,
 };
 
 /* --- operator table --- */
@@ -323,13 +369,29 @@ static int copy(crn_context *context, void *to, const void *from, size_t bytes)
     return ask(context, &it);
 }
 
+static void allow(int access)
+{
+    if (hidden.memory)
+        mprotect(hidden.memory, hidden.bytes, access);
+}
+
+void crn_fake_gpu_hide(void *memory, size_t bytes)
+{
+    allow(PROT_READ | PROT_WRITE);
+    hidden.memory = memory;
+    hidden.bytes = bytes;
+    allow(PROT_NONE);
+}
+
 static int poll_stream(crn_context *context)
 {
     stand *it = stand_of(context);
     asked_list *stream = &it->stream;
     if (it->failed == 0 && stream->done < stream->count) {
         const asked *next = &stream->item[stream->done++];
+        allow(PROT_READ | PROT_WRITE);
         it->failed = next->run(context, next);
+        allow(PROT_NONE);
     }
     if (it->failed < 0)
         return -EIO;

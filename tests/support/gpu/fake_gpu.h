@@ -29,4 +29,10 @@ const crn_gpu *crn_fake_gpu(int32_t devices, bool f32_only);
 /* From now on a single allocation of a context is limited to this; the next table has no limit. */
 void crn_fake_gpu_limit(size_t bytes);
 
+/*
+ * Device memory that the host cannot read: it is inaccessible but while enqueued work runs. Whole
+ * pages; crn_fake_gpu_hide(NULL, 0) makes it accessible again.
+ */
+void crn_fake_gpu_hide(void *memory, size_t bytes);
+
 #endif

@@ -70,6 +70,23 @@ static int widen(crn_context *context, const crn_image *in, crn_image *out)
     FAULTY(ops->widen(context, in, out));
 }
 
+static int narrow(crn_context *context, const crn_image *in, crn_image *out)
+{
+    FAULTY(ops->narrow(context, in, out));
+}
+
+static int sum_runs(crn_context *context, const crn_image *in, const crn_run *runs, uint32_t count,
+                    crn_run_sum *sums)
+{
+    FAULTY(ops->sum_runs(context, in, runs, count, sums));
+}
+
+static int mean_boxes(crn_context *context, const crn_image *in, const crn_boxes *boxes,
+                      crn_box_mean *means)
+{
+    FAULTY(ops->mean_boxes(context, in, boxes, means));
+}
+
 static int context_create(int32_t device, int32_t views, crn_context **ret_context)
 {
     FAULTY(context_create(device, views, ret_context));
@@ -199,6 +216,9 @@ const crn_gpu *crn_faulty_gpu(const crn_gpu *sound)
     faulty_ops.convolve = convolve;
     faulty_ops.haar = haar;
     faulty_ops.widen = widen;
+    faulty_ops.narrow = narrow;
+    faulty_ops.sum_runs = sum_runs;
+    faulty_ops.mean_boxes = mean_boxes;
     table.ops = &faulty_ops;
     table.context_create = context_create;
     table.use = use;

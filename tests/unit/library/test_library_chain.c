@@ -265,27 +265,94 @@ static void what_exceeds_the_limits_is_cut(void **state)
     crn_chain_free(&chain);
 }
 
-static void a_device_finds_the_same(void **state)
+/* Memory that the host cannot read but while the device works. */
+static void *device_copy(const void *from, size_t bytes)
 {
-    (void)state;
+    size_t pages = (bytes + 4095) / 4096 * 4096;
+    void *memory = aligned_alloc(4096, pages);
+    memcpy(memory, from, bytes);
+    crn_fake_gpu_hide(memory, pages);
+    return memory;
+}
+
+static void device_free(void *memory)
+{
+    crn_fake_gpu_hide(NULL, 0);
+    free(memory);
+}
+
+static crn_context *open_fake_device(void)
+{
     crn_context *on_device;
     crn_context_settings settings = {.backend = CRN_BACKEND_CUDA, .memory = CRN_MEMORY_DEVICE};
     assert_int_equal(crn_context_open_on(crn_fake_gpu(1, false), &settings, &on_device), 0);
+    return on_device;
+}
+
+static void a_device_finds_the_same(void **state)
+{
+    (void)state;
+    static uint8_t bytes[VALUES];
+    static uint16_t halves[VALUES];
+    for (int i = 0; i < VALUES; i++) {
+        bytes[i] = (uint8_t)(maps[i] * 255);
+        halves[i] = (uint16_t)(maps[i] * 0x3c00); /* up to 1 */
+    }
+    struct {
+        void *data;
+        crn_type type;
+    } const views[] = {{maps, CRN_F32}, {bytes, CRN_U8}, {halves, CRN_F16}};
+    crn_context *on_device = open_fake_device();
     crn_chain *here = open_chain(context, path), *there = open_chain(on_device, path);
-    crn_image in = maps_of(maps, CRN_F32), photo = intensity_of();
+    crn_image photo = intensity_of();
     const crn_defects *a, *b;
-    for (int i = 0; i < 3; i++) {
-        const crn_image *intensity = i == 1 ? NULL : &photo;
+    for (int i = 0; i < 12; i++) {
+        crn_layout layout = i % 2 ? CRN_CHW : CRN_HWC;
+        const crn_image *intensity = i < 6 ? NULL : &photo;
+        crn_image in =
+            crn_image_dense(views[i % 3].data, views[i % 3].type, layout, CLASSES, HEIGHT, WIDTH);
         assert_int_equal(crn_chain_judge(here, &in, intensity, &a), 0);
+        in.data = device_copy(in.data, VALUES * crn_type_bytes(in.type));
         assert_int_equal(crn_chain_judge(there, &in, intensity, &b), 0);
-        assert_true(a->defect_count > 10);
+        device_free(in.data);
+        assert_true(a->defect_count > 10 && a->texture_count == 2 * a->defect_count);
         assert_same_defects(a, b);
     }
+    crn_image in = maps_of(maps, CRN_F32);
+    assert_int_equal(crn_chain_judge(here, &in, &photo, &a), 0);
+    photo.data = device_copy(photograph, sizeof photograph);
+    assert_int_equal(crn_chain_judge(there, &in, &photo, &b), 0);
+    device_free(photo.data);
+    assert_same_defects(a, b);
     crn_chain_free(&there);
     crn_context_free(&on_device);
     crn_chain_free(&here);
     assert_int_equal(crn_fake_gpu_used.contexts, 0);
     assert_int_equal(crn_fake_gpu_used.pinned, 0);
+}
+
+/* Textures of so large maps that not all classes fit at once. */
+static void a_device_takes_large_maps_in_turn(void **state)
+{
+    (void)state;
+    enum { LARGE = 2000, ALL = CLASSES * LARGE * LARGE };
+    uint8_t *large = calloc(ALL, 1);
+    for (int i = 0; i < 400; i++) /* a patch in each class */
+        for (int channel = 1; channel < CLASSES; channel++)
+            large[(channel * LARGE + 90 * channel + i / 20) * LARGE + 1300 + i % 20] =
+                (uint8_t)(200 + i % 50);
+    crn_context *on_device = open_fake_device();
+    crn_chain *here = open_chain(context, path), *there = open_chain(on_device, path);
+    crn_image in = crn_image_dense(large, CRN_U8, CRN_CHW, CLASSES, LARGE, LARGE);
+    const crn_defects *a, *b;
+    assert_int_equal(crn_chain_judge(here, &in, NULL, &a), 0);
+    assert_int_equal(crn_chain_judge(there, &in, NULL, &b), 0);
+    assert_true(a->defect_count == 2 && a->defects[0].channel != a->defects[1].channel);
+    assert_same_defects(a, b);
+    crn_chain_free(&there);
+    crn_context_free(&on_device);
+    crn_chain_free(&here);
+    free(large);
 }
 
 static void a_device_that_fails_is_an_error(void **state)
@@ -298,7 +365,7 @@ static void a_device_that_fails_is_an_error(void **state)
     crn_chain *chain = open_chain(on_device, path);
     crn_image in = maps_of(maps, CRN_F32);
     const crn_defects *found = NULL;
-    for (int32_t after = 0; after < 6; after++) {
+    for (int32_t after = 0; after < 16; after++) {
         crn_faulty_gpu_set(CRN_GPU_FAILS_ONCE, after);
         int r = crn_chain_judge(chain, &in, NULL, &found);
         if (crn_faulty_gpu_struck()) {
@@ -324,6 +391,7 @@ int main(void)
         cmocka_unit_test(refused_maps_name_the_argument),
         cmocka_unit_test(what_exceeds_the_limits_is_cut),
         cmocka_unit_test(a_device_finds_the_same),
+        cmocka_unit_test(a_device_takes_large_maps_in_turn),
         cmocka_unit_test(a_device_that_fails_is_an_error),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

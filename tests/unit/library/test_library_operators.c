@@ -8,6 +8,7 @@
 #include "stages/library/library.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/gpu/fake_gpu.h"
+#include "tests/support/gpu/faulty_gpu.h"
 #include "tests/support/random.h"
 
 enum { HEIGHT = 33, WIDTH = 41, PIXELS = HEIGHT * WIDTH };
@@ -358,6 +359,50 @@ static void a_device_context_enqueues_and_returns(void **state)
     assert_int_equal(crn_fake_gpu_used.contexts, 0);
 }
 
+static void waiting_ends_when_the_results_are_there(void **state)
+{
+    (void)state;
+    crn_context_settings settings = {.backend = CRN_BACKEND_CUDA, .memory = CRN_MEMORY_DEVICE};
+    crn_context *on_device = NULL;
+    const crn_gpu *gpu = crn_faulty_gpu(crn_fake_gpu(1, false));
+    assert_int_equal(crn_context_open_on(gpu, &settings, &on_device), 0);
+    run_all(NULL, context, 1, expected);
+    assert_int_equal(crn_context_wait(context), 0);
+    run_all(NULL, on_device, 1, result);
+    assert_int_equal(crn_context_wait(on_device), 0);
+    assert_memory_equal(result, expected, sizeof result);
+    crn_faulty_gpu_set(CRN_GPU_FAILS_ONCE, 1);
+    assert_int_equal(crn_context_wait(on_device), -EIO);
+    assert_non_null(strstr(crn_context_error(on_device), "waiting: "));
+    assert_int_equal(crn_context_wait(on_device), 0);
+    assert_int_equal(crn_context_wait(NULL), -EINVAL);
+    crn_context_free(&on_device);
+}
+
+static void memory_for_results_is_pinned_on_a_device(void **state)
+{
+    (void)state;
+    crn_context_settings settings = {.backend = CRN_BACKEND_CUDA, .memory = CRN_MEMORY_DEVICE};
+    crn_context *on_device = NULL;
+    assert_int_equal(crn_context_open_on(crn_fake_gpu(1, false), &settings, &on_device), 0);
+    crn_context *const contexts[] = {context, on_device};
+    for (int i = 0; i < 2; i++) {
+        for (size_t length = 0; length < 200; length += 65) {
+            char *memory = crn_pinned_create(contexts[i], length);
+            assert_true(memory && (uintptr_t)memory % 64 == 0);
+            memset(memory, 1, length);
+            assert_int_equal(crn_fake_gpu_used.pinned, i);
+            crn_pinned_free(contexts[i], memory);
+        }
+        crn_pinned_free(contexts[i], NULL);
+    }
+    assert_null(crn_pinned_create(NULL, 1));
+    assert_null(crn_pinned_create(context, SIZE_MAX / 2));
+    assert_says("memory");
+    assert_int_equal(crn_fake_gpu_used.pinned, 0);
+    crn_context_free(&on_device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +417,8 @@ int main(void)
         cmocka_unit_test(refused_images_are_named),
         cmocka_unit_test(refused_parameters_are_named),
         cmocka_unit_test(a_device_context_enqueues_and_returns),
+        cmocka_unit_test(waiting_ends_when_the_results_are_there),
+        cmocka_unit_test(memory_for_results_is_pinned_on_a_device),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

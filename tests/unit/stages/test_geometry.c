@@ -87,8 +87,21 @@ static void sweep(const crn_image *image, int32_t plane, const crn_point *points
     void *scratch = malloc(crn_nest_scratch_bytes(total, image->height, image->width));
     assert_non_null(scratch);
     crn_pace pace = crn_pace_start(NULL);
-    const crn_plane_contours all = {image, plane, CRN_ORIENT_LOW, points, contours, count};
-    crn_nest_sweep(&all, nests, scratch, &pace);
+    const crn_plane_contours all = {plane,  image->height, image->width, CRN_ORIENT_LOW,
+                                    points, contours,      count,        0};
+    crn_nest_runs runs = {.all = malloc(total * sizeof(crn_run)),
+                          .contour = malloc(total * sizeof(uint32_t))};
+    crn_run_sum *sums = malloc(total * sizeof *sums);
+    crn_nest_sweep(&all, nests, &runs, scratch, &pace);
+    assert_true(runs.count <= total);
+    crn_context *context;
+    assert_int_equal(crn_context_create(1, &context), 0);
+    assert_int_equal(crn_sum_runs(context, image, runs.all, runs.count, sums), 0);
+    crn_nest_add(&runs, sums, nests);
+    crn_context_free(&context);
+    free(runs.all);
+    free(runs.contour);
+    free(sums);
     free(scratch);
 }
 
@@ -201,10 +214,11 @@ static void test_an_outline_around_the_picture_counts_its_pixels_alone(void **st
     crn_nest unwanted = {.wanted = false};
     void *scratch = malloc(crn_nest_scratch_bytes(n, 1, W));
     crn_pace pace = crn_pace_start(NULL);
-    const crn_plane_contours one = {&image, 0, CRN_ORIENT_LOW, around, &contour, 1};
-    crn_nest_sweep(&one, &unwanted, scratch, &pace);
+    const crn_plane_contours one = {0, 1, W, CRN_ORIENT_LOW, around, &contour, 1, 0};
+    crn_nest_runs none = {.count = 0};
+    crn_nest_sweep(&one, &unwanted, &none, scratch, &pace);
     free(scratch);
-    assert_int_equal(unwanted.pixels, 0);
+    assert_int_equal(none.count, 0);
 }
 
 static void test_a_chord_bounds_the_pixels_of_an_open_line(void **state)

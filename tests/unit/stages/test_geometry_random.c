@@ -177,9 +177,16 @@ static void check_field(crn_context *context, const crn_contours_params *params,
         nests[i].wanted = true;
     void *scratch = malloc(crn_nest_scratch_bytes(all.point_count, H, W));
     crn_pace pace = crn_pace_start(NULL);
-    const crn_plane_contours of_plane = {&image, 0,        params->orientation,
-                                         points, contours, all.contour_count};
-    crn_nest_sweep(&of_plane, nests, scratch, &pace);
+    const crn_plane_contours of_plane = {
+        0, H, W, params->orientation, points, contours, all.contour_count, 0};
+    static crn_run run[POINTS];
+    static uint32_t contour[POINTS];
+    static crn_run_sum sums[POINTS];
+    crn_nest_runs runs = {.all = run, .contour = contour};
+    crn_nest_sweep(&of_plane, nests, &runs, scratch, &pace);
+    assert_true(runs.count <= all.point_count);
+    assert_int_equal(crn_sum_runs(context, &image, runs.all, runs.count, sums), 0);
+    crn_nest_add(&runs, sums, nests);
     free(scratch);
     for (uint32_t i = 0; i < all.contour_count; i++) {
         int32_t parent = parent_by_force(&all, i);

@@ -12,7 +12,8 @@
 
 #define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
 
-static const crn_ops ops = {.name = "serial", .contours = crn_contours_serial};
+static const crn_ops ops = {
+    .name = "serial", .contours = crn_contours_serial, .sum_runs = crn_sum_runs};
 
 typedef struct contours_fixture {
     const crn_stage *stage;

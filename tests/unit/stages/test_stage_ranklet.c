@@ -62,7 +62,8 @@ static int look_at_all(crn_context *context, const crn_ranklet_params *params, c
     return asked.result;
 }
 
-static const crn_ops ops = {.name = "looking", .ranklet = look_at_all};
+static const crn_ops ops = {
+    .name = "looking", .ranklet = look_at_all, .narrow = crn_narrow, .mean_boxes = crn_mean_boxes};
 
 /* --- the definition --- */
 

@@ -8,6 +8,10 @@
     vertical, horizontal, diagonal = cernita.ranklet(grey, 8)
     field = cernita.diamond_square(10, seed=1)
 
+    opened = cernita.grey_opening(picture, size=(5, 5))                       # scipy.ndimage's
+    edges = cernita.morphologyEx(picture, cernita.opencv.MORPH_GRADIENT, kernel)   # OpenCV's
+    averages, *details = cernita.wavedec2(picture, "haar", level=3)           # PyWavelets'
+
 Arrays are read in place, with any strides. Functions may be called from any thread; the library runs without the GIL.
 A wrong argument is a TypeError or a ValueError that names it and says what is allowed.
 """
@@ -18,17 +22,47 @@ except ImportError:
     raise ImportError(f"cernita needs NumPy, which {_sys.executable} lacks: install Debian's python3-numpy and use "
                       "/usr/bin/python3, or pip install numpy") from None
 
-from . import _context, _contours, _operators, _pool
+from . import _chain, _context, _contours, _defects, _files, _line, _operators, _pool, _recording, _verdict
+from . import _verdict_log, _verdicts, ndimage, opencv, wavelets
+from ._chain import *
 from ._context import *
 from ._contours import *
+from ._defects import *
+from ._files import *
 from ._library import library_version as _library_version
+from ._line import *
 from ._operators import *
 from ._pool import *
+from ._recording import *
+from ._verdict import *
+from ._verdict_log import *
+from ._verdicts import *
+from .ndimage import *
+from .opencv import *
+from .wavelets import *
 
-__version__ = _library_version()
+__version__: str
 
 __all__ = ["__version__"]
 __all__ += _context.__all__
 __all__ += _contours.__all__
 __all__ += _operators.__all__
 __all__ += _pool.__all__
+__all__ += _defects.__all__
+__all__ += _chain.__all__
+__all__ += _line.__all__
+__all__ += _verdict.__all__
+__all__ += _verdicts.__all__
+__all__ += _files.__all__
+__all__ += _recording.__all__
+__all__ += _verdict_log.__all__
+__all__ += ndimage.__all__
+__all__ += opencv.__all__
+__all__ += wavelets.__all__
+
+
+def __getattr__(name: str) -> str:
+    """The library, which knows its version, is loaded by what needs it."""
+    if name != "__version__":
+        raise AttributeError(f"module 'cernita' has no attribute {name!r}")
+    return _library_version()

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arguments import choice, join
-from ._context import Context, ContextKey, context_for, host_key
-from ._library import MEMORY_HOST, TYPES, Image
+from ._context import Context, context_for, device_key, host_key
+from ._device import DeviceArray, describe, empty_beside, is_foreign, overlap
+from ._library import MEMORY_DEVICE, MEMORY_HOST, TYPES, Image
 
 # numpy takes a microsecond for a dtype's name.
 _NAMES = {np.dtype(name): name for name in TYPES}
@@ -23,7 +24,7 @@ _TooHardError: type[Exception] = getattr(np, "exceptions", np).TooHardError  # m
 
 class Operand(NamedTuple):
     """An array that the library reads or writes."""
-    array: Any  # the caller's; kept until the call has returned
+    array: Any  # the caller's, if it is read in device memory its DeviceArray; kept until the call has returned
     image: Image
     memory: int = MEMORY_HOST
     device: int = 0  # of device memory
@@ -31,10 +32,9 @@ class Operand(NamedTuple):
 
     def context(self, backend: str, threads: int | None) -> Context:
         """The calling thread's context for this memory."""
-        key = host_key(backend, threads)
         if self.memory != MEMORY_HOST:
-            key = ContextKey(key.backend, key.threads, self.memory, self.device, self.stream)
-        return context_for(key)
+            return context_for(device_key(backend, threads, self.device, self.stream))
+        return context_for(host_key(backend, threads))
 
 
 def is_native(dtype: np.dtype[Any]) -> bool:
@@ -42,22 +42,13 @@ def is_native(dtype: np.dtype[Any]) -> bool:
     return dtype in _NUMBERS
 
 
-def to_host(array: Any) -> npt.NDArray[Any]:
-    """The array itself, or a copy of one in device memory."""
-    if isinstance(array, np.ndarray):
-        return array
-    return np.asarray(array.get() if hasattr(array, "get") else array.cpu())
-
-
-def is_device_array(array: object) -> bool:
-    """True of arrays that are not NumPy's and say where their memory lies (CuPy, PyTorch, …)."""
-    return not isinstance(array, np.ndarray) and (
-        hasattr(array, "__cuda_array_interface__") or hasattr(array, "__dlpack__"))
-
-
-def checked(argument: str, array: Any, types: Sequence[str], dimensions: Sequence[int] = (2, 3)) -> npt.NDArray[Any]:
-    """The NumPy array itself, once it is one that an image can be made of."""
-    if not isinstance(array, np.ndarray):
+def checked(argument: str, array: Any, types: Sequence[str], dimensions: Sequence[int] = (2, 3)) -> Any:
+    """The array as NumPy's or as a DeviceArray, once it is one that an image can be made of."""
+    if is_foreign(array):
+        array = describe(argument, array)
+        if array.dtype == np.float64 and isinstance(array, DeviceArray):  # read on the CPU alone
+            types = [name for name in types if name != "float64"]
+    elif not isinstance(array, np.ndarray):
         raise TypeError(f"{argument} must be a numpy array, not {type(array).__name__}")
     name = _NAMES.get(array.dtype)
     if (name or array.dtype.name) not in types:
@@ -74,6 +65,8 @@ def checked(argument: str, array: Any, types: Sequence[str], dimensions: Sequenc
         raise ValueError(f"{argument} must not be empty, as one of shape {array.shape} is")
     if max(array.shape) > 2**31 - 1:
         raise ValueError(f"{argument} must have fewer than 2^31 rows and columns, not the shape {array.shape}")
+    if isinstance(array, DeviceArray):
+        return array
     itemsize = array.itemsize
     for stride in array.strides:
         if stride % itemsize:
@@ -83,13 +76,16 @@ def checked(argument: str, array: Any, types: Sequence[str], dimensions: Sequenc
     return array
 
 
-def image_of(array: npt.NDArray[Any], layout: str = "hwc") -> Image:
+def image_of(array: Any, layout: str = "hwc") -> Image:
     """An image over a checked array of 2 dimensions, or of 3 in the layout "hwc" or "chw"."""
     choice("layout", layout, LAYOUTS)
-    itemsize = array.itemsize
     sizes = list(array.shape)
-    strides = [stride // itemsize for stride in array.strides]
-    if array.ndim == 2:
+    if isinstance(array, DeviceArray):
+        address, strides = array.address, list(array.strides)
+    else:
+        itemsize = array.itemsize
+        address, strides = array.ctypes.data, [stride // itemsize for stride in array.strides]
+    if len(sizes) == 2:
         sizes.insert(0, 1)
         strides.insert(0, 0)
     elif layout == "hwc":
@@ -97,13 +93,15 @@ def image_of(array: npt.NDArray[Any], layout: str = "hwc") -> Image:
         strides.insert(0, strides.pop())
     if sizes[0] == 1:  # a single plane is dense, whatever numpy's stride
         strides[0] = sizes[1] * sizes[2]
-    return Image(array.ctypes.data, _NUMBERS[array.dtype], *sizes, *strides)
+    return Image(address, _NUMBERS[array.dtype], *sizes, *strides)
 
 
 def operand(argument: str, array: Any, types: Sequence[str] = TYPES, dimensions: Sequence[int] = (2, 3),
             layout: str = "hwc") -> Operand:
     """The array as an image, or an error that calls it `argument`."""
-    checked(argument, array, types, dimensions)
+    array = checked(argument, array, types, dimensions)
+    if isinstance(array, DeviceArray):
+        return Operand(array, image_of(array, layout), MEMORY_DEVICE, array.device, array.stream)
     return Operand(array, image_of(array, layout))
 
 
@@ -111,17 +109,37 @@ def target(argument: str, out: Any, like: Operand | None, shape: Sequence[int], 
            layout: str = "hwc") -> Operand:
     """The array that results go to: the caller's, or a new one where `like` lies."""
     shape = tuple(shape)
-    if out is None:
+    on_device = like is not None and like.memory == MEMORY_DEVICE
+    if out is None and not on_device:
         fresh = np.empty(shape, dtype)
         return Operand(fresh, image_of(fresh, layout))
-    checked(argument, out, (np.dtype(dtype).name,), (len(shape),))
-    if out.shape != shape:
-        raise ValueError(f"{argument} must be of shape {shape}, not {out.shape}")
+    if out is None:
+        out = empty_beside(like.array, shape, dtype)  # type: ignore[union-attr]
+    written = checked(argument, out, (np.dtype(dtype).name,), (len(shape),))
+    if written.shape != shape:
+        raise ValueError(f"{argument} must be of shape {shape}, not {written.shape}")
+    if isinstance(written, DeviceArray):
+        return _target_on_device(argument, out, written, like, layout)
+    if on_device:
+        raise TypeError(f"{argument} must lie in device memory, as the array that is read")
+    out = written
     if not out.flags.writeable:
         raise ValueError(f"{argument} must be writeable")
     if like is not None and _share_memory(like.array, out):
         raise ValueError(f"{argument} must not share memory with the array that is read")
     return Operand(out, image_of(out, layout))
+
+
+def _target_on_device(argument: str, out: Any, written: DeviceArray, like: Operand | None, layout: str) -> Operand:
+    if not written.writeable:
+        raise ValueError(f"{argument} must be writeable")
+    if like is not None:
+        if like.memory != MEMORY_DEVICE or like.device != written.device:
+            raise TypeError(f"{argument} must lie where the array that is read does, not on device {written.device}")
+        if overlap(like.array, written):
+            raise ValueError(f"{argument} must not share memory with the array that is read")
+    stream = written.stream if like is None else like.stream
+    return Operand(out, image_of(written, layout), MEMORY_DEVICE, written.device, stream)
 
 
 def _share_memory(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:

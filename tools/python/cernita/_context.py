@@ -13,9 +13,10 @@ from collections import OrderedDict
 from typing import Any, NamedTuple
 
 from ._arguments import choice, whole
-from ._library import BACKENDS, MEMORY_HOST, THREADS_MAX, ContextSettings, check, lib
+from ._library import BACKENDS, MEMORY_DEVICE, MEMORY_HOST, THREADS_MAX, ContextSettings, check, lib
 
 _KEPT = 8  # contexts of a thread
+_AUTO, _CUDA = BACKENDS.index("auto"), BACKENDS.index("cuda")
 
 
 class ContextKey(NamedTuple):
@@ -34,6 +35,7 @@ class Context:
         self.key = key
         self.scratch: object = None  # what the package keeps with it from one call to the next
         self.pointer = ctypes.c_void_p()
+        self._pinned: int | None = None
         result = lib.crn_context_open(ctypes.byref(ContextSettings(*key)), ctypes.byref(self.pointer))
         if result < 0:
             check(result, f"backend {BACKENDS[key.backend]!r}: {why_missing(key.backend) or os.strerror(-result)}")
@@ -44,7 +46,22 @@ class Context:
         if result < 0:
             check(result, lib.crn_context_error(self.pointer).decode(errors="replace"))
 
+    def wait(self) -> None:
+        """Waits until the context's work is done, without the GIL."""
+        self.call("crn_context_wait")
+
+    def pinned(self, size: int) -> int:
+        """The address of host memory for results; the context keeps it, and the next call replaces it."""
+        lib.crn_pinned_free(self.pointer, self._pinned)
+        self._pinned = None
+        self._pinned = lib.crn_pinned_create(self.pointer, size)
+        if not self._pinned:
+            raise MemoryError(f"{size} bytes of pinned memory for results")
+        return self._pinned
+
     def __del__(self) -> None:
+        if self._pinned:
+            lib.crn_pinned_free(self.pointer, self._pinned)
         lib.crn_context_free(ctypes.byref(self.pointer))
 
 
@@ -101,6 +118,15 @@ def host_key(backend: str, threads: int | None) -> ContextKey:
     """The key of these arguments for arrays in host memory; threads None: one per core."""
     return ContextKey(choice("backend", backend, BACKENDS),
                       cores() if threads is None else whole("threads", threads, 1, THREADS_MAX))
+
+
+def device_key(backend: str, threads: int | None, device: int, stream: int | None) -> ContextKey:
+    """The key of these arguments for arrays in device memory, where threads have no meaning."""
+    if choice("backend", backend, BACKENDS) not in (_AUTO, _CUDA):
+        raise ValueError(f"backend must be auto or cuda for arrays in device memory, not {backend!r}")
+    if threads is not None:
+        whole("threads", threads, 1, THREADS_MAX)
+    return ContextKey(_CUDA, 1, MEMORY_DEVICE, device, stream)
 
 
 def why_missing(backend: int) -> str | None:

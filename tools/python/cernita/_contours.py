@@ -8,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arguments import choice, numbers, whole
-from ._arrays import LAYOUTS, Operand, is_device_array, is_native, operand, to_host
+from ._arrays import LAYOUTS, Operand, is_native, operand
 from ._context import Context, cores
+from ._device import fetch, is_foreign
+from ._joints import Field, join_as_skimage, touches_pixels
 from ._library import (BORDERS, CONNECTIVITIES, CONTOURS_PIXELS_MAX, MEMORY_HOST, ORIENTATIONS, THREADS_MAX, TYPES,
                        ContoursParams, Image)
 from ._library import Contours as _Found
-from ._joints import Field, join_as_skimage, touches_pixels
 from ._pool import in_threads
 
 _POINT = np.dtype([("x", "f8"), ("y", "f8")])
@@ -69,6 +70,7 @@ class _Part(NamedTuple):
 
 class _Room:
     """Memory that contours are found into: it grows, and the second result of a size allocates nothing."""
+    gives_memory = True  # to a large result
 
     def __init__(self, points: int, contours: int) -> None:
         self.points, self.contours = np.empty(points, _POINT), np.empty(contours, _CONTOUR)
@@ -99,6 +101,13 @@ class _Room:
             setattr(self, name, larger)
         self.addresses = self.points.ctypes.data, self.contours.ctypes.data
 
+    def wait(self) -> None:
+        """Until what was found is there."""
+
+    def keep(self) -> bool:
+        """Whether to keep it for the next call."""
+        return 0 < len(self.points) <= _LARGE
+
     def result(self) -> Contours:
         contours, count = self.contours[:self.contour_count], self.point_count
         offsets = np.empty(len(contours) + 1, np.int64)
@@ -109,7 +118,7 @@ class _Room:
             offsets[0] = 0
             np.cumsum(contours["count"], out=offsets[1:])
         pairs = self.points[:count].view(np.float64).reshape(count, 2)
-        if count < _LARGE:
+        if count < _LARGE or not self.gives_memory:
             points = np.empty((count, 2))
             points[:, 0], points[:, 1] = pairs[:, 1], pairs[:, 0]
         else:  # in place, a piece at a time: the memory itself becomes the result
@@ -120,12 +129,52 @@ class _Room:
         return Contours(points, offsets, contours["plane"].copy(), contours["closed"].copy())
 
 
+class _PinnedRoom(_Room):
+    """The context's pinned memory, which a device writes to."""
+    gives_memory = False
+
+    def __init__(self, context: Context, points: int, contours: int) -> None:
+        self.context = context
+        self._reserve(points, contours)
+        self.point_count = self.contour_count = self.parts = 0
+
+    def _reserve(self, points: int, contours: int) -> None:
+        sizes = points * _POINT.itemsize, contours * _CONTOUR.itemsize
+        address = self.context.pinned(64 + sum(sizes))
+        self.found = _Found.from_address(address)
+        self.addresses = address + 64, address + 64 + sizes[0]
+        self.points, self.contours = (
+            np.frombuffer((ctypes.c_char * size).from_address(begin), dtype)
+            for begin, size, dtype in zip(self.addresses, sizes, (_POINT, _CONTOUR)))
+
+    def rest(self) -> _Found:
+        found, (points, contours) = self.found, self.addresses
+        found.points = points + _POINT.itemsize * self.point_count
+        found.contours = contours + _CONTOUR.itemsize * self.contour_count
+        found.point_capacity = min(len(self.points) - self.point_count, _COUNT_MAX)
+        found.contour_capacity = min(len(self.contours) - self.contour_count, _COUNT_MAX)
+        return found
+
+    def wait(self) -> None:
+        self.context.wait()
+
+    def keep(self) -> bool:
+        return True
+
+    def grow(self) -> None:
+        points, contours = self.points[:self.point_count].copy(), self.contours[:self.contour_count].copy()
+        self._reserve(4 * len(self.points), 4 * len(self.contours))
+        self.points[:len(points)], self.contours[:len(contours)] = points, contours
+
+
 def _room_for(context: Context, elements: int) -> _Room:
     """The context's memory, taken from it; else one of which only what is used becomes resident."""
     room, context.scratch = context.scratch, None
     if isinstance(room, _Room) and len(room.points):
         room.point_count = room.contour_count = room.parts = 0
         return room
+    if context.key.memory != MEMORY_HOST:
+        return _PinnedRoom(context, 1 << 16, 1 << 13)
     points = min(max(elements >> 4, 1 << 16), 1 << 27)
     return _Room(points, points >> 3)
 
@@ -136,6 +185,7 @@ def _find(context: Context, parts: Sequence[_Part], elements: int) -> Contours:
         while True:
             found = room.rest()
             context.call("crn_find_contours", ctypes.byref(part.params), ctypes.byref(part.image), ctypes.byref(found))
+            room.wait()
             if not found.truncated:
                 break
             if found.point_capacity == _COUNT_MAX or found.contour_capacity == _COUNT_MAX:
@@ -143,7 +193,7 @@ def _find(context: Context, parts: Sequence[_Part], elements: int) -> Contours:
             room.grow()
         room.take(found, part.plane)
     result = room.result()
-    if 0 < len(room.points) <= _LARGE:
+    if room.keep():
         context.scratch = room
     return result
 
@@ -207,7 +257,7 @@ def find_contours(image: Any, level: float | None = None, fully_connected: str =
     for argument, value in (("fully_connected", fully_connected), ("positive_orientation", positive_orientation)):
         if value not in CONNECTIVITIES:
             raise ValueError(f'{argument} must be "high" or "low", not {value!r}')
-    if not isinstance(image, np.ndarray) and not is_device_array(image):
+    if not isinstance(image, np.ndarray) and not is_foreign(image):
         raise TypeError(f"image must be a numpy array, not {type(image).__name__}")
     if image.ndim != 2:
         raise ValueError(f"image must have 2 dimensions, not {image.ndim}: only 2D arrays are supported")
@@ -215,7 +265,7 @@ def find_contours(image: Any, level: float | None = None, fully_connected: str =
         raise ValueError(f"image must be at least 2x2, not of shape {tuple(image.shape)}")
     valid = None if mask is None else _binary_mask(mask, image.shape)
     if level is None:
-        level = (np.nanmin(image) + np.nanmax(image)) / 2.0
+        level = _middle(image)
     source = operand("image", _usable(image) if isinstance(image, np.ndarray) else image, TYPES, (2,))
     _check_size("image", source.image, 2)
     at = ctypes.c_double(_level(level))
@@ -223,10 +273,18 @@ def find_contours(image: Any, level: float | None = None, fully_connected: str =
                             ORIENTATIONS.index(positive_orientation), 0)
     context = source.context("auto", None)
     found = _find(context, [_Part(source.image, 0, params)], source.image.height * source.image.width)
-    if touches_pixels(found.points).any():
-        field = Field(to_host(source.array), at.value, valid, fully_connected == "high")
-        return join_as_skimage(found.points, found.offsets, positive_orientation == "high", field)
-    return found.polylines()
+    if not touches_pixels(found.points).any():
+        return found.polylines()
+    values = source.array if isinstance(source.array, np.ndarray) else fetch("image", image)
+    field = Field(values, at.value, valid, fully_connected == "high")
+    return join_as_skimage(found.points, found.offsets, positive_orientation == "high", field)
+
+
+def _middle(image: Any) -> Any:
+    if isinstance(image, np.ndarray):
+        return (np.nanmin(image) + np.nanmax(image)) / 2.0
+    numbers_alone = image[image == image]  # PyTorch has no nanmin
+    return (numbers_alone.min() + numbers_alone.max()) / 2.0
 
 
 def _level(level: Any) -> float:
@@ -269,7 +327,7 @@ def _pictures(maps: Any, layout: str) -> list[Operand]:
 
 def _levels(levels: Any, pictures: int, planes: int, border: int) -> npt.NDArray[Any]:
     """pictures x planes."""
-    values = numbers("levels", levels, "f8")
+    values = np.float64(levels) if type(levels) is float else numbers("levels", levels, "f8")
     if values.shape not in ((), (1,), (planes,), (pictures, planes)):
         batch = f", or a row of them for each of {pictures} pictures" if pictures > 1 else ""
         raise ValueError(f"levels must be one number, or one for each of {planes} planes{batch}, not of shape "
@@ -335,7 +393,7 @@ def find_contours_many(maps: Any, levels: Any, layout: str = "hwc", *, fully_con
     pixels, itemsize = first.height * first.width, pictures[0].array.itemsize
     for number, picture in enumerate(pictures):
         base = number * first.planes
-        if pixels < _LARGE or picture.image.plane_stride == 1:
+        if pixels < _LARGE or picture.image.plane_stride == 1 or picture.memory != MEMORY_HOST:
             parts.append(_Part(picture.image, base, params(base)))
         else:  # so that a result that does not fit costs the plane alone
             parts += [_Part(_plane(picture.image, plane, itemsize), base + plane, params(base + plane))

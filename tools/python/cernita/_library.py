@@ -6,7 +6,8 @@ import errno
 import os
 import pathlib
 from ctypes import POINTER, Structure, c_bool, c_char_p, c_double, c_float, c_int, c_int32, c_ssize_t, c_uint32, c_uint64
-from ctypes import c_void_p
+from ctypes import c_size_t, c_void_p
+from typing import Any
 
 VERSION = "0.1"  # of the header, whose minor versions differ while the major one is 0
 
@@ -71,12 +72,21 @@ class DiamondSquareParams(Structure):
     _fields_ = [("exponent", c_int32), ("seed", c_uint64), ("roughness", c_double), ("x", c_int32), ("y", c_int32)]
 
 
+class Defects(Structure):
+    _fields_ = [("defects", c_void_p), ("xy", c_void_p), ("textures", c_void_p), ("defect_capacity", c_uint32),
+                ("point_capacity", c_uint32), ("texture_capacity", c_uint32), ("defect_count", c_uint32),
+                ("point_count", c_uint32), ("texture_count", c_uint32), ("truncated", c_bool)]
+
+
 # name: (result, arguments); those that return an int can fail.
 _PROTOTYPES: dict[str, tuple[object, list[object]]] = {
     "crn_version": (c_char_p, []),
     "crn_backend_missing": (c_char_p, [c_int]),
     "crn_context_open": (c_int, [POINTER(ContextSettings), POINTER(c_void_p)]),
     "crn_context_free": (None, [POINTER(c_void_p)]),
+    "crn_context_wait": (c_int, [c_void_p]),
+    "crn_pinned_create": (c_void_p, [c_void_p, c_size_t]),
+    "crn_pinned_free": (None, [c_void_p, c_void_p]),
     "crn_context_error": (c_char_p, [c_void_p]),
     "crn_find_contours": (c_int, [c_void_p, POINTER(ContoursParams), POINTER(Image), POINTER(Contours)]),
     "crn_morphology": (c_int, [c_void_p, POINTER(MorphologyParams), POINTER(Image), POINTER(Image)]),
@@ -85,6 +95,11 @@ _PROTOTYPES: dict[str, tuple[object, list[object]]] = {
     "crn_haar_levels_max": (c_int32, [c_int32, c_int32]),
     "crn_ranklet": (c_int, [c_void_p, POINTER(RankletParams), POINTER(Image), POINTER(Image)]),
     "crn_diamond_square": (c_int, [c_void_p, POINTER(DiamondSquareParams), POINTER(Image)]),
+    "crn_chain_open": (c_int, [c_void_p, c_char_p, POINTER(c_void_p)]),
+    "crn_chain_free": (None, [POINTER(c_void_p)]),
+    "crn_chain_class_count": (c_int32, [c_void_p]),
+    "crn_chain_class_name": (c_char_p, [c_void_p, c_int32]),
+    "crn_chain_judge": (c_int, [c_void_p, POINTER(Image), POINTER(Image), POINTER(POINTER(Defects))]),
 }
 
 
@@ -129,7 +144,19 @@ def _load() -> ctypes.CDLL:
     return library
 
 
-lib = _load()
+class _Library:
+    """The functions of libcernita.so, which the first use of one loads: Line, Verdicts and recordings do without."""
+
+    def __getattr__(self, name: str) -> Any:
+        library = _load()
+        for known in _PROTOTYPES:
+            setattr(self, known, getattr(library, known))  # from now on __getattr__ is not called
+        if name not in _PROTOTYPES:
+            raise AttributeError(name)
+        return getattr(library, name)
+
+
+lib = _Library()
 
 
 def library_version() -> str:

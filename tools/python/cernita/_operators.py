@@ -163,13 +163,13 @@ def diamond_square(exponent: int, seed: int = 0, *, roughness: float = 0.5, dtyp
             kind = str(dtype)
         choice("dtype", kind, _PLAIN)
         out = np.empty((height, width), kind)
-    checked("out", out, _PLAIN, (2,))
-    if size is not None and out.shape != (height, width):
-        raise ValueError(f"out must be of size, {height} high and {width} wide, not of shape {out.shape}")
-    if out.shape[1] > side - x or out.shape[0] > side - y:
+    field = checked("out", out, _PLAIN, (2,))
+    if size is not None and field.shape != (height, width):
+        raise ValueError(f"out must be of size, {height} high and {width} wide, not of shape {field.shape}")
+    if field.shape[1] > side - x or field.shape[0] > side - y:
         raise ValueError(f"{'out' if size is None else 'size'} must fit into the field of side {side} from x {x}, "
-                         f"y {y} on, not be {out.shape[1]} wide and {out.shape[0]} high")
-    result = target("out", out, None, out.shape, out.dtype)
+                         f"y {y} on, not be {field.shape[1]} wide and {field.shape[0]} high")
+    result = target("out", out, None, field.shape, field.dtype)
     params = DiamondSquareParams(exponent, whole("seed", seed, 0, 2**64 - 1), number("roughness", roughness, 0, 1),
                                  x, y)
     result.context(backend, threads).call("crn_diamond_square", ctypes.byref(params), ctypes.byref(result.image))

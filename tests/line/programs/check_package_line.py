@@ -1,0 +1,297 @@
+"""cernita.Line and cernita.Verdicts: against daemons, and against peers that send what daemons do not."""
+import doctest
+import importlib
+import json
+import pathlib
+import tempfile
+import threading
+import time
+import unittest
+
+from package_daemon import CLASSES, PATIENCE_S, Daemon, PackageTest, make_maps
+
+import numpy as np
+import zmq
+
+import cernita
+
+NOWHERE = "ipc:///tmp/cernita-no-daemon"
+
+
+UNDER_WAY = 16  # so many fruits at once find slots
+
+
+def judge_fruits(line, grader, count, maps):
+    """Sends fruits of one view and receives their verdicts; the last one."""
+    under_way = 0
+    for _ in range(count):
+        if not line.send(maps, fruit=line.sequence, view=0):
+            raise RuntimeError("a view was not accepted")
+        under_way += 1
+        while under_way == UNDER_WAY:
+            grader.receive()
+            under_way -= 1
+    for _ in range(under_way):
+        verdict = grader.receive()
+    return verdict
+
+
+class Lines(PackageTest):
+    def test_two_threads_with_a_line_each(self):
+        """Their lanes do not mix, and no view is lost."""
+        maps, _ = make_maps(1)
+        with Daemon() as daemon, daemon.grader() as verdicts:
+            lines = {lane: daemon.line(lane=lane, views=1) for lane in (3, 4)}
+            free = {lane: threading.Semaphore(UNDER_WAY // 2) for lane in lines}
+            outcome = {}
+
+            def run(lane):
+                accepted = 0
+                for fruit in range(100):
+                    free[lane].acquire(timeout=PATIENCE_S)
+                    accepted += lines[lane].send(maps, fruit=fruit, view=0)
+                outcome[lane] = accepted, lines[lane].close()
+            threads = [threading.Thread(target=run, args=(lane,)) for lane in lines]
+            for thread in threads:
+                thread.start()
+            got = []
+            for verdict in verdicts:
+                got.append(verdict)
+                free[verdict.lane].release()
+                if len(got) == 200:
+                    break
+            for thread in threads:
+                thread.join()
+        self.assertEqual((outcome, verdicts.lost), ({3: (100, 0), 4: (100, 0)}, 0))
+        for lane, line in lines.items():
+            mine = [verdict for verdict in got if verdict.lane == lane]
+            self.assertEqual([verdict.sequence for verdict in mine], list(range(100)))
+            self.assertEqual(sorted(verdict.fruit for verdict in mine), list(range(100)))
+            self.assertEqual({(verdict.kind, verdict.epoch) for verdict in mine}, {("complete", line.epoch)})
+
+    def test_an_absent_daemon(self):
+        maps, _ = make_maps(1)
+        with cernita.Line(NOWHERE, classes=CLASSES) as line:
+            self.assertFalse(line.wait(0.01))
+            self.assertEqual([line.send(maps, fruit=0, view=view) for view in range(3)], [False] * 3)
+            self.assertEqual((line.sequence, line.lost), (3, 0))
+        self.assertEqual(line.close(), 0)
+        self.refuses(ValueError, "the Line is closed; open another one", line.send, maps, fruit=0, view=0)
+        self.refuses(ValueError, "the Line is closed", line.wait)
+
+    def test_views_under_way_to_a_daemon_that_ends_are_counted(self):
+        """They are more than the kernel buffers and are never read."""
+        with zmq.Context() as context, context.socket(zmq.PULL) as busy:
+            busy.rcvhwm, busy.linger = 1, 0
+            with tempfile.TemporaryDirectory() as folder:
+                busy.bind(f"ipc://{folder}/views")
+                line = cernita.Line(f"ipc://{folder}/views", views=6)
+                self.assertTrue(line.wait(PATIENCE_S))
+                maps = np.zeros((2048, 4096, 2), "u1")
+                self.assertEqual([line.send(maps, fruit=0, view=view) for view in range(6)], [True] * 6)
+                self.assertTrue(3 <= line.close(0.1) <= 6, line.lost)
+                self.assertEqual(line.close(), line.lost)
+
+    def test_wrong_arguments(self):
+        maps, photo = make_maps(1)
+        self.refuses(ValueError, "address must be tcp://HOST:PORT or ipc://PATH, not 'nowhere'", cernita.Line, "nowhere")
+        self.refuses(ValueError, "address must be", cernita.Line, 5555)
+        self.refuses(ValueError, "lane must be from 0 to 4294967295, not -1", cernita.Line, NOWHERE, lane=-1)
+        self.refuses(ValueError, "views must be from 0 to 65535", cernita.Line, NOWHERE, views=65536)
+        self.refuses(TypeError, "epoch must be a whole number, not 1.5", cernita.Line, NOWHERE, epoch=1.5)
+        self.refuses(TypeError, "classes must be a list of names, not one text", cernita.Line, NOWHERE, classes="a,b")
+        self.refuses(TypeError, "classes must be a list of names, not of int", cernita.Line, NOWHERE, classes=[1])
+        self.refuses(ValueError, "key, server_key: both files are needed", cernita.Line, NOWHERE, key="x")
+        self.refuses(FileNotFoundError, "[Errno 2]", cernita.Line, NOWHERE, key="/none", server_key="/none")
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "k")
+            file.write_text("#\n")
+            self.refuses(ValueError, f"{file}: a line with one key expected", cernita.Line, NOWHERE, key=file,
+                         server_key=file)
+            file.write_text(40 * "~" + "\n")
+            self.refuses(ValueError, f"key, server_key: {file} or {file} holds", cernita.Line, NOWHERE, key=file,
+                         server_key=file)
+        with cernita.Line(NOWHERE, classes=CLASSES, views=2) as line:
+            self.refuses(ValueError, "maps must be [3, height, width], one channel for each class, not [29, 41, 3]; "
+                         "maps.transpose(2, 0, 1) puts the class first", line.send, maps, fruit=0, view=0, layout="chw")
+            self.refuses(ValueError, "layout must be chw or hwc, not 'nchw'", line.send, maps, fruit=0, view=0,
+                         layout="nchw")
+            self.refuses(ValueError, "view must be 0 to 1, as views is 2, not 2", line.send, maps, fruit=0, view=2)
+            self.refuses(ValueError, "intensity must be uint8[29, 41]", line.send, maps, fruit=0, view=0,
+                         intensity=photo.T)
+            self.refuses(ValueError, "sequence, epoch, fruit", line.send, maps, fruit=2**64, view=0)
+            self.assertEqual(line.sequence, 0)
+
+
+class LiveVerdicts(PackageTest):
+    def test_a_slow_viewer_knows_what_it_lost(self):
+        """It reads nothing of 5000 verdicts: its queue and the daemon's take 1000 each, the kernel some hundreds."""
+        maps, _ = make_maps(1, "u1", height=4, width=4)
+        with Daemon() as daemon, daemon.line(views=1) as line, daemon.grader() as grader, daemon.viewer() as slow:
+            last = judge_fruits(line, grader, 5000, maps)
+            self.assertEqual((grader.lost, last.sequence, last.kind), (0, 4999, "complete"))
+            while slow.count + slow.lost <= last.sequence:  # what waits, and then those that follow
+                last = judge_fruits(line, grader, 1, maps)
+                try:
+                    while slow.count + slow.lost <= last.sequence:
+                        slow.receive(0.2)
+                except TimeoutError:  # that one was lost, too
+                    continue
+        self.assertEqual((slow.unreadable, slow.count + slow.lost), (0, last.sequence + 1))
+        self.assertGreater(slow.lost, 0)
+
+    def test_a_grader_that_comes_late_gets_stale_verdicts(self):
+        maps, _ = make_maps(1)
+        with Daemon(budget_ms=50) as daemon, daemon.viewer() as viewer, daemon.line(views=1) as line:
+            self.assertTrue(line.send(maps, fruit=1, view=0))
+            fresh = next(iter(viewer))
+            self.assertEqual(fresh.fail_safe(fresh.deadline_ns), "")
+            self.assertEqual(fresh.fail_safe(fresh.deadline_ns + 1), "its deadline has passed")
+            time.sleep(max(0.0, (fresh.deadline_ns - time.time_ns()) / 1e9) + 0.001)
+            with daemon.grader() as grader:
+                late = next(iter(grader))
+        self.assertEqual((fresh.stale, late.stale, late.fail_safe()), (False, True, "stale"))
+        self.assertEqual({**late.message, "stale": False}, fresh.message)
+
+    def test_a_fruit_with_a_missing_view_is_partial(self):
+        maps, _ = make_maps(1)
+        with Daemon() as daemon, daemon.grader() as grader, daemon.line(views=2) as line:
+            line.send(maps, fruit=1, view=1, deadline_ns=time.time_ns() + 10**8)
+            verdict = next(iter(grader))
+        self.assertEqual((verdict.kind, verdict.views_not_whole()), ("partial", ["view 0 missing"]))
+
+
+def make_verdict(**changes):
+    message = {"run": "a", "lane": 3, "epoch": 1, "fruit": 70, "sequence": 0, "verdict": "complete", "stale": False,
+               "published_ns": 1, "deadline_ns": 2**62, "totals": {"rot": {"count": 1, "area_px": 4.5}},
+               "defects": [{"view": 0, "class": "rot", "level": 0.5, "closed": True, "hole": False, "parent": -1,
+                            "area_px": 4.5, "perimeter_px": 9, "bbox": [0, 0, 3, 3], "centroid": [1, 1],
+                            "mean_probability": 0.75, "xy": [[0, 0], [3, 0], [3, 3], [0, 0]]}]}
+    return {**message, **changes}
+
+
+class Peer(PackageTest):
+    """Verdicts against a socket of this test."""
+
+    def setUp(self):
+        self.context = zmq.Context()
+        self.addCleanup(self.context.destroy, 0)
+
+    def connect(self, kind, **given):
+        self.peer = self.context.socket(kind)
+        self.peer.bind("tcp://127.0.0.1:*")
+        verdicts = cernita.Verdicts(self.peer.last_endpoint.decode(), **{"timeout_s": PATIENCE_S, **given})
+        self.addCleanup(verdicts.close)
+        return verdicts
+
+    def say(self, topic, message):
+        body = message if isinstance(message, bytes) else json.dumps(message).encode()
+        self.peer.send_multipart([topic.encode(), body])
+
+    def test_nothing_that_comes_ends_a_grader(self):
+        verdicts = self.connect(zmq.PUSH, grader=True)
+        wrong = [b"", b"\xc1", b"7", b"{", b"[" * 100000, b"{\"a\":" * 100000, b"\xdf\xff\xff\xff\xff", b"\xff\xfe",
+                 {}, make_verdict(lane="3"), make_verdict(fruit=None), make_verdict(stale="false"),
+                 make_verdict(deadline_ns=True), make_verdict(totals=[]), make_verdict(totals={"rot": {"count": 1}}),
+                 make_verdict(totals={"rot": {"count": 1, "area_px": None}}), make_verdict(defects={}),
+                 make_verdict(defects=[{}])]
+        whole = make_verdict()["defects"][0]
+        wrong += [make_verdict(defects=[{**whole, **changes}]) for changes in (
+            {"parent": 1}, {"parent": -2}, {"view": 2**31}, {"xy": [[0, 0], [1]]}, {"xy": None}, {"class": []},
+            {"bbox": [1, 2, 3]}, {"centroid": "x"}, {"area_px": {}}, {"ranklet": [{}]}, {"ranklet": 5})]
+        wrong += [make_verdict(defects=[{key: value for key, value in whole.items() if key != lacks}])
+                  for lacks in whole]
+        for body in wrong:
+            self.say("fruit/3", body)
+        self.say("alive", {"alive_ms": 5})
+        self.peer.send(b"fruit/3")
+        self.say("weather", b"\xc1")
+        self.say("fruit/3", make_verdict())
+        for body in [*wrong, "alive", "one part"]:
+            message = verdicts.receive()
+            self.assertIsInstance(message, cernita.Unreadable, body)
+        self.assertEqual(next(iter(verdicts)).fruit, 70)
+        self.assertEqual((verdicts.unreadable, verdicts.count, verdicts.lost), (len(wrong) + 2, 1, 0))
+
+    def test_reasons_to_apply_the_fail_safe(self):
+        verdicts = self.connect(zmq.PUSH, grader=True)
+        not_finite = {"rot": {"count": 1, "area_px": float("nan")}}
+        for changes in ({}, {"verdict": "partial"}, {"verdict": "late"}, {"verdict": "good"}, {"stale": True},
+                        {"deadline_ns": 1}, {"totals": not_finite}):
+            self.say("fruit/3", make_verdict(**changes))
+        reasons = [verdict.fail_safe() for _, verdict in zip(range(7), verdicts)]
+        self.assertEqual(reasons, ["", "", "late", "unknown verdict 'good'", "stale", "its deadline has passed",
+                                   "an area is not finite"])
+
+    def test_losses_and_silence(self):
+        verdicts = self.connect(zmq.PUSH, grader=True)
+        self.say("fruit/3", make_verdict(sequence=4))
+        self.say("fruit/3", make_verdict(sequence=7))
+        alive = {"run": "a", "state": "running", "alive_ms": 20,
+                 "lanes": [{"lane": 3, "sequence": 9}, {"lane": 4, "sequence": None}]}
+        self.say("alive", alive)
+        self.assertEqual([verdicts.receive().lost for _ in range(2)], [0, 2])
+        self.assertEqual(verdicts.receive(), cernita.Alive("a", "running", 20, {3: 2}))
+        self.assertEqual((verdicts.lost, verdicts.silent), (4, False))
+        self.assertEqual((verdicts.receive(), verdicts.silent), (cernita.Silence(60), True))
+        self.refuses(TimeoutError, "nothing came from tcp://127.0.0.1:", verdicts.receive, 0.05)  # said once
+        self.say("alive", {**alive, "alive_ms": 10**6})
+        self.assertEqual((verdicts.receive().lost, verdicts.silent), ({}, False))
+        self.refuses(TimeoutError, "nothing came", verdicts.receive, 0)
+        self.say("fruit/3", make_verdict(run="b", sequence=0))  # another start of the daemon
+        self.assertEqual((verdicts.receive().lost, verdicts.lost), (0, 4))
+
+    def test_silence_before_the_first_message(self):
+        self.assertEqual(self.connect(zmq.PUSH, grader=True, alive_ms=10).receive(), cernita.Silence(30))
+
+    def test_iteration_goes_on_after_a_timeout(self):
+        verdicts = self.connect(zmq.PUSH, grader=True, timeout_s=0.05)
+        self.refuses(TimeoutError, "nothing came", next, iter(verdicts))
+        self.say("fruit/3", make_verdict())
+        verdicts.timeout_s = PATIENCE_S
+        self.assertEqual(next(iter(verdicts)).fruit, 70)
+        verdicts.close()
+        verdicts.close()
+        self.refuses(ValueError, "the Verdicts are closed; open others", verdicts.receive)
+
+    def test_a_viewer_that_stops_for_long_goes_on(self):
+        """For longer than any heartbeat, with a full queue: libzmq 4.3 would end the process (its issue 3937)."""
+        verdicts = self.connect(zmq.XPUB)
+        self.peer.sndhwm = 0
+        self.assertEqual(self.peer.recv(), b"\x01fruit/")
+        for sequence in range(20000):
+            self.say("fruit/3", make_verdict(sequence=sequence))
+        time.sleep(6.5)
+        last = 0
+        while last < 30000:
+            self.say("fruit/3", make_verdict(sequence=30000))
+            last = next(iter(verdicts)).sequence
+        self.assertEqual(verdicts.count + verdicts.lost, 30001)
+
+    def test_a_viewer_of_one_lane_gets_no_other(self):
+        verdicts = self.connect(zmq.XPUB, lane=3)
+        self.assertEqual(self.peer.recv(), b"\x01fruit/3")
+        self.say("fruit/30", make_verdict(lane=30, fruit=1))
+        self.say("fruit/3", make_verdict(fruit=2))
+        self.assertEqual((next(iter(verdicts)).fruit, verdicts.count), (2, 1))
+
+    def test_wrong_arguments(self):
+        for kind in (True, False):
+            self.refuses(ValueError, "address must be tcp://HOST:PORT or ipc://PATH, not 'x'", cernita.Verdicts, "x",
+                         grader=kind)
+        self.refuses(ValueError, "lane and status are for viewers", cernita.Verdicts, NOWHERE, grader=True, lane=1)
+        self.refuses(ValueError, "lane and status are for viewers", cernita.Verdicts, NOWHERE, grader=True, status=True)
+        self.refuses(TypeError, "alive_ms must be a whole number, not '5'", cernita.Verdicts, NOWHERE, alive_ms="5")
+        self.refuses(ValueError, "lane must be from 0 to 4294967295, not -1", cernita.Verdicts, NOWHERE, lane=-1)
+        self.refuses(ValueError, "key, server_key: both files", cernita.Verdicts, NOWHERE, server_key="x")
+
+
+def load_tests(_, tests, __):
+    """With the examples in docstrings that need no daemon."""
+    for name in ("_optional", "_wire", "_files", "_defects", "_verdict"):
+        tests.addTests(doctest.DocTestSuite(importlib.import_module(f"cernita.{name}")))
+    return tests
+
+
+if __name__ == "__main__":
+    unittest.main()

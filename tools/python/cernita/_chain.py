@@ -1,0 +1,171 @@
+"""A line's chain as an object: the maps of a view in, its defects out."""
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from ctypes import POINTER, byref, c_void_p
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._arrays import Operand, image_of, operand
+from ._arguments import choice
+from ._context import Context, ContextKey, host_key
+from . import _library
+from ._defects import DEFECT, TEXTURE, Defects
+from ._library import BACKENDS, MEMORY_HOST, Image, check, lib
+
+if TYPE_CHECKING:
+    import types
+
+_MAPS = ("uint8", "float16", "float32")
+
+
+def _copy(address: int | None, count: int, dtype: Any, columns: int = 0) -> npt.NDArray[Any]:
+    """An array of its own of what lies there."""
+    array = np.empty((count, columns) if columns else count, dtype)
+    if count:
+        ctypes.memmove(array.ctypes.data, address, array.nbytes)  # type: ignore[arg-type]
+    return array
+
+
+class _Opened:
+    """A crn_chain and its context, for maps in one kind of memory."""
+
+    def __init__(self, path: str, key: ContextKey) -> None:
+        self.pointer = c_void_p()
+        self.context = Context(key)
+        self.context.call("crn_chain_open", os.fsencode(path), byref(self.pointer))
+        self.classes = tuple(lib.crn_chain_class_name(self.pointer, index).decode(errors="replace")
+                             for index in range(lib.crn_chain_class_count(self.pointer)))
+
+    def judge(self, maps: Operand, intensity: Operand | None) -> Defects:
+        found = POINTER(_library.Defects)()
+        failure = lib.crn_chain_judge(self.pointer, byref(maps.image), byref(intensity.image) if intensity else None,
+                                      byref(found))
+        if failure:
+            check(failure, lib.crn_context_error(self.context.pointer).decode(errors="replace"))
+        result = found.contents
+        return Defects(
+            _copy(result.defects, result.defect_count, DEFECT), _copy(result.xy, result.point_count, "<f4", 2),
+            _copy(result.textures, result.texture_count, TEXTURE), self.classes, result.truncated)
+
+    def __del__(self) -> None:
+        if self.pointer:
+            lib.crn_chain_free(byref(self.pointer))  # before its context
+
+
+class Chain:
+    """What cernitad does with the maps of one view: the steps of a line's file, with the same bytes as a result.
+
+    ::
+
+        with Chain.from_yaml("line.yaml") as chain:
+            defects = chain.judge(maps)                # maps: f32[height, width, class], 0 to 1
+            areas_px = defects.table["area_px"]
+            for defect in defects: ...                 # class_name, outline, ...; an object each, on demand
+
+    Calls from several threads wait for each other; threads that are to work at the same time have a Chain each. The
+    library works without the GIL. classes: the names of the file's classes, in channel order.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, backend: str = "auto", threads: int | None = 1) -> None:
+        """As from_yaml()."""
+        self.path = os.fspath(path)
+        self._key = host_key(backend, threads)
+        self._lock = threading.Lock()
+        self._opened: dict[ContextKey, _Opened] = {}
+        self.classes = self._open(self._key).classes
+
+    @classmethod
+    def from_yaml(cls, path: str | os.PathLike[str], *, backend: str = "auto", threads: int | None = 1) -> Chain:
+        """Opens the chain of a line's file: its `classes`, `chain` and `limits`; other sections are checked and have no
+        effect. Files that it names are relative to the working directory. Reserves memory for `limits.points` and
+        `limits.defects`.
+
+        backend: "auto", "serial", "openmp" or "cuda", for maps in host memory; maps in device memory are worked on
+        there. threads: of one call; None: one per core.
+
+        ValueError: an argument, or faults in the file, each on a line with its place (file:line:column); OSError: the
+        file cannot be read, or the backend is missing; MemoryError.
+        """
+        return cls(path, backend=backend, threads=threads)
+
+    def judge(self, maps: Any, intensity: Any = None, *, layout: str = "hwc") -> Defects:
+        """The defects of one view, all steps, without a time limit. Time: that of the steps, and O(points x log points
+        + pixels inside the outlines).
+
+        maps: a probability per class of the file, [height, width, class] or, with layout "chw", [class, height,
+        width]; u8 (p = v/255), f16 or f32. Read in place; only a window with gaps is copied first. That they are
+        probabilities is not checked. intensity: the photograph, u8[height, width], in the same memory; without one,
+        textures are of the maps. Maps on a device are worked on there, on their current stream.
+        The result's arrays are the caller's, in host memory.
+
+        TypeError, ValueError: an argument, which the text names. MemoryError; OSError: a device failed.
+        """
+        source = operand("maps", maps, _MAPS, (3,), layout)
+        planes = source.image.planes
+        if planes != len(self.classes):
+            raise ValueError(f"maps must have {len(self.classes)} planes, the classes of {self.path}, not {planes}; "
+                             f"layout is {layout!r}")
+        photograph = None if intensity is None else self._photograph(intensity, source)
+        if source.memory == MEMORY_HOST and not _is_dense(source.image):
+            source = operand("maps", np.ascontiguousarray(maps), _MAPS, (3,), layout)
+        with self._lock:
+            return self._opened_for(source).judge(source, photograph)
+
+    def _opened_for(self, maps: Operand) -> _Opened:
+        """The chain for the memory that the maps lie in: a context each for the host and for every device and stream.
+        """
+        if not self._opened:
+            raise ValueError("the Chain is closed; open another one")
+        if maps.memory == MEMORY_HOST:
+            return self._open(self._key)
+        return self._open(ContextKey(choice("backend", "cuda", BACKENDS), self._key.threads, maps.memory, maps.device,
+                                     maps.stream))
+
+    def _open(self, key: ContextKey) -> _Opened:
+        if key not in self._opened:
+            self._opened[key] = _Opened(self.path, key)
+        return self._opened[key]
+
+    @staticmethod
+    def _photograph(intensity: Any, maps: Operand) -> Operand:
+        """It lies where the maps do."""
+        photograph = operand("intensity", intensity, ("uint8",), (2,))
+        if (photograph.memory, photograph.device) != (maps.memory, maps.device):
+            raise TypeError("intensity must lie in the same memory as maps, in host memory or on the same device")
+        if photograph.array.shape != (maps.image.height, maps.image.width):
+            raise ValueError(f"intensity must be uint8{[maps.image.height, maps.image.width]}, as high and wide as "
+                             f"the maps, not {list(photograph.array.shape)}")
+        if photograph.memory == MEMORY_HOST and not photograph.array.flags.c_contiguous:
+            dense = np.ascontiguousarray(photograph.array)
+            return Operand(dense, image_of(dense))
+        return photograph
+
+    def close(self) -> None:
+        """Frees its memory, which deletion of the object does as well; results stay. May be called again."""
+        with self._lock:
+            self._opened.clear()
+
+    def __enter__(self) -> Chain:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 traceback: types.TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<cernita.Chain of {self.path}: {len(self.classes)} classes{'' if self._opened else ', closed'}>"
+
+
+def _is_dense(image: Image) -> bool:
+    """True of CHW and HWC without gaps, which the chain reads in place."""
+    strides = image.plane_stride, image.row_stride, image.step
+    planes, height, width = image.planes, image.height, image.width
+    return strides in ((height * width, width, 1), (1, width * planes, planes))
+
+
+__all__ = ["Chain"]

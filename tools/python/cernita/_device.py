@@ -1,0 +1,203 @@
+"""Arrays in device memory: PyTorch's, CuPy's and others', in place and on the stream that they are computed on.
+
+An array is read through its own methods (PyTorch), the CUDA array interface (CuPy, Numba) or DLPack (all others), in
+this order; the library then works on the array's current stream, so that no call waits for another.
+"""
+from __future__ import annotations
+
+import ctypes
+import math
+import sys
+from typing import Any, Sequence
+
+import numpy as np
+
+_DLPACK_CPU, _DLPACK_CUDA, _DLPACK_PINNED, _DLPACK_MANAGED = 1, 2, 3, 13
+_LEGACY_STREAM = 1  # CUDA's default stream, in DLPack and in the CUDA array interface
+
+
+class DeviceArray:
+    """An array in device memory, with what NumPy's arrays are asked for. Strides count elements."""
+    __slots__ = ("owner", "address", "dtype", "shape", "strides", "device", "stream", "writeable")
+
+    def __init__(self, owner: Any, address: int, dtype: np.dtype[Any], shape: Sequence[int], strides: Sequence[int],
+                 device: int, stream: int | None, writeable: bool = True) -> None:
+        self.owner, self.address, self.dtype = owner, address, dtype
+        self.shape, self.strides = tuple(shape), tuple(strides)
+        self.device, self.stream, self.writeable = device, stream, writeable
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    def extent(self) -> tuple[int, int]:
+        """The addresses of its first byte and of the one behind its last."""
+        reach = [(size - 1) * stride for size, stride in zip(self.shape, self.strides)]
+        first = self.address + self.dtype.itemsize * sum(step for step in reach if step < 0)
+        return first, self.address + self.dtype.itemsize * (1 + sum(step for step in reach if step > 0))
+
+
+def dense_strides(shape: Sequence[int]) -> list[int]:
+    """Of an array without gaps, the last dimension's elements beside each other."""
+    strides = [1] * len(shape)
+    for axis in range(len(shape) - 2, -1, -1):
+        strides[axis] = strides[axis + 1] * shape[axis + 1]
+    return strides
+
+
+def is_foreign(array: object) -> bool:
+    """True of arrays that are not NumPy's and say where their memory lies."""
+    return not isinstance(array, np.ndarray) and (
+        hasattr(array, "__dlpack__") or hasattr(array, "__cuda_array_interface__"))
+
+
+def _library_of(array: object) -> str:
+    return type(array).__module__.partition(".")[0]
+
+
+# --- PyTorch ---
+
+_torch_dtypes: dict[Any, np.dtype[Any]] = {}
+
+
+def _torch_stream(torch: Any, device: int) -> int | None:
+    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # without an object, which takes 10 us
+    stream = raw(device) if raw else torch.cuda.current_stream(device).cuda_stream
+    return stream or None
+
+
+def _torch_array(argument: str, tensor: Any) -> DeviceArray:
+    torch: Any = sys.modules["torch"]
+    if not _torch_dtypes:
+        for name in ("uint8", "uint16", "float16", "float32"):
+            _torch_dtypes[getattr(torch, name, None)] = np.dtype(name)
+    dtype = _torch_dtypes.get(tensor.dtype)
+    if dtype is None:  # bfloat16, for example, which NumPy lacks
+        raise TypeError(f"{argument} must be of uint8, uint16, float16 or float32, not {tensor.dtype}; "
+                        f"{argument}.float() makes it one")
+    device = tensor.device.index
+    return DeviceArray(tensor, tensor.data_ptr(), dtype, tensor.shape, tensor.stride(), device,
+                       _torch_stream(torch, device))
+
+
+def _torch_empty(like: DeviceArray, shape: Sequence[int], dtype: np.dtype[Any]) -> Any:
+    return like.owner.new_empty(tuple(shape), dtype=getattr(sys.modules["torch"], dtype.name))
+
+
+# --- the CUDA array interface, version 3 ---
+
+def _device_number(array: Any) -> int:
+    """The interface does not say it: CuPy's arrays do, and DLPack."""
+    number = getattr(getattr(array, "device", None), "id", None)
+    if isinstance(number, int):
+        return number
+    return int(array.__dlpack_device__()[1]) if hasattr(array, "__dlpack_device__") else 0
+
+
+def _interface_array(argument: str, array: Any) -> DeviceArray:
+    told = array.__cuda_array_interface__
+    if told.get("mask") is not None:
+        raise TypeError(f"{argument} must have no mask of its own; cernita reads all elements")
+    dtype, shape = np.dtype(told["typestr"]), told["shape"]
+    strides = told.get("strides")
+    if strides is None:
+        counted = dense_strides(shape)
+    elif any(stride % dtype.itemsize for stride in strides):
+        raise ValueError(f"{argument} must have strides of whole elements; {argument}.copy() has")
+    else:
+        counted = [stride // dtype.itemsize for stride in strides]
+    stream = told.get("stream")
+    return DeviceArray(array, told["data"][0], dtype, shape, counted, _device_number(array),
+                       None if stream in (None, _LEGACY_STREAM) else stream, not told["data"][1])
+
+
+def _cupy_empty(like: DeviceArray, shape: Sequence[int], dtype: np.dtype[Any]) -> Any:
+    cupy: Any = sys.modules["cupy"]
+    with cupy.cuda.Device(like.device):
+        return cupy.empty(tuple(shape), dtype)
+
+
+def _numba_empty(like: DeviceArray, shape: Sequence[int], dtype: np.dtype[Any]) -> Any:
+    import numba.cuda  # type: ignore[import-not-found,unused-ignore]
+    return numba.cuda.device_array(tuple(shape), dtype)
+
+
+# --- DLPack ---
+
+class _Tensor(ctypes.Structure):
+    """DLTensor, with which a DLManagedTensor begins."""
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device", ctypes.c_int32),
+                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+                ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
+
+
+_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+_DLPACK_KINDS = {0: "i", 1: "u", 2: "f"}  # of numbers
+
+
+def _dlpack_array(argument: str, array: Any) -> DeviceArray:
+    # Made on whatever stream, it is ready on the default one; the capsule keeps the memory.
+    capsule = array.__dlpack__(stream=_LEGACY_STREAM)
+    tensor = _Tensor.from_address(_capsule_pointer(capsule, b"dltensor"))
+    kind = _DLPACK_KINDS.get(tensor.code)
+    if kind is None or tensor.lanes != 1:
+        raise TypeError(f"{argument} must be of uint8, uint16, float16 or float32, not of DLPack's type "
+                        f"{tensor.code} with {tensor.bits} bits")
+    shape = tensor.shape[:tensor.ndim]
+    strides = tensor.strides[:tensor.ndim] if tensor.strides else dense_strides(shape)
+    return DeviceArray((array, capsule), (tensor.data or 0) + tensor.byte_offset,
+                       np.dtype(f"{kind}{tensor.bits // 8}"), shape, strides, tensor.device, None)
+
+
+# --- all of them ---
+
+def describe(argument: str, array: Any) -> Any:
+    """The DeviceArray of an array in device memory; of one in host memory NumPy's view of it."""
+    library = _library_of(array)
+    if library == "torch" and array.is_cuda:
+        return _torch_array(argument, array)
+    if library != "torch" and hasattr(array, "__cuda_array_interface__"):
+        return _interface_array(argument, array)
+    kind = array.__dlpack_device__()[0]
+    if kind in (_DLPACK_CPU, _DLPACK_PINNED):
+        return np.from_dlpack(array)
+    if kind in (_DLPACK_CUDA, _DLPACK_MANAGED):
+        return _dlpack_array(argument, array)
+    raise TypeError(f"{argument} must lie in host memory or on an NVIDIA GPU, not on DLPack's device {kind}")
+
+
+_empty = {"torch": _torch_empty, "cupy": _cupy_empty, "numba": _numba_empty}
+
+
+def empty_beside(like: DeviceArray, shape: Sequence[int], dtype: Any) -> Any:
+    """A new array of the library that made the other one, on its device."""
+    make = _empty.get(_library_of(like.owner))
+    if make is None:
+        raise TypeError(f"out must be given: cernita makes arrays of PyTorch, CuPy and Numba alone, not of "
+                        f"{type(like.owner[0] if isinstance(like.owner, tuple) else like.owner).__name__}")
+    return make(like, shape, np.dtype(dtype))
+
+
+def fetch(argument: str, array: Any) -> np.ndarray[Any, Any]:
+    """A copy in host memory."""
+    for method in ("cpu", "get", "copy_to_host"):  # PyTorch's, CuPy's, Numba's
+        if hasattr(array, method):
+            return np.asarray(getattr(array, method)())
+    raise TypeError(f"{argument} has pixels exactly at the level, for which it must be copied to host memory; "
+                    f"{type(array).__name__} has no cpu(), get() or copy_to_host() that would do so")
+
+
+def overlap(a: DeviceArray, b: DeviceArray) -> bool:
+    """Whether the memory between their first and last elements does; of interleaved views, too."""
+    (a_first, a_end), (b_first, b_end) = a.extent(), b.extent()
+    return a.device == b.device and a_first < b_end and b_first < a_end

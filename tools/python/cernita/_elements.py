@@ -1,0 +1,116 @@
+"""Structuring elements with any anchor, and which borders they see as the library does: as if nothing lay outside."""
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ._borders import Margin, cropped, padded
+from ._library import ELEMENT_MAX
+from ._operators import morphology
+
+
+class Elem(NamedTuple):
+    """The offsets of an element's members from its anchor, rows before columns."""
+    argument: str  # what errors call it
+    shape: tuple[int, int]
+    anchor: tuple[int, int]  # of its first row and column, 0 to side - 1
+    members: npt.NDArray[np.bool_] | None = None  # None: all
+    heights: npt.NDArray[Any] | None = None  # None: flat
+
+    def reflected(self) -> Elem:
+        """The element turned by 180 degrees about its anchor."""
+        turned = tuple(side - 1 - at for side, at in zip(self.shape, self.anchor))
+        return Elem(self.argument, self.shape, turned,  # type: ignore[arg-type]
+                    None if self.members is None else self.members[::-1, ::-1],
+                    None if self.heights is None else self.heights[::-1, ::-1])
+
+    def margins(self) -> tuple[Margin, Margin]:
+        """Rows and columns of the element before and after its anchor."""
+        (height, width), (row, column) = self.shape, self.anchor
+        return (row, height - 1 - row), (column, width - 1 - column)
+
+    def has_anchor(self) -> bool:
+        return self.members is None or bool(self.members[self.anchor])
+
+
+def flat_members(members: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_] | None:
+    """Members of an Elem: None if all are."""
+    return None if members.all() else members
+
+
+def _interval_rule(before: int, after: int, rule: str) -> bool:
+    """True if a run from -before to after that is cut by a border of this rule sees only pixels that it has anyway."""
+    if rule == "edge":
+        return before >= 0 and after >= 0
+    if rule == "symmetric":
+        return abs(before - after) <= 1
+    return rule == "mirror" and before == after
+
+
+@functools.lru_cache(256)
+def _runs_allow(packed: bytes, shape: tuple[int, int], anchor: tuple[int, int], rules: tuple[str, str]) -> bool:
+    members = np.frombuffer(packed, bool).reshape(shape)
+    for lines, at, rule in ((members, anchor[1], rules[1]), (members.T, anchor[0], rules[0])):
+        for line in lines:
+            found = np.flatnonzero(line)
+            if len(found) and (found[-1] - found[0] + 1 != len(found) or
+                               not _interval_rule(int(at - found[0]), int(found[-1] - at), rule)):
+                return False
+    return True
+
+
+def sees_nothing_outside(elem: Elem, rules: tuple[str, str]) -> bool:
+    """True if a flat element sees no other pixels beyond a border of these rules than those that it has on the
+    picture, wherever it lies: then it may as well see none.
+
+    That is so if each of its rows and columns is one run of members which, from the anchor, reaches equally far both
+    ways ("mirror"), as far or one further ("symmetric"), or contains the anchor's column or row ("edge"): a pixel
+    beyond the border then repeats one of the same row or column of the element.
+    """
+    if elem.heights is not None:
+        return False
+    if elem.members is None:
+        return all(_interval_rule(before, after, rule) for (before, after), rule in zip(elem.margins(), rules))
+    return _runs_allow(elem.members.tobytes(), elem.shape, elem.anchor, rules)
+
+
+def _centred(values: npt.NDArray[Any], elem: Elem) -> npt.NDArray[Any]:
+    """The element's array, enlarged with zeros so that the anchor is where the library expects it."""
+    if all(at == side // 2 for at, side in zip(elem.anchor, elem.shape)):
+        return values
+    reach = [max(margin) for margin in elem.margins()]
+    large = np.zeros((2 * reach[0] + 1, 2 * reach[1] + 1), values.dtype)
+    top, left = reach[0] - elem.anchor[0], reach[1] - elem.anchor[1]
+    large[top:top + elem.shape[0], left:left + elem.shape[1]] = values
+    return large
+
+
+def _library_element(elem: Elem) -> dict[str, Any]:
+    """The arguments of morphology() for it."""
+    centred = all(at == side // 2 for at, side in zip(elem.anchor, elem.shape))
+    if max(elem.shape if centred else [2 * max(margin) + 1 for margin in elem.margins()]) > ELEMENT_MAX:
+        raise ValueError(f"{elem.argument} must reach at most {ELEMENT_MAX // 2} pixels from its centre, not be of "
+                         f"shape {elem.shape}")
+    if centred and elem.members is None and elem.heights is None:
+        return {"element": "rect", "size": elem.shape[::-1]}
+    members = np.ones(elem.shape, bool) if elem.members is None else elem.members
+    return {"element": _centred(members, elem),
+            "heights": None if elem.heights is None else _centred(np.where(members, elem.heights, 0), elem)}
+
+
+def filtered(operation: str, array: Any, elem: Elem, rules: tuple[str, str] | None, value: Any = 0, out: Any = None,
+             **how: Any) -> Any:
+    """Erosion or dilation of a picture, H x W or H x W x C, as the library defines it but with that border; without
+    rules any operation, and nothing lies outside."""
+    arguments = {**_library_element(elem), **how}
+    if rules is None or sees_nothing_outside(elem, rules):
+        return morphology(array, operation, out=out, **arguments)
+    rows, columns = (elem if operation == "erode" else elem.reflected()).margins()
+    result = cropped(morphology(padded(array, rows, columns, rules, value), operation, **arguments), rows, columns)
+    if out is None:
+        return result
+    out[...] = result
+    return out

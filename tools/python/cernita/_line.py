@@ -1,0 +1,179 @@
+"""Views to a line: what a CNN does with its output."""
+from __future__ import annotations
+
+import collections
+import time
+from typing import TYPE_CHECKING, Any, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ._arguments import whole
+from ._keys import Path, use_keys
+from ._optional import need
+from ._wire import check_classes, check_intensity, check_maps, pack_header, sides
+
+if TYPE_CHECKING:
+    import types
+
+_WAITING = 8  # few views wait here: old ones are of no use to the ejector
+_RECONNECT_MAX_MS = 2000  # a daemon that stays away is tried less and less often
+
+
+class Line:
+    """The connection of one lane's CNN to the daemon, for the whole run.
+
+    ::
+
+        with Line("tcp://127.0.0.1:5555", classes=CLASSES, views=4) as line:
+            line.wait(5)                            # until the daemon answers
+            for fruit, view, photo in camera:       # photo: u8[height, width]
+                maps = net(photo)                   # maps: f32[height, width, class], 0 to 1
+                line.send(maps, fruit=fruit, view=view, intensity=photo)
+
+    One Line per lane, used by one thread at a time; several on one lane would mix their sequences. Lines of several
+    threads need no locks. Needs pyzmq (Debian: python3-zmq).
+
+    connected: True while a daemon answers, as far as the last call knows. lost: views that were accepted but may not
+    have arrived, because a connection ended while they were under way. sequence: number of the next view. epoch: of
+    this Line; another one after every start.
+    """
+
+    def __init__(self, address: str, *, lane: int = 0, classes: Sequence[str] = (), views: int = 0,
+                 patience_s: float = 1.0, epoch: int | None = None, key: Path | None = None,
+                 server_key: Path | None = None) -> None:
+        """Connects, without waiting for a daemon.
+
+        address: the daemon's ingest.bind, such as tcp://HOST:5555 or ipc:///PATH. lane: 0 to 2**32 - 1. classes: the
+        names in the daemon's file, in its order, so that other maps are refused; () leaves it unchecked. views: number
+        of photographs of a fruit; 0: unknown, the fruit then closes latency.assemble_ms after its first view.
+        patience_s: how long send() waits for a daemon that accepts nothing. epoch: 0 to 2**64 - 1; None: the time in
+        ns. key, server_key: files of cernita-keys, where the daemon requires keys (access.keys).
+
+        TypeError, ValueError: an argument, which the text names. OSError: a key's file cannot be read. ImportError:
+        pyzmq is missing.
+        """
+        self._zmq = zmq = need("zmq", "Line")
+        self._monitoring = need("zmq.utils.monitor", "Line")
+        self.address, self.connected, self.lost, self.sequence = address, False, 0, 0
+        self.lane, self.views = whole("lane", lane, 0, 2**32 - 1), whole("views", views, 0, 65535)
+        self.classes = check_classes(classes)
+        self.epoch = time.time_ns() if epoch is None else whole("epoch", epoch, 0, 2**64 - 1)
+        self._patience_ms = int(1000 * patience_s)
+        self._under_way: collections.deque[Any] = collections.deque()
+        self._context = zmq.Context()
+        self._socket = self._context.socket(zmq.PUSH)
+        self._monitor: Any = None
+        try:
+            self._open(key, server_key)
+        except BaseException:
+            self._context.destroy(0)
+            raise
+
+    def _open(self, key: Path | None, server_key: Path | None) -> None:
+        zmq, socket = self._zmq, self._socket
+        socket.sndhwm = _WAITING
+        socket.immediate = 1  # nothing is queued while no daemon is connected
+        socket.reconnect_ivl_max = _RECONNECT_MAX_MS
+        socket.copy_threshold = 0  # else small views would not be tracked
+        use_keys(socket, key, server_key)
+        self._monitor = socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED)
+        try:
+            socket.connect(self.address)
+        except (zmq.ZMQError, TypeError) as fault:
+            raise ValueError(
+                f"address must be tcp://HOST:PORT or ipc://PATH, not {self.address!r} ({fault})") from None
+
+    def wait(self, timeout_s: float = 0.0) -> bool:
+        """Learns of the daemon's coming and going; waits up to timeout_s for news. True: a daemon answers.
+
+        One with access.keys answers only to a Line with a key that it knows."""
+        self._check_open()
+        while self._monitor.poll(int(1000 * timeout_s)):
+            event = self._monitoring.recv_monitor_message(self._monitor)["event"]
+            self.connected = event == self._zmq.EVENT_HANDSHAKE_SUCCEEDED
+            if not self.connected:
+                self.lost += len(self._under_way)
+                self._under_way.clear()
+            timeout_s = 0
+        while self._under_way and self._under_way[0].done:
+            self._under_way.popleft()
+        return self.connected
+
+    def send(self, maps: npt.NDArray[Any], *, fruit: int, view: int, intensity: npt.NDArray[np.uint8] | None = None,
+             captured_ns: int = 0, deadline_ns: int = 0, encoder: int = 0, layout: str = "hwc") -> bool:
+        """Sends one view. False: it was not accepted, at once without a daemon, or because the daemon did not accept
+        it within patience_s. The belt does not wait: drop the view then and go on with the next.
+
+        maps: a probability per class, [height, width, class] or, with layout "chw", [class, height, width], of u8
+        (p = v/255), f16 or f32, after softmax or sigmoid; any strides. It is copied and may be written again at once.
+        A view with values other than 0 to 1 in a class that has a level makes its fruit partial; the daemon's log says
+        why. intensity: the grey photograph, u8[height, width]. fruit: an id, the same for its views; view: its index
+        among them. captured_ns: when it was exposed, in ns since 1970 (CLOCK_REALTIME); 0: unknown. deadline_ns: when
+        the verdict must be out; 0: the daemon's budget decides. encoder: the belt's position, handed through to the
+        verdict.
+
+        The sequence number rises with every call that sends or fails to, so that losses show; not with one that
+        raises. TypeError, ValueError: an argument, which the text names, with the cure.
+        """
+        check_maps(maps, self.classes, layout)
+        height, width, _ = sides(maps, layout)
+        if intensity is not None:
+            check_intensity(intensity, height, width)
+        header = pack_header(
+            maps, layout=layout, classes=self.classes, intensity=intensity is not None, lane=self.lane,
+            epoch=self.epoch, sequence=self.sequence, fruit=fruit, view=view, views=self.views,
+            captured_ns=captured_ns, deadline_ns=deadline_ns, encoder=encoder)
+        connected = self.wait()
+        self.sequence += 1
+        if not connected:
+            return False
+        parts = [header, np.array(maps, order="C")]
+        if intensity is not None:
+            parts.append(np.array(intensity, order="C"))
+        return self._send(parts)
+
+    def _send(self, parts: list[Any]) -> bool:
+        if not self._socket.poll(self._patience_ms, self._zmq.POLLOUT):
+            return False
+        try:
+            self._under_way.append(self._socket.send_multipart(parts, self._zmq.DONTWAIT, copy=False, track=True))
+        except self._zmq.Again:  # the daemon left this very moment
+            return False
+        return True
+
+    def close(self, timeout_s: float = 10.0) -> int:
+        """Waits until the daemon has all that was accepted, timeout_s at most, and closes. Returns how many views may
+        not have arrived. A second call returns the same at once."""
+        if self._context.closed:
+            return self.lost
+        end = time.monotonic() + timeout_s
+        while self.wait() and self._under_way and time.monotonic() < end:
+            time.sleep(0.005)
+        self.wait()
+        self.lost += len(self._under_way)
+        linger_ms = 0 if self._under_way else 1000
+        self._under_way.clear()
+        self._socket.disable_monitor()
+        self._monitor.close(0)
+        self._socket.close(linger_ms)
+        self._context.term()
+        self.connected = False
+        return self.lost
+
+    def _check_open(self) -> None:
+        if self._context.closed:
+            raise ValueError("the Line is closed; open another one")
+
+    def __enter__(self) -> Line:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 traceback: types.TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<cernita.Line to {self.address}, lane {self.lane}, {self.sequence} views>"
+
+
+__all__ = ["Line"]

@@ -1,0 +1,121 @@
+"""A fruit's verdict, as the daemon packed it, with its defects as arrays. src/publish/README.md has all keys."""
+from __future__ import annotations
+
+import json
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from ._defects import Defects, defects_of_message
+from ._optional import need
+
+
+@dataclass(frozen=True)
+class Total:
+    """Sum over all views of a fruit."""
+    count: int      # contours that are not holes
+    area_px: float  # their area, less that of the holes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Verdict:
+    """What the line says of one fruit.
+
+    kind: "complete" (every view was received and judged whole), "partial" (the defects found are valid, the rest is
+    unknown; views_not_whole() says why) or "late" (no result was ready). stale: its deadline had passed when it was
+    sent. lane, epoch, fruit: as its views said. run: of the daemon; sequence: of the lane's verdicts, from 0 with each
+    run. published_ns, deadline_ns: CLOCK_REALTIME. totals: by class, for every class with a level. lost: how many
+    verdicts of its lane were lost just before it (Verdicts alone knows). message: all keys as they came, `defects`
+    excepted, those of later daemons too; verdict["budget_ms"] is one of them.
+    """
+    run: str
+    lane: int
+    epoch: int
+    fruit: int
+    sequence: int
+    kind: str
+    stale: bool
+    truncated: bool
+    published_ns: int
+    deadline_ns: int
+    totals: dict[str, Total]
+    defects: Defects
+    message: dict[str, Any]
+    lost: int = 0
+
+    def __getitem__(self, key: str) -> Any:
+        return self.message[key]
+
+    def fail_safe(self, now_ns: int | None = None) -> str:
+        """Why a grader must treat the fruit as one that nobody has looked at, in a few words; "" if it need not.
+
+        now_ns: this machine's CLOCK_REALTIME, None: now. A fruit whose deadline has passed may have passed the ejector
+        too, whatever the verdict says. An area that is not finite compares as false with everything, so that a bad
+        fruit would be kept. "partial" is not among the reasons: what was found may be enough to reject.
+        """
+        if self.kind not in ("complete", "partial"):
+            return "late" if self.kind == "late" else f"unknown verdict {self.kind!r}"
+        if self.stale:
+            return "stale"
+        if (time.time_ns() if now_ns is None else now_ns) > self.deadline_ns:
+            return "its deadline has passed"
+        if not all(math.isfinite(total.area_px) for total in self.totals.values()):
+            return "an area is not finite"
+        return ""
+
+    def views_not_whole(self) -> list[str]:
+        """The views that were not judged, or not whole: ["view 2 lost: no_slot", "view 3 missing"]."""
+        return [f"view {view.get('view')} {view.get('state')}{': ' if view.get('reason') else ''}"
+                f"{view.get('reason') or ''}"
+                for view in self.message.get("view_states", [])
+                if view.get("state") != "judged" or view.get("reason")]
+
+    def __repr__(self) -> str:
+        return (f"<cernita.Verdict: lane {self.lane}, fruit {self.fruit}, {self.kind}"
+                f"{', stale' if self.stale else ''}{', truncated' if self.truncated else ''}, "
+                f"{len(self.defects)} defects>")
+
+
+def decode(body: bytes) -> dict[str, Any]:
+    """A message of the daemon, MessagePack or (format: json in its file) JSON. Raises some error if it is neither.
+
+    >>> decode(b'{"v": 1}')
+    {'v': 1}
+    """
+    message = json.loads(body) if body[:1] == b"{" else need("msgpack", "Reading verdicts").unpackb(body)
+    if not isinstance(message, dict):
+        raise ValueError(f"a map expected, not {type(message).__name__}")
+    return message
+
+
+def _number(message: dict[str, Any], key: str) -> int:
+    value = message[key]
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"{key} must be a whole number, not {value!r}")
+    return value
+
+
+def _total(entry: dict[str, Any]) -> Total:
+    area_px = entry["area_px"]
+    if not isinstance(area_px, (int, float)):
+        raise ValueError(f"area_px must be a number, not {area_px!r}")
+    return Total(_number(entry, "count"), float(area_px))
+
+
+def read_verdict(body: bytes) -> Verdict:
+    """The verdict in a message. Raises some error if it cannot be read or lacks what a grader needs."""
+    message = decode(body)
+    if not isinstance(message["stale"], bool):
+        raise ValueError(f"stale must be a boolean, not {message['stale']!r}")
+    totals = {name: _total(entry) for name, entry in message["totals"].items()}
+    truncated = message.get("truncated", False) is True
+    defects = defects_of_message(message.pop("defects"), tuple(totals), truncated)
+    return Verdict(
+        run=str(message["run"]), lane=_number(message, "lane"), epoch=_number(message, "epoch") if "epoch" in message else 0,
+        fruit=_number(message, "fruit"), sequence=_number(message, "sequence"), kind=str(message["verdict"]),
+        stale=message["stale"], truncated=truncated, published_ns=_number(message, "published_ns"),
+        deadline_ns=_number(message, "deadline_ns"), totals=totals, defects=defects, message=message)
+
+
+__all__ = ["Total", "Verdict"]

@@ -1,0 +1,103 @@
+"""The view message: what a CNN sends for one photograph. src/ingest/wire.h has the header's table."""
+from __future__ import annotations
+
+import struct
+from typing import Any, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ._arguments import choice
+
+HEADER = struct.Struct("<4sHHQQQQQQIHHIIIBBHQQ32x")  # little-endian, 128 bytes
+DTYPES = {np.dtype("u1"): 1, np.dtype("<f2"): 2, np.dtype("<f4"): 3}
+LAYOUTS = {"chw": 1, "hwc": 2}
+INTENSITY = 1  # flag: an intensity part follows
+
+_AXES = {"hwc": ("height", "width", "class"), "chw": ("class", "height", "width")}
+
+
+def class_set(names: Sequence[str]) -> int:
+    """FNV-1a 64 of the class names, by which the daemon refuses maps of other classes than its file's.
+
+    >>> hex(class_set(["background", "rot"]))
+    '0xe50d833a8a8d9b5e'
+    """
+    value = 0xCBF29CE484222325
+    for byte in "\n".join(names).encode():
+        value = (value ^ byte) * 0x100000001B3 % 2**64
+    return value
+
+
+def check_classes(classes: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(classes, str):
+        raise TypeError("classes must be a list of names, not one text; classes.split(',') makes one")
+    for name in classes:
+        if not isinstance(name, str):
+            raise TypeError(f"classes must be a list of names, not of {type(name).__name__}")
+    return tuple(classes)
+
+
+def _check_type(maps: npt.NDArray[Any]) -> None:
+    if maps.dtype in DTYPES:
+        return
+    cure = ("255 * maps.astype('u1')" if maps.dtype == bool
+            else "maps.astype('f4')" if maps.dtype.kind == "f"
+            else "maps.astype('u1'), if 255 is certainty," if maps.dtype.kind in "iu" else "")
+    raise TypeError(f"maps must be u8 (p = v/255), f16 or f32, not {maps.dtype}"
+                    + (f"; {cure} makes them so" if cure else ""))
+
+
+def check_maps(maps: Any, classes: Sequence[str], layout: str) -> None:
+    """Raises TypeError or ValueError, with the cure, for maps that the daemon would refuse or misread."""
+    choice("layout", layout, tuple(LAYOUTS))
+    if not isinstance(maps, np.ndarray):
+        raise TypeError(f"maps must be a numpy array, not {type(maps).__name__}; a tensor's .cpu().numpy() is one")
+    last = layout == "hwc"
+    if maps.ndim != 3 or (classes and maps.shape[2 if last else 0] != len(classes)):
+        other = maps.ndim == 3 and maps.shape[0 if last else 2] == len(classes)
+        sides = [len(classes) if axis == "class" and classes else axis for axis in _AXES[layout]]
+        wanted = ", ".join(str(side) for side in sides)
+        raise ValueError(
+            f"maps must be [{wanted}], one channel for each class, not {list(maps.shape)}"
+            + (f"; maps.transpose({'1, 2, 0' if last else '2, 0, 1'}) puts the class {'last' if last else 'first'}"
+               if other else ""))
+    _check_type(maps)
+    if maps.size == 0:
+        raise ValueError(f"maps must have no side of 0, not {list(maps.shape)}")
+
+
+def check_intensity(intensity: Any, height: int, width: int) -> None:
+    """Raises TypeError or ValueError for a photograph that does not go with maps of that size."""
+    if not isinstance(intensity, np.ndarray):
+        raise TypeError(f"intensity must be a numpy array, not {type(intensity).__name__}")
+    if intensity.dtype != np.uint8 or intensity.shape != (height, width):
+        raise ValueError(f"intensity must be uint8{[height, width]}, as high and wide as the maps, "
+                         f"not {intensity.dtype}{list(intensity.shape)}")
+
+
+def sides(maps: npt.NDArray[Any], layout: str) -> tuple[int, int, int]:
+    """(height, width, channels) of checked maps."""
+    if layout == "hwc":
+        height, width, channels = maps.shape
+    else:
+        channels, height, width = maps.shape
+    return height, width, channels
+
+
+def pack_header(maps: npt.NDArray[Any], *, layout: str, classes: Sequence[str], intensity: bool, lane: int, epoch: int,
+                sequence: int, fruit: int, view: int, views: int, captured_ns: int, deadline_ns: int,
+                encoder: int) -> bytes:
+    """The header of checked maps; ValueError if a number does not fit into its field."""
+    if views and not 0 <= view < views:
+        raise ValueError(f"view must be 0 to {views - 1}, as views is {views}, not {view}")
+    height, width, channels = sides(maps, layout)
+    try:
+        return HEADER.pack(
+            b"CRN1", HEADER.size, INTENSITY if intensity else 0, sequence, epoch, fruit, captured_ns, deadline_ns,
+            encoder, lane, view, views, height, width, channels, DTYPES[maps.dtype], LAYOUTS[layout], 0,
+            class_set(classes) if classes else 0, maps.nbytes)
+    except struct.error as fault:
+        raise ValueError(
+            "sequence, epoch, fruit, captured_ns, deadline_ns and encoder must be whole numbers from 0 to 2**64 - 1, "
+            f"lane to 2**32 - 1, view and views to 65535 ({fault})") from None
