@@ -1,14 +1,16 @@
 #!/usr/bin/python3
 """Contours of random masks on a device by NPP's chain and by cernita: bench_gpu_contours.py [--masks N]
 
-NPP labels regions (8-connected), compresses the labels, finds the contours' pixels and orders them into lists on the
+NPP labels regions (8-connected), compresses the labels, marks the contours' pixels and orders them into lists on the
 host; whole pixels, no levels. Its lists are checked against what they must be for any tracing: as many regions as
 scipy counts, every pixel that it counted in a list, and neighbours in a list beside each other, but for a jump to each
-hole. cernita's polylines are compared with scikit-image's.
+hole. They are made in a process of their own, because NPP's function for them ends it on some masks. cernita's
+polylines are compared with scikit-image's.
 """
 import argparse
 import ctypes
-import faulthandler
+import json
+import subprocess
 import sys
 import time
 
@@ -48,10 +50,13 @@ class NppContours:
         self.contours, self.directions = cupy.empty(pixels, "u1"), cupy.empty(pixels * DIRECTION_INFO, "u1")
         self.image = np.empty(pixels, "u1")
 
-    def _buffer(self, function, size):
+    def _size(self, function, *arguments):
         count = ctypes.c_size_t(0)
-        self._check(function, getattr(self.npp, function)(size, ctypes.byref(count)))
-        return cupy.empty(count.value, "u1")
+        self._check(function, getattr(self.npp, function)(*arguments, ctypes.byref(count)))
+        return count.value
+
+    def _buffer(self, function, size):
+        return cupy.empty(self._size(function, size), "u1")
 
     def _check(self, function, status):
         if status:
@@ -62,27 +67,36 @@ class NppContours:
                  ctypes.c_void_p(a.ctypes.data) if isinstance(a, np.ndarray) else a for a in arguments]
         self._check(function, getattr(self.npp, function)(*plain, self.context))
 
-    def __call__(self, mask):
-        """(number of regions, pixels counted in each, pixels found, [x, y of each list])."""
+    def mark(self, mask):
+        """(number of regions, buffers, pixels): their contours' pixels are marked and counted, on the device."""
         width, regions = self.shape[1], ctypes.c_int(0)
         self._call("nppiLabelMarkersUF_8u32u_C1R_Ctx", mask, width, self.labels, 4 * width, self.roi, NORM_INF,
                    self.label_buffer)
         self._call("nppiCompressMarkerLabelsUF_32u_C1IR_Ctx", self.labels, 4 * width, self.roi, mask.size,
                    ctypes.byref(regions), self.compress_buffer)
         entries = regions.value + MORE
-        info, info_host = cupy.zeros(entries * LABEL_INFO, "u1"), np.zeros(entries * LABEL_INFO, "u1")
+        info_bytes = self._size("nppiCompressedMarkerLabelsUFGetInfoListSize_32u_C1R", entries) + MORE * LABEL_INFO
+        info, info_host = cupy.zeros(info_bytes, "u1"), np.zeros(info_bytes, "u1")
         counts, found, offsets = (cupy.zeros(entries, "u4") for _ in range(3))
         counts_host, found_host, offsets_host = (np.zeros(entries, "u4") for _ in range(3))
         totals = np.zeros(2, "u4")
         self._call("nppiCompressedMarkerLabelsUFInfo_32u_C1R_Ctx", self.labels, 4 * width, self.roi, regions, info,
                    self.contours, width, self.directions, width * DIRECTION_INFO, totals, counts, counts_host, offsets,
                    offsets_host)
-        total = int(totals[0])
-        geometry, geometry_host = cupy.zeros((total + MORE) * GEOMETRY_INFO, "u1"), np.zeros((total + MORE, 15), "i4")
-        blocks = ctypes.c_size_t(0)
-        self._check("BlockSegmentListSize", self.npp.nppiCompressedMarkerLabelsUFGetContoursBlockSegmentListSize_C1R(
-            ctypes.c_void_p(counts_host.ctypes.data), total, regions, 1, regions, ctypes.byref(blocks)))
-        segments, segments_host = cupy.zeros(blocks.value + BLOCK_SEGMENT, "u1"), np.zeros(blocks.value + 16, "u1")
+        cupy.cuda.get_current_stream().synchronize()  # the totals are the host's
+        return regions, (info, info_host, counts, counts_host, found, found_host, offsets, offsets_host), int(totals[0])
+
+    def lists(self, mask):
+        """(number of regions, pixels counted in each, pixels found, where lists begin, [x, y of each list])."""
+        regions, buffers, total = self.mark(mask)
+        info, info_host, counts, counts_host, found, found_host, offsets, offsets_host = buffers
+        width = self.shape[1]
+        # Twice what NPP asks for, since with less its functions have ended the process.
+        lists = 2 * self._size("nppiCompressedMarkerLabelsUFGetGeometryListsSize_C1R", total + MORE) // GEOMETRY_INFO
+        geometry, geometry_host = cupy.zeros(lists * GEOMETRY_INFO, "u1"), np.zeros((lists, 15), "i4")
+        blocks = 2 * self._size("nppiCompressedMarkerLabelsUFGetContoursBlockSegmentListSize_C1R",
+                                ctypes.c_void_p(counts_host.ctypes.data), total, regions, 1, regions)
+        segments, segments_host = (zeros(blocks + BLOCK_SEGMENT * total, "u1") for zeros in (cupy.zeros, np.zeros))
         self._call("nppiCompressedMarkerLabelsUFContoursGenerateGeometryLists_C1R_Ctx", info, info_host,
                    self.directions, width * DIRECTION_INFO, geometry, geometry_host, self.image, width, counts, found,
                    found_host, offsets, offsets_host, total, regions, 1, regions, segments, segments_host, 0, self.roi)
@@ -90,8 +104,9 @@ class NppContours:
         return regions.value, counts_host, found_host, offsets_host, geometry_host
 
 
-def random_masks(count, side, kind, rng):
+def random_masks(count, side, kind):
     """Noise of half the pixels, or blobs with holes."""
+    rng = np.random.default_rng(11)
     for _ in range(count):
         field = rng.random((side, side))
         if kind == "blobs":
@@ -121,40 +136,72 @@ def faults_of(result, mask):
 
 def median_ms(call, given, calls):
     times = []
-    for i in range(calls + 3):
+    for _ in range(calls + 3):
         begin = time.perf_counter()
         call(given)
+        cupy.cuda.get_current_stream().synchronize()
         times.append(1e3 * (time.perf_counter() - begin))
     return float(np.median(times[3:]))
 
 
+def print_lists(side, kind, count, first):
+    """In a process of its own: a line of JSON for each mask from `first` on."""
+    peer = NppContours(side, side)
+    for index, mask in enumerate(random_masks(count, side, kind)):
+        if index >= first:
+            on_device = cupy.asarray(mask)
+            begin = time.perf_counter()
+            result = peer.lists(on_device)
+            ms = 1e3 * (time.perf_counter() - begin)
+            print(json.dumps({"ms": ms, "faults": sorted(faults_of(result, mask))}), flush=True)
+
+
+def tally_lists(side, kind, count):
+    """(median ms, how often each fault) of NPP's lists; a mask on which its process ended counts as "ended"."""
+    times, tally, done = [], {}, 0
+    while done < count:
+        command = [sys.executable, __file__, "--lists", str(side), kind, str(count), str(done)]
+        output = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
+        for line in map(json.loads, output):
+            times.append(line["ms"])
+            for fault in line["faults"]:
+                tally[fault] = tally.get(fault, 0) + 1
+        done += len(output)
+        if done < count:
+            tally["ended"] = tally.get("ended", 0) + 1
+            done += 1
+    return (float(np.median(times)) if times else float("nan")), tally
+
+
+def count_wrong(masks):
+    """How many of cernita's results differ from scikit-image's."""
+    wrong = 0
+    for mask in masks:
+        expected = skimage.measure.find_contours(mask.astype(float), 127.5)
+        got = cernita.find_contours_many(cupy.asarray(mask), 127.5).polylines()
+        wrong += len(got) != len(expected) or any(not np.array_equal(a, b) for a, b in zip(got, expected))
+    return wrong
+
+
 def main():
-    faulthandler.enable()  # NPP's functions can end the process
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--masks", type=int, default=200)
-    count = parser.parse_args().masks
-    print(f"{'masks':24}{'peer ms':>9}{'ours ms':>9}  of {count} masks: peer's faults")
+    parser.add_argument("--masks", type=int, default=10)
+    parser.add_argument("--lists", nargs=4, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.lists:
+        side, kind, count, first = arguments.lists
+        print_lists(int(side), kind, int(count), int(first))
+        return
+    count = arguments.masks
+    print(f"{'masks':20}{'NPP marks, ms':>15}{'lists, ms':>11}{'cernita, ms':>13}  what is wrong, of {count} masks")
     for side, kind in ((256, "blobs"), (256, "noise"), (1024, "blobs")):
-        rng = np.random.default_rng(11)
-        number = count if side < 1000 else count // 10
-        masks = list(random_masks(number, side, kind, rng))
-        tally, ours_wrong, peer_ms = {}, 0, None
-        try:
-            peer = NppContours(side, side)
-            for mask in masks:
-                faults = faults_of(peer(cupy.asarray(mask)), mask)
-                for fault in faults | ({"any"} if faults else set()):
-                    tally[fault] = tally.get(fault, 0) + 1
-            peer_ms = median_ms(peer, cupy.asarray(masks[0]), 30)
-        except (OSError, AttributeError) as fault:
-            tally = {f"NPP: {fault}": number}
-        for mask in masks[:20]:
-            expected = skimage.measure.find_contours(mask.astype(float), 127.5)
-            got = cernita.find_contours_many(cupy.asarray(mask), 127.5).polylines()
-            ours_wrong += len(got) != len(expected) or any(not np.array_equal(a, b) for a, b in zip(got, expected))
-        ours_ms = median_ms(lambda mask: cernita.find_contours_many(mask, 127.5).polylines(), cupy.asarray(masks[0]), 200)
-        print(f"{side} x {side} {kind:12}{peer_ms or 0:9.3f}{ours_ms:9.3f}  {tally or 'none'} of {number}; ours other "
-              f"than scikit-image's: {ours_wrong} of {len(masks[:20])}", flush=True)
+        masks = list(random_masks(count, side, kind))
+        one = cupy.asarray(masks[0])
+        mark_ms = median_ms(NppContours(side, side).mark, one, 100)
+        ours_ms = median_ms(lambda mask: cernita.find_contours_many(mask, 127.5), one, 1000)
+        lists_ms, tally = tally_lists(side, kind, count)
+        print(f"{side} x {side} {kind:8}{mark_ms:15.3f}{lists_ms:11.3f}{ours_ms:13.3f}  NPP: {tally or 'nothing'}; "
+              f"cernita: {count_wrong(masks)} other than scikit-image's", flush=True)
 
 
 if __name__ == "__main__":

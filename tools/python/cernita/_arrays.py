@@ -5,7 +5,7 @@ memory branch off.
 """
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Sequence
+from typing import Any, NamedTuple, Sequence, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -42,8 +42,9 @@ def is_native(dtype: np.dtype[Any]) -> bool:
     return dtype in _NUMBERS
 
 
-def checked(argument: str, array: Any, types: Sequence[str], dimensions: Sequence[int] = (2, 3)) -> Any:
-    """The array as NumPy's or as a DeviceArray, once it is one that an image can be made of."""
+def checked(argument: str, array: Any, types: Sequence[str], dimensions: Sequence[int] = (2, 3)) -> npt.NDArray[Any]:
+    """The NumPy array itself, or a DeviceArray, which has what it is asked for here, once it is one that an image can be
+    made of."""
     if is_foreign(array):
         array = describe(argument, array)
         if array.dtype == np.float64 and isinstance(array, DeviceArray):  # read on the CPU alone
@@ -66,14 +67,14 @@ def checked(argument: str, array: Any, types: Sequence[str], dimensions: Sequenc
     if max(array.shape) > 2**31 - 1:
         raise ValueError(f"{argument} must have fewer than 2^31 rows and columns, not the shape {array.shape}")
     if isinstance(array, DeviceArray):
-        return array
+        return cast("npt.NDArray[Any]", array)
     itemsize = array.itemsize
     for stride in array.strides:
         if stride % itemsize:
             raise ValueError(f"{argument} must have strides of whole elements; {argument}.copy() has")
     if not array.flags.aligned:
         raise ValueError(f"{argument} must begin at an address of whole elements; {argument}.copy() does")
-    return array
+    return cast("npt.NDArray[Any]", array)
 
 
 def image_of(array: Any, layout: str = "hwc") -> Image:

@@ -144,7 +144,7 @@ class _PinnedRoom(_Room):
         self.found = _Found.from_address(address)
         self.addresses = address + 64, address + 64 + sizes[0]
         self.points, self.contours = (
-            np.frombuffer((ctypes.c_char * size).from_address(begin), dtype)
+            np.frombuffer(memoryview((ctypes.c_char * size).from_address(begin)), dtype)
             for begin, size, dtype in zip(self.addresses, sizes, (_POINT, _CONTOUR)))
 
     def rest(self) -> _Found:
@@ -327,7 +327,7 @@ def _pictures(maps: Any, layout: str) -> list[Operand]:
 
 def _levels(levels: Any, pictures: int, planes: int, border: int) -> npt.NDArray[Any]:
     """pictures x planes."""
-    values = np.float64(levels) if type(levels) is float else numbers("levels", levels, "f8")
+    values = np.asarray(levels) if type(levels) is float else numbers("levels", levels, "f8")
     if values.shape not in ((), (1,), (planes,), (pictures, planes)):
         batch = f", or a row of them for each of {pictures} pictures" if pictures > 1 else ""
         raise ValueError(f"levels must be one number, or one for each of {planes} planes{batch}, not of shape "

@@ -126,8 +126,8 @@ def _cupy_empty(like: DeviceArray, shape: Sequence[int], dtype: np.dtype[Any]) -
 
 
 def _numba_empty(like: DeviceArray, shape: Sequence[int], dtype: np.dtype[Any]) -> Any:
-    import numba.cuda  # type: ignore[import-not-found,unused-ignore]
-    return numba.cuda.device_array(tuple(shape), dtype)
+    cuda: Any = sys.modules["numba.cuda"]
+    return cuda.device_array(tuple(shape), dtype)
 
 
 # --- DLPack ---
