@@ -279,8 +279,8 @@ static int contours_on_host(crn_context *context, const crn_contours_params *par
                             const crn_image *in, crn_contours *out)
 {
     int r = crn_contours_check(params, in, out);
-    if (r < 0)
-        return r;
+    if (r < 0 || in->type == CRN_F64)
+        return -EINVAL;
     device_state *state;
     r = state_of(context, &state);
     uint64_t points = POINTS_FIRST, contours = CONTOURS_FIRST;

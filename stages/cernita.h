@@ -2,9 +2,8 @@
  * @file
  * libcernita: the operators and the chain of cernita, for programs in C11 and C++17.
  *
- * Everything is done in a context: memory, threads, backend, the text of the last error. There is
- * no other state: threads with a context each need no locks. A context, and the chains in it, serve
- * one thread at a time.
+ * Everything is done in a context (memory, threads, backend, text of the last error); there is no
+ * other state. A context and its chains serve one thread at a time, without locks.
  *
  * Errors are values: a function that can fail returns 0 or a negative errno, then writes none of
  * its `ret_` outputs and leaves a line of text for crn_context_error(). -EINVAL: an argument, the
@@ -41,6 +40,7 @@ typedef enum crn_type {
     CRN_F16 = 2, /**< IEEE binary16; converts exactly to f32 */
     CRN_F32 = 3,
     CRN_U16 = 4, /**< not for maps of probabilities */
+    CRN_F64 = 5, /**< for crn_find_contours() alone, and not on CUDA */
 } crn_type;
 
 /** How the planes of an image lie in memory. */

@@ -8,6 +8,7 @@ const char *crn_type_name(crn_type type)
            : type == CRN_U16 ? "u16"
            : type == CRN_F16 ? "f16"
            : type == CRN_F32 ? "f32"
+           : type == CRN_F64 ? "f64"
                              : "no type";
 }
 
@@ -44,6 +45,15 @@ float crn_image_at(const crn_image *image, int32_t plane, int32_t y, int32_t x)
         return crn_f16_to_f32(((const uint16_t *)image->data)[index]);
     case CRN_F32:
         break;
+    case CRN_F64:
+        return (float)((const double *)image->data)[index];
     }
     return ((const float *)image->data)[index];
+}
+
+double crn_image_value(const crn_image *image, int32_t plane, int32_t y, int32_t x)
+{
+    if (image->type == CRN_F64)
+        return ((const double *)image->data)[crn_image_index(image, plane, y, x)];
+    return (double)crn_image_at(image, plane, y, x);
 }

@@ -18,10 +18,14 @@ CRN_C_BEGIN
 /** Bytes per element; 0 for an invalid type. */
 static inline size_t crn_type_bytes(crn_type type)
 {
-    return type == CRN_U8 ? 1 : type == CRN_F16 || type == CRN_U16 ? 2 : type == CRN_F32 ? 4 : 0;
+    return type == CRN_U8                       ? 1
+           : type == CRN_F16 || type == CRN_U16 ? 2
+           : type == CRN_F32                    ? 4
+           : type == CRN_F64                    ? 8
+                                                : 0;
 }
 
-/** "u8", "u16", "f16", "f32"; "no type" for an invalid value. Static. */
+/** "u8", "u16", "f16", "f32", "f64"; "no type" for an invalid value. Static. */
 CRN_API const char *crn_type_name(crn_type type);
 
 /** Index of an element, counted in elements from `data`. */
@@ -63,8 +67,11 @@ static inline bool crn_image_is_dense(const crn_image *image)
 /** binary16 to f32, exactly (subnormals, infinities and NaN included). */
 CRN_API float crn_f16_to_f32(uint16_t half);
 
-/** One element as f32: u8 and u16 by their integer value, f16 converted. */
+/** One element as f32: u8 and u16 by their integer value, f16 converted, f64 rounded. */
 CRN_API float crn_image_at(const crn_image *image, int32_t plane, int32_t y, int32_t x);
+
+/** One element of any type, exactly. */
+double crn_image_value(const crn_image *image, int32_t plane, int32_t y, int32_t x);
 
 CRN_C_END
 

@@ -151,7 +151,7 @@ static void classify_values(crn_values *values, crn_view *view)
 static uint32_t element(const unsigned char *maps, crn_type type, size_t at, bool *ret_between)
 {
     uint32_t bits = 0, one = 255, sign = 0;
-    size_t bytes = crn_type_bytes(type);
+    size_t bytes = type == CRN_U8 ? 1 : type == CRN_F16 ? 2 : sizeof bits; /* maps have no other */
     memcpy(&bits, maps + at * bytes, bytes); /* little-endian, as on the wire */
     if (type == CRN_F16) {
         one = 0x3c00;

@@ -96,8 +96,12 @@ void crn_explain_contours(const crn_contours_params *params, const crn_image *in
                           (int)plane, params->levels[plane]);
             return;
         }
-    crn_error_set(ret_text, 0, "in is %d x %d; a plane must have fewer than 2^30 pixels",
-                  (int)in->height, (int)in->width);
+    int32_t more = closed ? 1 : -1;
+    if ((in->height + (int64_t)more) * (in->width + (int64_t)more) < CRN_CONTOURS_CELLS_MAX)
+        crn_error_set(ret_text, 0, "in is of f64, which only the CPU's backends take");
+    else
+        crn_error_set(ret_text, 0, "in is %d x %d; a plane must have fewer than 2^30 pixels",
+                      (int)in->height, (int)in->width);
 }
 
 void crn_explain_morphology(const crn_morphology_params *params, const crn_image *in,

@@ -84,7 +84,7 @@ static bool is_outside(const crn_image *in, int32_t y, int32_t x)
 
 static double value_at(const tracing *t, int32_t y, int32_t x)
 {
-    return is_outside(t->in, y, x) ? 0 : (double)crn_image_at(t->in, t->plane, y, x);
+    return is_outside(t->in, y, x) ? 0 : crn_image_value(t->in, t->plane, y, x);
 }
 
 static bool is_valid(const tracing *t, int32_t y, int32_t x)
@@ -97,14 +97,16 @@ static bool is_valid(const tracing *t, int32_t y, int32_t x)
 }
 
 /* Linear interpolation: where the level lies between a and b, of which one is above it. Next to an
- * infinite value this is the finite neighbour; between two of them, half-way. */
+ * infinite value this is the finite neighbour; between two of them, half-way. 0 where doubles
+ * overflow. */
 static double fraction(double a, double b, double level)
 {
     if (isinf(a) && isinf(b))
         return 0.5;
     if (isinf(a) || isinf(b))
         return isinf(a) ? 1 : 0;
-    return (level - a) / (b - a);
+    double f = (level - a) / (b - a);
+    return isnan(f) ? 0 : f;
 }
 
 /* The point on a side of the cell whose upper left corner is (y, x). Always interpolated from left

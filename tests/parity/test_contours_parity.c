@@ -14,7 +14,7 @@ static double pick_level(crn_random *random, const crn_image *image, bool closed
         int32_t plane = (int32_t)crn_random_below(random, (uint32_t)image->planes);
         int32_t y = (int32_t)crn_random_below(random, (uint32_t)image->height);
         int32_t x = (int32_t)crn_random_below(random, (uint32_t)image->width);
-        level = (double)crn_image_at(image, plane, y, x);
+        level = crn_image_value(image, plane, y, x);
     }
     static const double odd[] = {NAN, 0, -0.0, 1e-50, 1e300, 65535, 255, -1e-50, -1e300};
     if (crn_random_once_in(random, 8))
@@ -39,7 +39,8 @@ static void make_mask(crn_parity_case *c)
     c->params.contours.mask = mask;
 }
 
-static void make(crn_parity_case *c)
+/* type: CRN_F32 half of the time, if it is 0, else any that a device takes. */
+static void make_of(crn_parity_case *c, crn_type type)
 {
     crn_random *random = &c->random;
     crn_contours_params *p = &c->params.contours;
@@ -48,9 +49,9 @@ static void make(crn_parity_case *c)
     p->border = (crn_border)crn_random_below(random, 2);
     bool closed = p->border == CRN_BORDER_CLOSED;
     crn_parity_shape shape = crn_parity_pick_shape(c, closed ? 1 : 2);
-    crn_type type = (crn_type)crn_random_between(random, CRN_U8, CRN_U16);
+    crn_type other = (crn_type)crn_random_between(random, CRN_U8, CRN_U16);
     c->values = crn_parity_pick_values(random);
-    crn_parity_make_in(c, crn_random_once_in(random, 2) ? CRN_F32 : type, shape);
+    crn_parity_make_in(c, type ? type : crn_random_once_in(random, 2) ? CRN_F32 : other, shape);
     double *levels = make_levels(c, shape.planes);
     bool same = crn_random_once_in(random, 2);
     for (int32_t plane = 0; plane < shape.planes; plane++)
@@ -60,6 +61,16 @@ static void make(crn_parity_case *c)
     crn_parity_describe(c, "steps %u wavelength %u %s%s%s", c->values.steps, c->values.wavelength,
                         closed ? "closed" : "open", p->mask ? " mask" : "",
                         p->connectivity ? " high" : " low");
+}
+
+static void make(crn_parity_case *c)
+{
+    make_of(c, (crn_type)0);
+}
+
+static void make_f64(crn_parity_case *c)
+{
+    make_of(c, CRN_F64);
 }
 
 static void pick_variant(crn_parity_case *c, crn_target target, int32_t number,
@@ -135,11 +146,21 @@ static crn_parity_operator contours = {.kind = CRN_PARITY_CONTOURS,
                                        .make_large = make_large,
                                        .make_cuda_large = make_cuda_large};
 
+/* Not on CUDA. */
+static crn_parity_operator contours_f64 = {.kind = CRN_PARITY_CONTOURS,
+                                           .cases = 1500,
+                                           .scratch_cases = 6,
+                                           .make = make_f64,
+                                           .variants = 2,
+                                           .pick_variant = pick_variant};
+
 int main(int argc, char **argv)
 {
     operators_wait_passively(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(test_openmp_is_serial, &contours),
+        cmocka_unit_test_prestate(test_openmp_is_serial, &contours_f64),
+        cmocka_unit_test_prestate(test_scratch_contents_do_not_matter, &contours_f64),
         cmocka_unit_test_prestate(test_large_images_are_serial, &contours),
         cmocka_unit_test_prestate(test_scratch_contents_do_not_matter, &contours),
         cmocka_unit_test_prestate(test_cuda_is_serial, &contours),

@@ -15,7 +15,7 @@ static double value_at(const crn_contours_job *job, uint32_t channel, int32_t y,
 {
     if (y < 0 || x < 0 || y >= job->image.height || x >= job->image.width)
         return 0;
-    return (double)crn_image_at(&job->image, (int32_t)channel, y, x);
+    return crn_image_value(&job->image, (int32_t)channel, y, x);
 }
 
 static crn_point point_on(const crn_contours_job *job, crn_contours_track *t, uint32_t channel,
@@ -143,6 +143,12 @@ void crn_contours_find_valid_cells(const crn_contours_job *job, const uint64_t *
                        pixels_above[i] & from_left(pixels_above, i, job->channels);
 }
 
+CRN_INLINE void gather(uint8_t *to, const uint8_t *from, ptrdiff_t step, size_t count, size_t size)
+{
+    for (size_t i = 0; i < count; i++, from += step * (ptrdiff_t)size)
+        memcpy(to + i * size, from, size);
+}
+
 const void *crn_contours_elements(const crn_contours_job *job, const crn_contours_strip *strip,
                                   int32_t y)
 {
@@ -153,7 +159,13 @@ const void *crn_contours_elements(const crn_contours_job *job, const crn_contour
         return row;
     size_t width = (size_t)image->width;
     uint8_t *gathered = (uint8_t *)strip->scratch->gathered + (y & 1 ? width * size : 0);
-    for (size_t x = 0; x < width; x++)
-        memcpy(gathered + x * size, row + image->step * (ptrdiff_t)(x * size), size);
+    if (size == 1)
+        gather(gathered, row, image->step, width, 1);
+    else if (size == 2)
+        gather(gathered, row, image->step, width, 2);
+    else if (size == 4)
+        gather(gathered, row, image->step, width, 4);
+    else
+        gather(gathered, row, image->step, width, 8);
     return gathered;
 }

@@ -40,6 +40,10 @@ enum {
 
 #define ELEMENTS_PER_STRIP (1 << 20)
 
+/* Every strip holds a word for each bit at its top and its bottom: together at most so many, but
+ * for load balancing. Many interleaved channels of a large picture would need gigabytes. */
+#define ENTRIES_MAX (1 << 24)
+
 static size_t row_words(const crn_contours_job *job)
 {
     return 2 * (size_t)job->margin + job->words;
@@ -49,7 +53,7 @@ static size_t scratch_bytes(const crn_contours_job *job)
 {
     size_t rows = SCRATCH_ROWS * row_words(job) * sizeof(uint64_t);
     size_t lists = ((size_t)job->bits + job->words) * sizeof(uint32_t);
-    size_t gathered = 2 * (size_t)job->image.width * sizeof(float);
+    size_t gathered = 2 * (size_t)job->image.width * crn_type_bytes(job->image.type);
     return (rows + lists + gathered + 63) / 64 * 64;
 }
 
@@ -93,6 +97,9 @@ static void set_threshold(void *thresholds, size_t i, crn_type type, double leve
         return;
     case CRN_F32:
         ((float *)thresholds)[i] = float_below(level);
+        return;
+    case CRN_F64:
+        ((double *)thresholds)[i] = level;
         return;
     }
 }
@@ -168,7 +175,8 @@ static int reserve(const crn_contours_job *job, const contours_extent *e, int32_
     size_t segments = 2 * (size_t)e->rows * e->columns * job->channels;
     size_t at_once = 2 * (size_t)e->rows_of_strip * e->columns * job->channels * (size_t)threads;
     size_t strips = (size_t)job->strip_count, entries = 2 * strips * job->bits;
-    size_t constants = (CONSTANT_ROWS * row_words(job) + (size_t)job->words * 32) * 8;
+    size_t thresholds = (size_t)job->words * 64 * crn_type_bytes(job->image.type);
+    size_t constants = CONSTANT_ROWS * row_words(job) * sizeof(uint64_t) + thresholds;
     contours_memory m = {
         .points = crn_context_scratch(context, SLOT_POINTS, at_once * sizeof *m.points),
         .links = crn_context_scratch(context, SLOT_LINKS, at_once * sizeof *m.links),
@@ -436,6 +444,8 @@ crn_contours_variant crn_contours_variant_for(const crn_image *in, int32_t threa
     /* Bounds the time per strip to milliseconds for wide pictures, too. */
     if (strips < elements / ELEMENTS_PER_STRIP)
         strips = elements / ELEMENTS_PER_STRIP;
+    if (strips > ENTRIES_MAX / (2 * elements / in->height))
+        strips = ENTRIES_MAX / (2 * elements / in->height);
     if (strips < 1)
         strips = 1;
     if (threads > 1 && strips < STRIPS_PER_THREAD * threads)

@@ -147,6 +147,19 @@ static inline uint64_t nan_f32(const float *v)
 
 #endif
 
+/* Left to the compiler's vectorisation. */
+static inline uint64_t inside_f64(const double *v, const double *t, bool *nan)
+{
+    uint64_t bits = 0;
+    int unordered = 0;
+    for (int i = 0; i < 64; i++) {
+        bits |= (uint64_t)(v[i] > t[i]) << i;
+        unordered |= v[i] != v[i];
+    }
+    *nan |= unordered != 0;
+    return bits;
+}
+
 static inline uint64_t inside_64(crn_type type, const void *v, const void *t, bool *nan)
 {
     switch (type) {
@@ -158,6 +171,8 @@ static inline uint64_t inside_64(crn_type type, const void *v, const void *t, bo
         return inside_i16(v, t, true, nan);
     case CRN_F32:
         break;
+    case CRN_F64:
+        return inside_f64(v, t, nan);
     }
     return inside_f32(v, t, nan);
 }
@@ -180,7 +195,7 @@ CRN_INLINE bool inside_row(const crn_contours_job *job, crn_type type, const uin
     if (rest) {
         /* Nothing past the row is read: it may be the end of the caller's memory. Zeros replace it,
          * as outside of a closed border; with an open border no cell there is used. */
-        uint8_t block[64 * 4] = {0};
+        _Alignas(8) uint8_t block[64 * 8] = {0};
         memcpy(block, row + blocks * 64 * size, rest * size);
         bits[blocks] = inside_64(type, block, threshold + blocks * step, &nan);
     }
@@ -199,16 +214,26 @@ bool CRN_TARGETED(crn_contours_row_inside)(const crn_contours_job *job, const vo
         return inside_row(job, CRN_F16, row, bits);
     case CRN_F32:
         break;
+    case CRN_F64:
+        return inside_row(job, CRN_F64, row, bits);
     }
     return inside_row(job, CRN_F32, row, bits);
 }
 
-/* Rare, so left to the compiler's vectorisation. */
+/* Rare, so left to the compiler's vectorisation, as the next one. */
 static uint64_t nan_f16(const uint16_t *v, size_t count)
 {
     uint64_t bits = 0;
     for (size_t i = 0; i < count; i++)
         bits |= (uint64_t)((v[i] & 0x7fff) > 0x7c00) << i;
+    return bits;
+}
+
+static uint64_t nan_f64(const double *v, size_t count)
+{
+    uint64_t bits = 0;
+    for (size_t i = 0; i < count; i++)
+        bits |= (uint64_t)(v[i] != v[i]) << i;
     return bits;
 }
 
@@ -223,6 +248,8 @@ void CRN_TARGETED(crn_contours_row_nan)(const crn_contours_job *job, const void 
         bits[word] = 0;
         if (job->image.type == CRN_F16) {
             bits[word] = nan_f16((const uint16_t *)(const void *)from, count);
+        } else if (job->image.type == CRN_F64) {
+            bits[word] = nan_f64((const double *)(const void *)from, count);
         } else if (job->image.type == CRN_F32 && count) {
             float block[64] = {0};
             memcpy(block, from, count * size);

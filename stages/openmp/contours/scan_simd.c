@@ -17,6 +17,8 @@ CRN_INLINE double value_of(const void *row, ptrdiff_t i, crn_type type)
         return (double)crn_f16_to_f32(((const uint16_t *)row)[i]);
     case CRN_F32:
         break;
+    case CRN_F64:
+        return ((const double *)row)[i];
     }
     return (double)((const float *)row)[i];
 }
@@ -156,6 +158,9 @@ static void scan_active(const crn_contours_job *job, crn_contours_strip *strip,
         return;
     case CRN_F32:
         scan_row_of(job, strip, rows, boundary, CRN_F32);
+        return;
+    case CRN_F64:
+        scan_row_of(job, strip, rows, boundary, CRN_F64);
         return;
     }
 }

@@ -19,24 +19,23 @@ read_only = np.zeros((8, 12), "u1")
 read_only.flags.writeable = False
 odd = np.zeros((8, 12), [("a", "u1"), ("b", "f4")])["b"]
 
-IMAGE = "uint8, float16, float32 or uint16"
+IMAGE = "uint8, float16, float32, uint16 or float64"
 PLAIN = "uint8 or float32"
 BACKENDS = "auto, serial, openmp or cuda"
 
 # What is called, with which error, and how that begins.
 CASES = {
-    "contours of float64": (lambda: cernita.find_contours_many(grey.astype("f8"), 1), TypeError,
-                            f"maps must be of {IMAGE}, not float64; maps.astype('float32') makes it one"),
-    "contours of bool": (lambda: cernita.find_contours_many(grey > 0, 1), TypeError, f"maps must be of {IMAGE}, not bool"),
     "contours of int32": (lambda: cernita.find_contours_many(grey.astype("i4"), 1), TypeError,
-                          f"maps must be of {IMAGE}, not int32"),
+                          f"maps must be of {IMAGE}, not int32; maps.astype('float32') makes it one"),
     "contours of complex": (lambda: cernita.find_contours_many(grey.astype("c8"), 1), TypeError, "maps must be of"),
     "contours of a list": (lambda: cernita.find_contours_many([[1, 2], [3, 4]], 1), TypeError,
                            "maps must be a numpy array, not list"),
     "contours of a line": (lambda: cernita.find_contours_many(grey[0], 1), ValueError,
                            "maps must have 2 or 3 dimensions, not 1"),
-    "contours of many": (lambda: cernita.find_contours_many(grey[None, None], 1), ValueError,
-                         "maps must have 2 or 3 dimensions, not 4"),
+    "contours of many": (lambda: cernita.find_contours_many(grey[None, None, None], 1), ValueError,
+                         "maps must have 2 or 3 dimensions, not 5"),
+    "contours of no pictures": (lambda: cernita.find_contours_many(rgb[None][:0], 1), ValueError,
+                                "maps must not be empty, as one of shape (0, 8, 12, 3) is"),
     "contours of nothing": (lambda: cernita.find_contours_many(grey[:0], 1), ValueError, "maps must not be empty"),
     "contours of a row": (lambda: cernita.find_contours_many(grey[:1], 1), ValueError,
                           "maps must be at least 2 x 2 with an open border, not 1 x 12"),
@@ -46,7 +45,9 @@ CASES = {
                                      "maps must have strides of whole elements; maps.copy() has"),
     "layout": (lambda: cernita.find_contours_many(rgb, 1, layout="whc"), ValueError, "layout must be hwc or chw, not 'whc'"),
     "level": (lambda: cernita.find_contours_many(rgb, [1, 2]), ValueError,
-              "levels must be one number, or one for each of 3 planes, not (2,)"),
+              "levels must be one number, or one for each of 3 planes, not of shape (2,)"),
+    "levels of a batch": (lambda: cernita.find_contours_many(np.stack([rgb, rgb]), [1, 2]), ValueError,
+                          "levels must be one number, or one for each of 3 planes, or a row of them for each of 2 "),
     "level of text": (lambda: cernita.find_contours_many(rgb, "high"), TypeError, "levels must be numbers, not 'high'"),
     "level below a closed border": (lambda: cernita.find_contours_many(grey, -1, border="closed"), ValueError,
                                     "levels must be at least 0 with a closed border"),
@@ -68,6 +69,23 @@ CASES = {
                         "threads must be a whole number, not '2'"),
     "plane": (lambda: cernita.find_contours_many(grey, 1).polylines("rot"), TypeError,
               "plane must be a whole number, not 'rot'"),
+
+    "image of a list": (lambda: cernita.find_contours([[1, 2], [3, 4]]), TypeError,
+                        "image must be a numpy array, not list"),
+    "image of planes": (lambda: cernita.find_contours(rgb), ValueError, "image must have 2 dimensions, not 3"),
+    "image of a row": (lambda: cernita.find_contours(grey[:1]), ValueError,
+                       "image must be at least 2x2, not of shape (1, 12)"),
+    "level of no number": (lambda: cernita.find_contours(grey, "high"), TypeError, "level must be a number, not 'high'"),
+    "fully_connected": (lambda: cernita.find_contours(grey, 1, 8), ValueError,
+                        'fully_connected must be "high" or "low", not 8'),
+    "positive_orientation": (lambda: cernita.find_contours(grey, 1, "low", "left"), ValueError,
+                             'positive_orientation must be "high" or "low", not \'left\''),
+    "mask of an image": (lambda: cernita.find_contours(grey, 1, mask=grey[1:] > 0), ValueError,
+                         "mask must have the same shape as image, (8, 12), not (7, 12)"),
+    "mask of bytes": (lambda: cernita.find_contours(grey, 1, mask=grey), TypeError,
+                      "mask must be a binary array, of bool, not of uint8"),
+    "mask of a list": (lambda: cernita.find_contours(grey, 1, mask=[1]), TypeError,
+                       "mask must be a numpy array, not list"),
 
     "morphology of float16": (lambda: cernita.morphology(real.astype("f2"), "open"), TypeError,
                               f"array must be of {PLAIN}, not float16; array.astype('float32') makes it one"),
@@ -179,6 +197,7 @@ try:
     cernita.morphology(grey, "open", "rect", np.array([3, 1]))
     cernita.morphology(both[:, ::2], "open", out=both[:, 1::2])
     cernita.find_contours_many(rgb[::-1, ::2], (1, np.nan, 2), mask=np.ones((8, 6), bool), backend="auto")
+    cernita.find_contours_many(rgb > 0, .5)
     cernita.find_contours_many(grey[:1, :1], np.float32(1), border="closed")
     cernita.haar(grey, 2, threshold=np.inf, direction="denoise")
     cernita.diamond_square(2, 2**64 - 1, dtype=np.float32, size=(2, 3))

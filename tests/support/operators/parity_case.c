@@ -115,6 +115,8 @@ static void set_element(crn_random *random, crn_type type, const crn_parity_valu
     enum { HUGE_FLOATS = 2 };
     static const float floats[] = {INFINITY,  -INFINITY,   NAN,   -NAN, 0x1p-149f, -0x1p-140f,
                                    0x1p-126f, 0x1.8p-126f, -0.0f, 0.0f, 3e38f,     -3e38f};
+    static const double doubles[] = {INFINITY,  -INFINITY,   NAN,  -NAN, 0x1p-1074, -0x1p-1060,
+                                     0x1p-1022, 0x1.8p-1022, -0.0, 0.0,  1.7e308,   -1.7e308};
     static const uint16_t halves[] = {0x7c00, 0xfc00, 1, 0x8001, 0x8000, 0x7bff};
     bool nan = t->nan_once_in && crn_random_once_in(random, t->nan_once_in);
     bool special = t->special_once_in && crn_random_once_in(random, t->special_once_in);
@@ -127,6 +129,10 @@ static void set_element(crn_random *random, crn_type type, const crn_parity_valu
         *(uint16_t *)element = nan       ? (which & 1 ? 0x7e01 : 0xfc01)
                                : special ? halves[which / 2]
                                          : half_of((float)value);
+    } else if (type == CRN_F64) {
+        *(double *)element = nan       ? (which & 1 ? (double)NAN : -(double)NAN)
+                             : special ? doubles[which]
+                                       : value;
     } else {
         if (t->without_huge)
             which %= 12 - HUGE_FLOATS;

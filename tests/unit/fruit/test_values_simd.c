@@ -94,7 +94,7 @@ static const uint32_t good_f16[] = {0,      0x8000, 1,      0x8001, 0x03ff, 0x83
 
 static void put(void *to, crn_type type, size_t i, uint32_t bits)
 {
-    size_t bytes = crn_type_bytes(type);
+    size_t bytes = type == CRN_U8 ? 1 : type == CRN_F16 ? 2 : sizeof bits;
     memcpy((unsigned char *)to + i * bytes, &bits, bytes);
 }
 

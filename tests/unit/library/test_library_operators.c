@@ -229,6 +229,30 @@ static void refused_contours_name_the_argument(void **state)
     assert_string_equal(crn_context_error(context), "");
 }
 
+/* Morphology and the like have no f64; of contours only a GPU refuses it, here by its words alone.
+ */
+static void doubles_are_for_contours_on_the_cpu(void **state)
+{
+    (void)state;
+    double doubles[4] = {0, 0, 1e-300, 0};
+    crn_image in = image_of(doubles, CRN_F64, 2, 2), out = in;
+    crn_point points[4];
+    crn_contour contours[1];
+    crn_contours found = {points, contours, 4, 1, 0, 0, false};
+    crn_contours_params params = {.levels = (const double[1]){2.5e-301}};
+    assert_int_equal(crn_find_contours(context, &params, &in, &found), 0);
+    assert_int_equal(found.point_count, 2);
+    assert_true(points[0].y == 0.25 || points[1].y == 0.25);
+
+    crn_error text;
+    crn_explain_contours(&params, &in, &found, &text);
+    assert_string_equal(text.text, "in is of f64, which only the CPU's backends take");
+    out.data = result;
+    crn_haar_params haar = {.levels = 1};
+    assert_int_equal(crn_haar(context, &haar, &in, &out), -EINVAL);
+    assert_says("haar: in is of f64; it must be of u8 or f32");
+}
+
 static void refused_images_are_named(void **state)
 {
     (void)state;
@@ -344,6 +368,7 @@ int main(void)
         cmocka_unit_test(a_missing_device_says_why),
         cmocka_unit_test(nothing_is_done_without_a_context),
         cmocka_unit_test(refused_contours_name_the_argument),
+        cmocka_unit_test(doubles_are_for_contours_on_the_cpu),
         cmocka_unit_test(refused_images_are_named),
         cmocka_unit_test(refused_parameters_are_named),
         cmocka_unit_test(a_device_context_enqueues_and_returns),

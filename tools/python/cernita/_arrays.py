@@ -14,7 +14,9 @@ from ._arguments import choice, join
 from ._context import Context, ContextKey, context_for, host_key
 from ._library import MEMORY_HOST, TYPES, Image
 
+# numpy takes a microsecond for a dtype's name.
 _NAMES = {np.dtype(name): name for name in TYPES}
+_NUMBERS = {np.dtype(name): number for number, name in enumerate(TYPES, 1)}
 LAYOUTS = ("hwc", "chw")
 
 
@@ -34,6 +36,11 @@ class Operand(NamedTuple):
         return context_for(key)
 
 
+def is_native(dtype: np.dtype[Any]) -> bool:
+    """True of the types that the library reads."""
+    return dtype in _NUMBERS
+
+
 def is_device_array(array: object) -> bool:
     """True of arrays that are not NumPy's and say where their memory lies (CuPy, PyTorch, …)."""
     return not isinstance(array, np.ndarray) and (
@@ -44,7 +51,7 @@ def checked(argument: str, array: Any, types: Sequence[str], dimensions: Sequenc
     """The NumPy array itself, once it is one that an image can be made of."""
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{argument} must be a numpy array, not {type(array).__name__}")
-    name = _NAMES.get(array.dtype)  # numpy takes a microsecond for the name
+    name = _NAMES.get(array.dtype)
     if (name or array.dtype.name) not in types:
         other = "float32" if "float32" in types else types[-1]
         # Fractions would be cut off, so that probabilities became zeros.
@@ -59,20 +66,30 @@ def checked(argument: str, array: Any, types: Sequence[str], dimensions: Sequenc
         raise ValueError(f"{argument} must not be empty, as one of shape {array.shape} is")
     if max(array.shape) > 2**31 - 1:
         raise ValueError(f"{argument} must have fewer than 2^31 rows and columns, not the shape {array.shape}")
+    itemsize = array.itemsize
     for stride in array.strides:
-        if stride % array.itemsize:
+        if stride % itemsize:
             raise ValueError(f"{argument} must have strides of whole elements; {argument}.copy() has")
+    if not array.flags.aligned:
+        raise ValueError(f"{argument} must begin at an address of whole elements; {argument}.copy() does")
     return array
 
 
 def image_of(array: npt.NDArray[Any], layout: str = "hwc") -> Image:
     """An image over a checked array of 2 dimensions, or of 3 in the layout "hwc" or "chw"."""
     choice("layout", layout, LAYOUTS)
-    planar = array[None] if array.ndim == 2 else array if layout == "chw" else array.transpose(2, 0, 1)
-    strides = [stride // array.itemsize for stride in planar.strides]
-    if len(planar) == 1:  # numpy's is 0: a single plane is dense all the same
-        strides[0] = planar.shape[1] * planar.shape[2]
-    return Image(planar.ctypes.data, TYPES.index(array.dtype.name) + 1, *planar.shape, *strides)
+    itemsize = array.itemsize
+    sizes = list(array.shape)
+    strides = [stride // itemsize for stride in array.strides]
+    if array.ndim == 2:
+        sizes.insert(0, 1)
+        strides.insert(0, 0)
+    elif layout == "hwc":
+        sizes.insert(0, sizes.pop())
+        strides.insert(0, strides.pop())
+    if sizes[0] == 1:  # a single plane is dense, whatever numpy's stride
+        strides[0] = sizes[1] * sizes[2]
+    return Image(array.ctypes.data, _NUMBERS[array.dtype], *sizes, *strides)
 
 
 def operand(argument: str, array: Any, types: Sequence[str] = TYPES, dimensions: Sequence[int] = (2, 3),
@@ -104,5 +121,5 @@ def _share_memory(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
         return False
     try:
         return bool(np.shares_memory(a, b, max_work=10000))
-    except np.TooHardError:  # type: ignore[attr-defined]
+    except np.TooHardError:
         return False

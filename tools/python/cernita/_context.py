@@ -6,6 +6,7 @@ were opened for, the most recent ones, so that the second call of a size allocat
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import threading
 from collections import OrderedDict
@@ -31,6 +32,7 @@ class Context:
 
     def __init__(self, key: ContextKey) -> None:
         self.key = key
+        self.scratch: object = None  # what the package keeps with it from one call to the next
         self.pointer = ctypes.c_void_p()
         result = lib.crn_context_open(ctypes.byref(ContextSettings(*key)), ctypes.byref(self.pointer))
         if result < 0:
@@ -51,13 +53,28 @@ class _Kept(threading.local):
 
     def __init__(self) -> None:
         self.contexts: OrderedDict[ContextKey, Context] = OrderedDict()
+        self.is_forked = False
 
 
 _kept = _Kept()
+_leaked: list[object] = []
+
+
+def _forget_threads() -> None:
+    """In the child of a fork: the threads of OpenMP and the device's state are the parent's alone. A call that counted
+    on them would wait for ever, so this thread works alone from now on, with contexts of its own."""
+    _leaked.append(_kept.contexts)
+    _kept.contexts = OrderedDict()
+    _kept.is_forked = True
+
+
+os.register_at_fork(after_in_child=_forget_threads)
 
 
 def context_for(key: ContextKey) -> Context:
     """The calling thread's context for this, opened with the first call."""
+    if _kept.is_forked and key.threads > 1:
+        key = key._replace(threads=1)
     context = _kept.contexts.get(key)
     if context is None:
         context = _kept.contexts[key] = Context(key)
@@ -73,9 +90,11 @@ def free_contexts() -> None:
     _kept.contexts.clear()
 
 
+@functools.lru_cache(maxsize=None)
 def cores() -> int:
-    """Processors that this process may use."""
-    return min(len(os.sched_getaffinity(0)), THREADS_MAX)
+    """Processors that this process may use, as of the first call; OMP_NUM_THREADS lowers it."""
+    limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+    return min(len(os.sched_getaffinity(0)), THREADS_MAX, int(limit) if limit.isdecimal() and int(limit) else THREADS_MAX)
 
 
 def host_key(backend: str, threads: int | None) -> ContextKey:

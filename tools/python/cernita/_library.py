@@ -12,7 +12,7 @@ from typing import Any
 VERSION = "0.1"  # of the header, whose minor versions differ while the major one is 0
 
 # In the order of their enumerations; the first is 0, of TYPES 1.
-TYPES = ("uint8", "float16", "float32", "uint16")
+TYPES = ("uint8", "float16", "float32", "uint16", "float64")
 BACKENDS = ("auto", "serial", "openmp", "cuda")
 MEMORY_HOST, MEMORY_DEVICE = 0, 1
 CONNECTIVITIES = ORIENTATIONS = ("low", "high")
@@ -106,14 +106,28 @@ def _candidates() -> list[str]:
     named = os.environ.get("CRN_LIBRARY")
     if named:
         return [named]
-    files = [package / "libcernita.so", package.parents[2] / "build" / "lib" / "libcernita.so"]
+    files = [package / f"libcernita.so.{VERSION}", package.parents[2] / "build" / "lib" / "libcernita.so"]
     return [str(path) for path in files if path.exists()] + [f"libcernita.so.{VERSION}"]
+
+
+def _open(path: str) -> ctypes.CDLL:
+    """The library, whose threads then sleep while they wait: on a machine that has other work, threads that wait
+    busily make each call many times slower. OpenMP's runtime reads this when it is loaded, here unless NumPy or
+    another module has loaded it before."""
+    policy = "OMP_WAIT_POLICY"
+    if policy in os.environ:
+        return ctypes.CDLL(path)
+    os.environ[policy] = "passive"
+    try:
+        return ctypes.CDLL(path)
+    finally:
+        del os.environ[policy]
 
 
 def _load() -> ctypes.CDLL:
     path = _candidates()[0]
     try:
-        library = ctypes.CDLL(path)
+        library = _open(path)
     except OSError as fault:
         raise ImportError(f"cernita cannot load {path}: {fault}; install the package's wheel, build the library "
                           "(ninja -C build cernita) or name it in CRN_LIBRARY") from None

@@ -1,0 +1,110 @@
+/* The Python package as users have it: its wheel, installed into a fresh virtual environment, where
+ * scikit-image's own tests are run against it, and those of tests/python. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/cmocka_prelude.h"
+
+#define TESTS       CRN_TEST_DATA "/python"
+#define HAS(module) "/usr/bin/python3 -c 'import " module "' 2>/dev/null"
+
+static char folder[] = "/tmp/cernita-package-XXXXXX";
+static bool is_installed;
+
+/* Runs a shell command in the folder; what it prints is shown if it fails. */
+static int run(const char *command)
+{
+    char line[2048];
+    snprintf(line, sizeof line,
+             "cd %s && export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=" TESTS " && unset CRN_LIBRARY"
+             " && { %s; } >log 2>&1 || { status=$?; tail -n 40 log; exit $status; }",
+             folder, command);
+    int status = system(line);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    if (system(HAS("numpy, pip, venv")) == 0) {
+        char command[256];
+        snprintf(command, sizeof command, TESTS "/install_wheel " CRN_BIN "/.. %s", folder);
+        is_installed = true;
+        return run(command);
+    }
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command);
+}
+
+/* Skips the test where Debian's Python has not what it needs. */
+static void need(const char *has)
+{
+    if (!is_installed || system(has) != 0)
+        skip();
+}
+
+static void scikit_images_own_tests_pass(void **state)
+{
+    (void)state;
+    need(HAS("pytest, skimage"));
+    assert_int_equal(run("tests=$(venv/bin/python -c 'import skimage.measure.tests as t;"
+                         "print(t.__path__[0])')/test_find_contours.py;"
+                         "venv/bin/python -m pytest -q -p no:cacheprovider -p skimage_tests -rs "
+                         "--rootdir=. $tests && ! grep -q skipped log"),
+                     0);
+}
+
+static void contours_are_those_of_scikit_image(void **state)
+{
+    (void)state;
+    need(HAS("skimage"));
+    assert_int_equal(run("venv/bin/python " TESTS "/compare_skimage.py &&"
+                         " grep -qx 'all as skimage' log"),
+                     0);
+}
+
+static void examples_in_docstrings_are_right(void **state)
+{
+    (void)state;
+    need("true");
+    assert_int_equal(run("venv/bin/python " TESTS "/run_doctests.py"), 0);
+}
+
+/* Of the package as a program that uses it sees it, by py.typed. */
+static void type_hints_are_complete(void **state)
+{
+    (void)state;
+    need(HAS("mypy"));
+    assert_int_equal(run("venv/bin/python -m mypy --strict --python-executable venv/bin/python "
+                         "--cache-dir cache -p cernita"),
+                     0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scikit_images_own_tests_pass),
+        cmocka_unit_test(contours_are_those_of_scikit_image),
+        cmocka_unit_test(examples_in_docstrings_are_right),
+        cmocka_unit_test(type_hints_are_complete),
+    };
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    (void)tests; /* a library built with a sanitizer cannot be loaded into Python */
+    return 0;
+#else
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+#endif
+}

@@ -1,0 +1,146 @@
+"""find_contours and find_contours_many against scikit-image, bit for bit, on random pictures: compare_skimage.py
+
+Prints what differs. No pixel lies exactly at a level: there contours that touch may be joined in another order.
+"""
+import gc
+import multiprocessing
+import threading
+import warnings
+
+import numpy as np
+from skimage.measure import find_contours as peer
+
+import cernita
+
+SEED = 17
+DTYPES = ("f8", "f4", "f2", "u1", "u2", "i1", "i2", "i4", "i8", "u4", "u8", "?", ">f4", ">i2", "g")
+rng = np.random.default_rng(SEED)
+differing = []
+
+
+def expect(name, fine):
+    if not fine:
+        differing.append(name)
+
+
+def is_same(ours, theirs):
+    return len(ours) == len(theirs) and all(
+        a.dtype == b.dtype and a.flags.c_contiguous and np.array_equal(a, b) for a, b in zip(ours, theirs))
+
+
+def random_picture(dtype):
+    shape, kind = rng.integers(2, 40, 2), np.dtype(dtype).kind
+    picture = rng.random(shape) * (200 if kind in "iu" else 2) - (100 if kind == "i" else 1 if kind == "f" else 0)
+    picture = (picture > 1 if kind == "b" else picture).astype(dtype)
+    if kind == "f" and rng.random() < .3:
+        picture[rng.random(shape) < .05] = np.nan
+    change = rng.integers(5)
+    return (picture, picture[::-1], picture.T, np.asfortranarray(picture), np.repeat(picture, 2, 1)[:, ::2])[change]
+
+
+def compare_random(count):
+    compared = 0
+    while compared < count:
+        dtype = rng.choice(DTYPES)
+        picture = random_picture(dtype)
+        level = None if rng.random() < .3 else rng.random() * (50 if picture.dtype.kind in "iu" else 1)
+        middle = level if level is not None else (np.nanmin(picture) + np.nanmax(picture)) / 2.0
+        if (picture.astype("f8") == middle).any():
+            continue
+        how = {"fully_connected": rng.choice(["low", "high"]), "positive_orientation": rng.choice(["low", "high"]),
+               "mask": None if rng.random() < .6 else rng.random(picture.shape) < .9}
+        theirs = peer(picture, level, **how)
+        expect(f"{dtype} {picture.shape} at {level}, {how}", is_same(cernita.find_contours(picture, level, **how), theirs))
+        compared += 1
+
+
+def compare_odd_memory():
+    packed = np.zeros(12 * 9, [("a", "u1"), ("b", "f4")])
+    packed["b"] = rng.random(12 * 9)
+    field = packed["b"].reshape(12, 9)
+    expect("a record's field", is_same(cernita.find_contours(field, .5), peer(field, .5)))
+    constant = np.full((5, 5), 7)
+    expect("a constant", cernita.find_contours(constant) == [])
+    expect("nothing but NaN", cernita.find_contours(np.full((3, 3), np.nan), 0) == [])
+    picture = rng.random((60, 50))
+    kept = picture.copy()
+    contours = cernita.find_contours(picture, .5)
+    contours[0][:] = 0
+    expect("a picture that is not changed", np.array_equal(picture, kept))
+    expect("contours that may be changed", is_same(contours[1:], peer(picture, .5)[1:]))
+
+
+def planes_of(found, planes):
+    return [found.polylines(plane) for plane in range(planes)]
+
+
+def compare_many():
+    maps = rng.random((3, 31, 27, 4), "f4")
+    levels = np.array([[.5, .25, .75, np.nan], [.1, .2, .3, .4], [.9, .8, .7, .6]])
+    wanted = [[] if np.isnan(levels[n, c]) else peer(maps[n, :, :, c], levels[n, c]) for n in range(3) for c in range(4)]
+    found = cernita.find_contours_many(maps, levels)
+    expect("a batch", all(map(is_same, planes_of(found, 12), wanted)))
+    expect("its offsets", found.offsets[0] == 0 and found.offsets[-1] == len(found.points) and
+           np.array_equal(np.diff(found.offsets), [len(line) for line in found]))
+    expect("its order", (np.diff(found.planes) >= 0).all() and is_same(found.polylines(), sum(wanted, [])))
+    expect("its closed contours", np.array_equal(found.closed, [np.array_equal(c[0], c[-1]) for c in found]))
+    expect("an index from the end", np.array_equal(found[-1], wanted[-1][-1]))
+    planar = np.ascontiguousarray(maps.transpose(0, 3, 1, 2))
+    again = cernita.find_contours_many(planar, levels, layout="chw")
+    expect("a planar batch", np.array_equal(again.points, found.points) and np.array_equal(again.planes, found.planes))
+    one = cernita.find_contours_many(planar[1], levels[1], "chw", mask=planar[0, 0] > .2)
+    expect("planes with a mask", all(is_same(one.polylines(c), peer(planar[1, c], levels[1, c], mask=planar[0, 0] > .2))
+                                     for c in range(4)))
+
+
+def compare_large():
+    """Results that do not fit at first, of planes that are found one by one, whose memory becomes the result's."""
+    noise = rng.random((2, 1100, 1000), "f4")
+    found = cernita.find_contours_many(noise, .5, "chw")
+    expect("noise", len(found.points) > 1 << 20 and is_same(found.polylines(0)[:2000], peer(noise[0], .5)[:2000]))
+    expect("noise of the second plane", is_same(found.polylines(1)[-2000:], peer(noise[1], .5)[-2000:]))
+    cernita.find_contours_many(rng.random((30, 30)), .5)
+    expect("a result that later calls leave alone", is_same(found.polylines(0)[:50], peer(noise[0], .5)[:50]))
+
+
+def compare_in_threads():
+    pictures = [rng.random((200, 210)) for _ in range(8)]
+    wanted = [peer(picture, .5) for picture in pictures]
+
+    def work(number):
+        for _ in range(20):
+            expect("threads", is_same(cernita.find_contours(pictures[number], .5), wanted[number]))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def count_points(picture):
+    return len(cernita.find_contours_many(picture, .9, threads=2).points)
+
+
+def compare_in_forked_children():
+    picture = rng.random((1500, 1500), "f4")
+    wanted = count_points(picture)
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        waiting = pool.map_async(count_points, [picture] * 3)
+        try:
+            expect("forked children", waiting.get(timeout=60) == [wanted] * 3)
+        except multiprocessing.TimeoutError:
+            pool.terminate()
+            expect("forked children: no answer", False)
+
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # integers whose sum wraps, in the level by default, on both sides
+    compare_random(1500)
+compare_odd_memory()
+compare_many()
+compare_large()
+compare_in_threads()
+gc.collect()
+compare_in_forked_children()
+print(f"differs (seed {SEED}): {'; '.join(differing[:10])}" if differing else "all as skimage")
