@@ -1,13 +1,13 @@
 """cernita.Line and cernita.Verdicts: against daemons, and against peers that send what daemons do not."""
-import doctest
-import importlib
 import json
+import os
 import pathlib
 import tempfile
 import threading
 import time
 import unittest
 
+os.environ["CRN_LIBRARY"] = "/none"  # what talks to a line works without it
 from package_daemon import CLASSES, PATIENCE_S, Daemon, PackageTest, make_maps
 
 import numpy as np
@@ -121,6 +121,13 @@ class Lines(PackageTest):
                          intensity=photo.T)
             self.refuses(ValueError, "sequence, epoch, fruit", line.send, maps, fruit=2**64, view=0)
             self.assertEqual(line.sequence, 0)
+
+
+class Library(PackageTest):
+    def test_only_what_needs_it_loads_it(self):
+        self.refuses(ImportError, "cernita cannot load /none: ", cernita.Chain.from_yaml, "/none.yaml")
+        self.refuses(ImportError, "cernita cannot load /none: ", getattr, cernita, "__version__")
+        self.refuses(AttributeError, "module 'cernita' has no attribute 'lines'", getattr, cernita, "lines")
 
 
 class LiveVerdicts(PackageTest):
@@ -285,13 +292,6 @@ class Peer(PackageTest):
         self.refuses(TypeError, "alive_ms must be a whole number, not '5'", cernita.Verdicts, NOWHERE, alive_ms="5")
         self.refuses(ValueError, "lane must be from 0 to 4294967295, not -1", cernita.Verdicts, NOWHERE, lane=-1)
         self.refuses(ValueError, "key, server_key: both files", cernita.Verdicts, NOWHERE, server_key="x")
-
-
-def load_tests(_, tests, __):
-    """With the examples in docstrings that need no daemon."""
-    for name in ("_optional", "_wire", "_files", "_defects", "_verdict"):
-        tests.addTests(doctest.DocTestSuite(importlib.import_module(f"cernita.{name}")))
-    return tests
 
 
 if __name__ == "__main__":
