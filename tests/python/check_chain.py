@@ -2,7 +2,7 @@
 import threading
 import unittest
 
-from package_daemon import CLASSES, Daemon, PackageTest, make_maps
+from line_daemon import CLASSES, Daemon, PackageTest, make_maps
 
 import numpy as np
 

@@ -8,7 +8,7 @@ import time
 import unittest
 
 os.environ["CRN_LIBRARY"] = "/none"  # what talks to a line works without it
-from package_daemon import CLASSES, PATIENCE_S, Daemon, PackageTest, make_maps
+from line_daemon import CLASSES, PATIENCE_S, Daemon, PackageTest, make_maps
 
 import numpy as np
 import zmq

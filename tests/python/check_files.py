@@ -11,7 +11,7 @@ import tempfile
 import unittest
 import zlib
 
-from package_daemon import BIN, Daemon, PackageTest, make_maps
+from line_daemon import BIN, Daemon, PackageTest, make_maps
 
 import numpy as np
 
