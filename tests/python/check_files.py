@@ -176,7 +176,7 @@ class Recordings(FilesTest):
     def test_damaged_files(self):
         path, data, _ = self.one_file()
         rng, faults = random.Random(1), set()
-        for _ in range(4000):
+        for _ in range(1500):
             damaged = bytearray(data)
             for _ in range(rng.choice((1, 1, 1, 8))):
                 at = rng.randrange(len(data))
