@@ -2,6 +2,8 @@
 import json
 import os
 import pathlib
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -91,6 +93,22 @@ class Lines(PackageTest):
                 self.assertEqual([line.send(maps, fruit=0, view=view) for view in range(6)], [True] * 6)
                 self.assertTrue(3 <= line.close(0.1) <= 6, line.lost)
                 self.assertEqual(line.close(), line.lost)
+
+    def test_one_that_is_not_closed_does_not_hold_up_the_program(self):
+        """Nobody reads what it sent, which would be waited for for ever."""
+        program = ("import sys; sys.path.insert(0, sys.argv[1]); import numpy, cernita\n"
+                   "def run():\n"
+                   "    line = cernita.Line(sys.argv[2], views=6)\n"
+                   "    assert line.wait(60)\n"
+                   "    maps = numpy.zeros((2048, 4096, 2), 'u1')\n"
+                   "    assert all(line.send(maps, fruit=0, view=view) for view in range(6))\n"
+                   "run()\n")
+        with zmq.Context() as context, context.socket(zmq.PULL) as busy, tempfile.TemporaryDirectory() as folder:
+            busy.rcvhwm, busy.linger = 1, 0
+            busy.bind(f"ipc://{folder}/views")
+            tools = pathlib.Path(cernita.__file__).parents[1]
+            subprocess.run([sys.executable, "-B", "-c", program, tools, f"ipc://{folder}/views"], check=True,
+                           timeout=PATIENCE_S)
 
     def test_wrong_arguments(self):
         maps, photo = make_maps(1)
@@ -201,7 +219,7 @@ class Peer(PackageTest):
                  {}, make_verdict(lane="3"), make_verdict(fruit=None), make_verdict(stale="false"),
                  make_verdict(deadline_ns=True), make_verdict(totals=[]), make_verdict(totals={"rot": {"count": 1}}),
                  make_verdict(totals={"rot": {"count": 1, "area_px": None}}), make_verdict(defects={}),
-                 make_verdict(defects=[{}])]
+                 make_verdict(defects=[{}]), make_verdict(view_states=5), make_verdict(view_states=[5])]
         whole = make_verdict()["defects"][0]
         wrong += [make_verdict(defects=[{**whole, **changes}]) for changes in (
             {"parent": 1}, {"parent": -2}, {"view": 2**31}, {"xy": [[0, 0], [1]]}, {"xy": None}, {"class": []},

@@ -45,7 +45,8 @@ class Context:
             check(result, lib.crn_context_error(self.pointer).decode(errors="replace"))
 
     def __del__(self) -> None:
-        lib.crn_context_free(ctypes.byref(self.pointer))
+        if self.pointer:  # else it was not opened, perhaps for want of the library
+            lib.crn_context_free(ctypes.byref(self.pointer))
 
 
 class _Kept(threading.local):
