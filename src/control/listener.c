@@ -10,8 +10,18 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "stages/base/file/path_lock.h"
+
 #define BACKLOG 8
 #define MODE    0660
+
+static int cannot_make(const char *path, int code, crn_error *error)
+{
+    return crn_error_set(error, code,
+                         "control.path: cannot make '%s': %s; give a path in a folder that this "
+                         "user may write to",
+                         path, strerror(-code));
+}
 
 static int make_address(const char *path, struct sockaddr_un *ret_address, crn_error *error)
 {
@@ -66,21 +76,28 @@ int crn_control_try(const char *path, crn_error *error)
     if (slash)
         slash[slash == folder] = '\0';
     if (faccessat(AT_FDCWD, slash ? folder : ".", W_OK | X_OK, AT_EACCESS) < 0)
-        return crn_error_set(error, -errno,
-                             "control.path: cannot make '%s': %s; give a path in a folder that "
-                             "this user may write to",
-                             path, strerror(errno));
+        return cannot_make(path, -errno, error);
     return 0;
 }
 
-int crn_control_listen(const char *path, crn_control_listener *ret_listener, crn_error *error)
+/* The same daemon may start twice, or several at once. */
+static int lock_path(const char *path, int *ret_lock, crn_error *error)
 {
-    struct sockaddr_un address;
+    long holder;
+    int r = crn_path_lock(path, ret_lock, &holder);
+    if (r == -EADDRINUSE)
+        return crn_error_set(
+            error, r, "control.path: '%s' is in use by another daemon (process %ld)", path, holder);
+    return r < 0 ? cannot_make(path, r, error) : 0;
+}
+
+/* Binds the locked path. */
+static int bind_path(const char *path, const struct sockaddr_un *address,
+                     crn_control_listener *listener, crn_error *error)
+{
     struct stat about;
     bool left;
-    int r = make_address(path, &address, error);
-    if (r == 0)
-        r = look(path, &address, &left, error);
+    int r = look(path, address, &left, error);
     if (r < 0)
         return r;
     if (left)
@@ -89,18 +106,34 @@ int crn_control_listen(const char *path, crn_control_listener *ret_listener, crn
     /* Before bind, so that the file is never open to others; after it, as the process's umask may
      * have taken the group's right away. */
     if (descriptor < 0 || fchmod(descriptor, MODE) < 0 ||
-        bind(descriptor, (const struct sockaddr *)&address, sizeof address) < 0 ||
+        bind(descriptor, (const struct sockaddr *)address, sizeof *address) < 0 ||
         chmod(path, MODE) < 0 || listen(descriptor, BACKLOG) < 0 || lstat(path, &about) < 0) {
-        r = crn_error_set(error, -errno,
-                          "control.path: cannot make '%s': %s; give a path in a folder that this "
-                          "user may write to",
-                          path, strerror(errno));
+        r = cannot_make(path, -errno, error);
         if (descriptor >= 0)
             close(descriptor);
         return r;
     }
-    *ret_listener = (crn_control_listener){descriptor, path, about.st_dev, about.st_ino};
+    listener->descriptor = descriptor;
+    listener->device = about.st_dev;
+    listener->inode = about.st_ino;
     return 0;
+}
+
+int crn_control_listen(const char *path, crn_control_listener *ret_listener, crn_error *error)
+{
+    struct sockaddr_un address;
+    crn_control_listener listener = {.path = path};
+    int r = make_address(path, &address, error);
+    if (r == 0)
+        r = lock_path(path, &listener.lock, error);
+    if (r < 0)
+        return r;
+    r = bind_path(path, &address, &listener, error);
+    if (r < 0)
+        crn_path_unlock(path, listener.lock);
+    else
+        *ret_listener = listener;
+    return r;
 }
 
 void crn_control_unlisten(crn_control_listener *listener)
@@ -112,5 +145,6 @@ void crn_control_unlisten(crn_control_listener *listener)
         about.st_ino == listener->inode)
         unlink(listener->path);
     close(listener->descriptor);
-    listener->descriptor = -1;
+    crn_path_unlock(listener->path, listener->lock);
+    listener->descriptor = listener->lock = -1;
 }

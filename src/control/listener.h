@@ -10,19 +10,21 @@
 /* A bound socket; `descriptor` -1: none. */
 typedef struct crn_control_listener {
     int descriptor;
+    int lock;         /* of the path; -1: none */
     const char *path; /* the caller's */
     dev_t device;     /* of the socket's file, as the next */
     ino_t inode;
 } crn_control_listener;
 
-/* Binds the path, which may hold the socket of a daemon that is gone. Returns 0, or a negative
- * errno with the path and a hint in *error: -EADDRINUSE if a daemon listens there. */
+/* Binds the path, which may hold the socket of a daemon that is gone. Of several that start at
+ * once one gets it: PATH.lock is locked while it listens. Returns 0, or a negative errno with the
+ * path and a hint in *error: -EADDRINUSE if a daemon listens there. */
 int crn_control_listen(const char *path, crn_control_listener *ret_listener, crn_error *error);
 
 /* Tests whether that would work, and leaves nothing behind. */
 int crn_control_try(const char *path, crn_error *error);
 
-/* Closes it and removes its file, unless that is another one's meanwhile. */
+/* Closes it and removes its files, unless they are another one's meanwhile. */
 void crn_control_unlisten(crn_control_listener *listener);
 
 #endif

@@ -344,6 +344,8 @@ bool crn_ingest_service(crn_ingest *ingest)
         stats->connected += gate == GATE_CONNECTED;
         stats->disconnected += gate == GATE_DISCONNECTED;
         stats->failed_handshakes += gate == GATE_FAILED_HANDSHAKE;
+        if (kind == CRN_ENDPOINT_REFUSED_KEY)
+            continue;
         uint64_t held;
         char more[CRN_LOG_HELD_BYTES];
         if (crn_log_gate_open(&ingest->peer_gate[gate], crn_now_ns(), &held))

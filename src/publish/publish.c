@@ -221,7 +221,7 @@ static void read_events(crn_publish *publish, int64_t now_ns)
             grader_disconnected(publish, now_ns);
         } else {
             publish->refused_graders++;
-            if (crn_log_gate_open(&publish->refused, now_ns, &held))
+            if (kind == CRN_ENDPOINT_REFUSED && crn_log_gate_open(&publish->refused, now_ns, &held))
                 crn_log(CRN_LOG_WARNING,
                         "publish: a connection to %s was refused: no ZeroMQ, or the wrong socket "
                         "type%s",

@@ -128,12 +128,12 @@ static bool read_subscriptions(crn_viewers *self)
     return true;
 }
 
-static void log_refused(crn_viewers *self)
+static void count_refused(crn_viewers *self, bool logged)
 {
     atomic_fetch_add_explicit(&self->refused, 1, memory_order_relaxed);
     uint64_t held;
     char more[CRN_LOG_HELD_BYTES];
-    if (crn_log_gate_open(&self->refused_gate, crn_now_ns(), &held))
+    if (!logged && crn_log_gate_open(&self->refused_gate, crn_now_ns(), &held))
         crn_log(CRN_LOG_WARNING,
                 "publish: a connection to %s was refused: no ZeroMQ, or the wrong socket type%s",
                 crn_endpoint_bound(self->endpoint, 0), crn_log_held(held, more));
@@ -150,8 +150,8 @@ static bool read_events(crn_viewers *self)
             self->viewers++;
         else if (kind == CRN_ENDPOINT_DISCONNECTED && self->viewers > 0)
             self->viewers--;
-        else if (kind == CRN_ENDPOINT_REFUSED)
-            log_refused(self);
+        else if (kind != CRN_ENDPOINT_DISCONNECTED)
+            count_refused(self, kind == CRN_ENDPOINT_REFUSED_KEY);
     }
     return true;
 }

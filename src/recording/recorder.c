@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "stages/base/byte_ring.h"
 #include "stages/base/clock.h"
 #include "stages/base/file/disk_room.h"
+#include "stages/base/file/folder.h"
 #include "stages/base/log.h"
 #include "stages/base/process/priority.h"
 #include "stages/base/process/thread.h"
@@ -95,6 +95,18 @@ static void end_segment(crn_recorder *recorder)
         count(&recorder->segments);
 }
 
+/* Makes segments of what killed recorders left, so that they count and can be replayed. */
+static void adopt(const crn_recorder *recorder)
+{
+    uint64_t adopted = 0, bytes = 0;
+    crn_segments_adopt(recorder->dir, &adopted, &bytes);
+    if (adopted)
+        crn_log(CRN_LOG_INFO,
+                "recording: %s: finished %" PRIu64 " segments, %" PRIu64
+                " MiB, of recorders that were killed",
+                recorder->dir, adopted, bytes >> 20);
+}
+
 /* Removes what is too old or too much, so that `coming_bytes` fit. */
 static void retain(crn_recorder *recorder, uint64_t coming_bytes)
 {
@@ -103,6 +115,7 @@ static void retain(crn_recorder *recorder, uint64_t coming_bytes)
     crn_error error;
     uint64_t held;
     recorder->retained_ns = crn_now_ns();
+    adopt(recorder);
     if (!limits->keep_bytes && !limits->keep_ns)
         return;
     int r = crn_segments_remove(recorder->dir, limits, coming_bytes, &removed, &error);
@@ -119,7 +132,7 @@ static void retain(crn_recorder *recorder, uint64_t coming_bytes)
 }
 
 /* Takes the next free name: a recorder started in the same second may use some. Existing files are
- * left alone, including the .part of a recorder that was killed. */
+ * left alone, including those that another one is writing. */
 static int begin_segment(crn_recorder *recorder, crn_error *error)
 {
     char path[PATH_MAX];
@@ -129,9 +142,11 @@ static int begin_segment(crn_recorder *recorder, crn_error *error)
         crn_segment_path(path, sizeof path, recorder->dir, recorder->start, ++number);
         r = crn_recording_create(path, false, &recorder->segment, error);
     } while (r == -EEXIST && number - recorder->segment_number < NAMES_TRIED_MAX);
-    if (!r)
-        recorder->segment_number = number;
-    return r;
+    if (r)
+        return r;
+    recorder->segment_number = number;
+    crn_recording_bypass_cache(recorder->segment);
+    return 0;
 }
 
 /* What the finished segments must leave of limits.keep_bytes. */
@@ -275,15 +290,7 @@ crn_recorder_stats crn_recorder_get_stats(const crn_recorder *recorder)
 
 int crn_recorder_check(const char *dir, crn_error *error)
 {
-    struct stat about;
-    int r = stat(dir, &about) < 0 ? -errno : S_ISDIR(about.st_mode) ? 0 : -ENOTDIR;
-    if (!r && access(dir, W_OK | X_OK) < 0)
-        r = -errno;
-    return r ? crn_error_set(error, r,
-                             "%s: cannot record there: %s; name a folder that can be "
-                             "written",
-                             dir, strerror(-r))
-             : 0;
+    return crn_folder_check(dir, W_OK | X_OK, "record", error);
 }
 
 static int start_thread(crn_recorder *recorder)

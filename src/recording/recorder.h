@@ -5,7 +5,8 @@
  *
  * Disk errors (full, removed, read-only) are counted and logged at most once a second, and writing
  * is tried again with the next view. The segment of a recorder that was killed is named
- * `….tif.part` and is a valid recording of all that it wrote.
+ * `….tif.part` and is a valid recording of all that it wrote; the next recorder in the folder gives
+ * it its name.
  *
  * Retention: the thread removes the oldest finished segments of the folder (segments.h) at the
  * start, before it begins a segment, after it has finished one, every minute, and when the disk has

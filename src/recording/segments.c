@@ -4,16 +4,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/recording/unfinished.h"
 #include "stages/base/clock.h"
 
 #define NAME_START    "cernita-"
 #define NAME_END      ".tif"
+#define PART_END      ".part"
 #define NUMBER_DIGITS 4
 #define DIGITS_MAX    20
 #define NAME_BYTES    64 /* more than the longest name, with its end */
@@ -51,7 +54,8 @@ static bool skip_digits(const char **at, size_t count, char end)
     return true;
 }
 
-bool crn_segment_is_name(const char *name)
+/* `end`: what follows the number. */
+static bool is_name(const char *name, const char *end)
 {
     if (strncmp(name, NAME_START, strlen(NAME_START)) != 0)
         return false;
@@ -61,7 +65,17 @@ bool crn_segment_is_name(const char *name)
     size_t digits = strspn(at, "0123456789");
     bool padded = digits > NUMBER_DIGITS && at[0] == '0';
     return digits >= NUMBER_DIGITS && digits <= DIGITS_MAX && !padded &&
-           strcmp(at + digits, NAME_END) == 0;
+           strcmp(at + digits, end) == 0;
+}
+
+bool crn_segment_is_name(const char *name)
+{
+    return is_name(name, NAME_END);
+}
+
+static bool is_part_name(const char *name)
+{
+    return is_name(name, NAME_END PART_END);
 }
 
 /* --- the folder --- */
@@ -88,7 +102,7 @@ static int add(segment_files *all, const char *name, const struct stat *about, i
         all->items = more;
     }
     segment_file *one = &all->items[all->count++];
-    memcpy(one->name, name, strlen(name) + 1); /* fits: crn_segment_is_name */
+    memcpy(one->name, name, strlen(name) + 1); /* fits: is_name */
     one->bytes = (uint64_t)about->st_size;
     one->written_ns = about->st_mtim.tv_sec * CRN_NS_PER_S + about->st_mtim.tv_nsec;
     one->ahead = one->written_ns - AHEAD_NS > now_ns;
@@ -96,7 +110,14 @@ static int add(segment_files *all, const char *name, const struct stat *about, i
     return 0;
 }
 
-/* Lists the finished segments, oldest first. 0 or a negative errno. */
+/* A finished segment, or what a killed recorder left and nobody can finish. */
+static bool is_segment(DIR *folder, const char *name)
+{
+    return crn_segment_is_name(name) ||
+           (is_part_name(name) && crn_recording_part_is_left(dirfd(folder), name));
+}
+
+/* Lists the segments, oldest first. 0 or a negative errno. */
 static int list(DIR *folder, int64_t now_ns, segment_files *ret_all)
 {
     struct dirent *entry;
@@ -104,7 +125,7 @@ static int list(DIR *folder, int64_t now_ns, segment_files *ret_all)
     while (!r && (errno = 0, entry = readdir(folder))) {
         struct stat about;
         /* fstatat fails if the file was removed meanwhile. */
-        if (crn_segment_is_name(entry->d_name) &&
+        if (is_segment(folder, entry->d_name) &&
             !fstatat(dirfd(folder), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) &&
             S_ISREG(about.st_mode))
             r = add(ret_all, entry->d_name, &about, now_ns);
@@ -114,6 +135,26 @@ static int list(DIR *folder, int64_t now_ns, segment_files *ret_all)
     if (!r && ret_all->count)
         qsort(ret_all->items, ret_all->count, sizeof *ret_all->items, by_age);
     return r;
+}
+
+void crn_segments_adopt(const char *dir, uint64_t *adopted, uint64_t *bytes)
+{
+    struct dirent *entry;
+    DIR *folder = opendir(dir);
+    while (folder && (entry = readdir(folder))) {
+        char path[PATH_MAX];
+        struct stat about;
+        if (!is_part_name(entry->d_name))
+            continue;
+        snprintf(path, sizeof path, "%s/%.*s", dir, (int)(strlen(entry->d_name) - strlen(PART_END)),
+                 entry->d_name);
+        if (crn_recording_part_adopt(path) <= 0)
+            continue;
+        *adopted += 1;
+        *bytes += lstat(path, &about) == 0 ? (uint64_t)about.st_size : 0;
+    }
+    if (folder)
+        closedir(folder);
 }
 
 /* --- removal --- */

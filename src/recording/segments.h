@@ -1,8 +1,9 @@
 /*
- * The finished segments of a recorder's folder: their names, and the removal of the oldest ones.
+ * The segments of a recorder's folder: their names, and the removal of the oldest ones.
  *
- * A segment is a regular file named `cernita-<UTC start>-<number>.tif`, as recorder.h names it.
- * Nothing else is ever removed: no `.part`, no folder, no link, no name that only looks alike.
+ * A segment is a regular file named `cernita-<UTC start>-<number>.tif`, as recorder.h names it, or
+ * such a name and `.part` that no recorder is writing any more (unfinished.h). Nothing else is ever
+ * removed: no file that is being written, no folder, no link, no name that only looks alike.
  */
 #ifndef CRN_SRC_RECORDING_SEGMENTS_H
 #define CRN_SRC_RECORDING_SEGMENTS_H
@@ -22,9 +23,13 @@ void crn_segment_path(char *path, size_t size, const char *dir, const char *star
 /* True for the name of a finished segment, without its folder. */
 bool crn_segment_is_name(const char *name);
 
+/* Finishes what killed recorders left in the folder (crn_recording_part_adopt); the number and sum
+ * of those that are segments now are added to *adopted and *bytes. Best effort. */
+void crn_segments_adopt(const char *dir, uint64_t *adopted, uint64_t *bytes);
+
 /* What to keep. */
 typedef struct crn_segment_limits {
-    uint64_t keep_bytes; /* of all finished segments; 0: any number */
+    uint64_t keep_bytes; /* of all segments; 0: any number */
     int64_t keep_ns;     /* since a segment was last written; 0: forever */
 } crn_segment_limits;
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,8 +62,13 @@ static int make(const crn_recording_part *part, crn_error *error)
     for (int tries = 0; tries < TRIES; tries++) {
         int fd = open(part->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (fd >= 0) {
-            flock(fd, LOCK_EX | LOCK_NB); /* best effort: not every file system supports locks */
-            return fd;
+            /* Best effort: not every file system supports locks. It waits for one only that looks
+             * whether the file was left (crn_recording_part_adopt), and may have removed it. */
+            flock(fd, LOCK_EX);
+            if (is_named(fd, part->name))
+                return fd;
+            close(fd);
+            continue;
         }
         int code = -errno;
         if (code != -EEXIST)
@@ -163,4 +169,69 @@ void crn_recording_part_drop(crn_recording_part *part)
         close(part->fd);
     }
     release(part);
+}
+
+/* --- what a killed program left --- */
+
+/* 1 if the file holds a view, 0 if it holds nothing, -EINVAL if it is no recording. */
+static int has_view(int fd)
+{
+    static const unsigned char start[] = {'I', 'I', 43, 0, 8, 0, 0, 0}; /* of a BigTIFF */
+    unsigned char header[16] = {0};
+    uint64_t first;
+    ssize_t size = pread(fd, header, sizeof header, 0);
+    if (size < 0)
+        return -errno;
+    if (memcmp(header, start, (size_t)size < sizeof start ? (size_t)size : sizeof start) != 0)
+        return -EINVAL;
+    memcpy(&first, header + sizeof start, sizeof first);
+    return size == sizeof header && first > 0;
+}
+
+/* Opens and locks it. Returns the descriptor, -EBUSY if another one has the lock, or another
+ * negative errno. */
+static int open_left(int folder, const char *name)
+{
+    struct stat about;
+    int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    int r = fstat(fd, &about) < 0              ? -errno
+            : !S_ISREG(about.st_mode)          ? -EINVAL
+            : flock(fd, LOCK_EX | LOCK_NB) < 0 ? -EBUSY
+                                               : 0;
+    if (r == 0)
+        return fd;
+    close(fd);
+    return r;
+}
+
+bool crn_recording_part_is_left(int folder, const char *name)
+{
+    int fd = open_left(folder, name);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+int crn_recording_part_adopt(const char *path)
+{
+    crn_recording_part part = {.fd = -1, .path = strdup(path)};
+    int r = -ENOMEM;
+    if (!part.path || asprintf(&part.name, "%s.part", path) < 0) {
+        part.name = NULL;
+        goto done;
+    }
+    r = part.fd = open_left(AT_FDCWD, part.name);
+    if (r < 0)
+        goto done;
+    /* Another one may have adopted it between open and lock. */
+    r = is_named(part.fd, part.name) ? has_view(part.fd) : -ENOENT;
+    if (r > 0)
+        r = (r = rename_part(&part)) < 0 ? r : 1;
+    else if (r == 0 && unlink(part.name) < 0)
+        r = -errno;
+done:
+    crn_recording_part_keep(&part);
+    return r;
 }

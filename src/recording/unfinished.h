@@ -3,8 +3,8 @@
  * regular files are ever opened, replaced or removed, and links are not followed.
  *
  * A .part is locked (flock) while its writer lives. An unlocked one was left by a program that was
- * killed: it is removed if the caller may replace NAME; otherwise the name counts as taken and the
- * file stays, because it is a valid recording of what it contains.
+ * killed: it is removed if the caller may replace NAME; otherwise the name counts as taken, because
+ * the file is a valid recording of what it contains, until crn_recording_part_adopt finishes it.
  */
 #ifndef CRN_SRC_RECORDING_UNFINISHED_H
 #define CRN_SRC_RECORDING_UNFINISHED_H
@@ -30,6 +30,17 @@ bool crn_recording_part_is_there(const crn_recording_part *part);
 /* Closes and renames it to NAME; if that fails it keeps its own name. Frees what *part holds in any
  * case. Returns 0 or a negative errno with one line in *error. */
 int crn_recording_part_finish(crn_recording_part *part, crn_error *error);
+
+/*
+ * Finishes what a killed program left of NAME: NAME.part is renamed to NAME if it holds a view, and
+ * removed if it holds nothing. Returns 1 if it has its name now, 0 if it is gone; -EBUSY if its
+ * writer lives (or nobody can tell), -EINVAL if it is no recording, -EEXIST if NAME is taken, or
+ * another negative errno: then it is left as it is.
+ */
+int crn_recording_part_adopt(const char *path);
+
+/* True if the regular file `name` in the folder is locked by no writer. */
+bool crn_recording_part_is_left(int folder, const char *name);
 
 /* Closes it and keeps its own name. */
 void crn_recording_part_keep(crn_recording_part *part);

@@ -204,22 +204,37 @@ static int find_ports(void)
     }
 }
 
+/* The line's keys, those of its client cnn, and a line that requires them. */
+static void start_with_keys(daemon_process *daemon, int port)
+{
+    char yaml[128], config[128];
+    assert_int_equal(keys("k"), 0);
+    assert_int_equal(keys("k --client cnn"), 0);
+    snprintf(yaml, sizeof yaml, "access: {keys: %s/k}\n", folder);
+    write_line(port, yaml);
+    snprintf(config, sizeof config, "%s/line.yaml", folder);
+    const char *const arguments[] = {"cernitad", "--config", config, NULL};
+    daemon_start(daemon, arguments);
+    daemon_read_until(daemon, "ready:");
+}
+
+static void end_well(daemon_process *daemon)
+{
+    assert_int_equal(kill(daemon->pid, SIGTERM), 0);
+    int status = daemon_end(daemon);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 static void programs_connect_with_their_keys(void **state)
 {
     (void)state;
     static const char with[] = "--key cnn.key --server-key k/server.pub";
     int port = find_ports();
-    assert_int_equal(keys("k"), 0);
-    assert_int_equal(keys("k --client cnn"), 0);
-    assert_int_equal(keys("k --client viewer --for viewers"), 0);
-    char yaml[128], config[128];
-    snprintf(yaml, sizeof yaml, "access: {keys: %s/k}\n", folder);
-    write_line(port, yaml);
-    snprintf(config, sizeof config, "%s/line.yaml", folder);
     daemon_process daemon;
-    const char *const arguments[] = {"cernitad", "--config", config, NULL};
-    daemon_start(&daemon, arguments);
-    daemon_read_until(&daemon, "ready:");
+    start_with_keys(&daemon, port);
+    assert_int_equal(keys("k --client viewer --for viewers"), 0);
+    assert_int_equal(kill(daemon.pid, SIGHUP), 0);
+    daemon_read_until(&daemon, "k/clients was read again: 2 clients");
     expect(0, "4 views sent",
            run(PYTHON "sender.py --to tcp://127.0.0.1:%d --fruits 1 --classes a,rot %s --wait 60",
                port, with));
@@ -252,9 +267,7 @@ static void programs_connect_with_their_keys(void **state)
                "--to tcp://127.0.0.1:%d %s >/dev/null || exit 9; test -s tail.status && break; "
                "done; wait; echo $(grep -c fruit tail)/$(cat tail.status)",
                port + 1, port, with));
-    assert_int_equal(kill(daemon.pid, SIGTERM), 0);
-    int status = daemon_end(&daemon);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    end_well(&daemon);
     assert_non_null(strstr(daemon.text, "viewer from 127.0.0.1 to ingest was refused"));
 }
 
@@ -264,16 +277,8 @@ static void the_recorder_stands_between_with_keys(void **state)
     (void)state;
     static const char with[] = "--key cnn.key --server-key k/server.pub";
     int port = find_ports(), between = port + 1000;
-    assert_int_equal(keys("k"), 0);
-    assert_int_equal(keys("k --client cnn"), 0);
-    char yaml[128], config[128];
-    snprintf(yaml, sizeof yaml, "access: {keys: %s/k}\n", folder);
-    write_line(port, yaml);
-    snprintf(config, sizeof config, "%s/line.yaml", folder);
     daemon_process daemon;
-    const char *const arguments[] = {"cernitad", "--config", config, NULL};
-    daemon_start(&daemon, arguments);
-    daemon_read_until(&daemon, "ready:");
+    start_with_keys(&daemon, port);
     assert_int_equal(run(CRN_BIN "/cernita-synth rec.tif --fruits 2 --classes 2 --size 64x32"), 0);
     int got = run("mkdir d; timeout 60 " CRN_BIN "/cernita-record --from ipc://%s/between%d --to "
                   "tcp://127.0.0.1:%d --dir d --keys k %s & p=$!; " CRN_BIN
@@ -283,9 +288,7 @@ static void the_recorder_stands_between_with_keys(void **state)
     expect(0, "8 views recorded", got);
     assert_non_null(strstr(output, "8 messages, 8 passed on"));
     assert_non_null(strstr(output, "no line listens after 1 s"));
-    assert_int_equal(kill(daemon.pid, SIGTERM), 0);
-    int status = daemon_end(&daemon);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    end_well(&daemon);
 }
 
 /* A stranger's views would come out of it as a sender's of this machine. */
@@ -322,16 +325,8 @@ static void clients_come_and_go_by_a_reload(void **state)
 {
     (void)state;
     int port = find_ports();
-    char yaml[128], config[128];
-    assert_int_equal(keys("k"), 0);
-    assert_int_equal(keys("k --client cnn"), 0);
-    snprintf(yaml, sizeof yaml, "access: {keys: %s/k}\n", folder);
-    write_line(port, yaml);
-    snprintf(config, sizeof config, "%s/line.yaml", folder);
     daemon_process daemon;
-    const char *const arguments[] = {"cernitad", "--config", config, NULL};
-    daemon_start(&daemon, arguments);
-    daemon_read_until(&daemon, "ready:");
+    start_with_keys(&daemon, port);
     expect(0, "knows it after a reload", keys("k --client late"));
     expect(1, "no daemon answers", try_client(port, "late", 1));
     daemon_read_until(&daemon, "and reload the daemon");
@@ -347,9 +342,39 @@ static void clients_come_and_go_by_a_reload(void **state)
     daemon_read_until(&daemon, "1 of the clients before lost a permission");
     expect(1, "no daemon answers", try_client(port, "late", 1));
     expect(0, "4 views sent", try_client(port, "cnn", 60));
-    assert_int_equal(kill(daemon.pid, SIGTERM), 0);
-    int status = daemon_end(&daemon);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    end_well(&daemon);
+}
+
+/* By what refused it, at the sockets of senders and viewers; the socket's own line would only say
+ * that a connection failed. */
+static void a_refused_key_is_logged_once(void **state)
+{
+    (void)state;
+    static const char *const told[] = {
+        "failed the ZeroMQ handshake", /* ingest */
+        "or the wrong socket type",    /* viewers */
+    };
+    int port = find_ports();
+    daemon_process daemon;
+    assert_int_equal(keys("other"), 0);
+    assert_int_equal(keys("other --client stranger"), 0);
+    start_with_keys(&daemon, port);
+    expect(1, "no daemon answers", try_client(port, "stranger", 1));
+    daemon_read_until(&daemon, "to ingest was refused: no file in");
+    run("timeout 60 " CRN_BIN "/cernita-tail tcp://127.0.0.1:%d --key stranger.key --server-key "
+        "k/server.pub >tail 2>&1 & echo $! >tail.pid",
+        port + 1);
+    daemon_read_until(&daemon, "to viewers was refused: no file in");
+    assert_int_equal(run("kill $(cat tail.pid)"), 0);
+    expect(1, "no daemon answers",
+           run(PYTHON "sender.py --to tcp://127.0.0.1:%d --fruits 1 --classes a,rot --key cnn.key "
+                      "--server-key other/server.pub --wait 1",
+               port));
+    daemon_read_until(&daemon, "compare its server key with");
+    end_well(&daemon);
+    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++)
+        if (strstr(daemon.text, told[i]))
+            fail_msg("'%s' beside its reason: %s", told[i], daemon.text);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -366,6 +391,7 @@ int main(void)
         TEST(the_recorder_stands_between_with_keys),
         TEST(the_recorder_opens_no_address_without_keys),
         TEST(clients_come_and_go_by_a_reload),
+        TEST(a_refused_key_is_logged_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,10 +229,14 @@ static void folders_must_be_there(void **state)
 
     snprintf(viewers, sizeof viewers, "%s/viewers", folder);
     snprintf(yaml, sizeof yaml, ipc, folder, folder, viewers, "/nonexistent/recordings", chain);
-    expect_fault(yaml,
-                 "record.dir: /nonexistent/recordings: cannot record there: No such file or "
-                 "directory; name a folder that can be written",
-                 NULL);
+    const struct passwd *user = getpwuid(geteuid());
+    assert_non_null(user);
+    snprintf(said, sizeof said,
+             "record.dir: /nonexistent/recordings: cannot record there: it does not exist; make "
+             "it, and let the user who runs this program (now %s) own it: install -d -o %s "
+             "'/nonexistent/recordings'",
+             user->pw_name, user->pw_name);
+    expect_fault(yaml, said, NULL);
     static const char log[] =
         "ingest: {bind: ['ipc://%s/in']}\n"
         "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'}, "

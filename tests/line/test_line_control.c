@@ -135,6 +135,7 @@ static void a_path_in_use_is_refused_and_a_left_one_taken(void **state)
     assert_int_equal(access(path, F_OK), -1);
     assert_int_equal(crn_control_listen(path, &listener, &error), 0);
     close(listener.descriptor); /* as by a daemon that is killed */
+    close(listener.lock);
     assert_int_equal(crn_control_try(path, &error), 0);
     assert_int_equal(crn_control_listen(path, &listener, &error), 0);
     crn_control_unlisten(&listener);

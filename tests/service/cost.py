@@ -32,7 +32,7 @@ from sender import CLASSES, make_view  # noqa: E402
 RUN, STATE, PLAIN = check_service.RUN, check_service.STATE, "/run/plain"
 VIEWS = 4
 WARM_UP = 50 # fruits of each side that are not counted
-QUANTILES = (0.5, 0.99, 0.999, 1)
+QUANTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1}
 
 
 def line_settings(folder, more):
@@ -136,9 +136,9 @@ def main():
         recorded = sum(file.stat().st_size for file in machine.path(f"{STATE}/recordings").iterdir())
     for side in (unit, plain):
         print(f"{side.name:6} {len(side.latencies_ms)} fruits, {side.incomplete} not complete: " + ", ".join(
-            f"{'max' if share == 1 else f'p{100 * share:g}'} {side.quantile(share):.3f} ms" for share in QUANTILES))
-    print("ratio  " + ", ".join(f"{'max' if share == 1 else f'p{100 * share:g}'} {unit.quantile(share) / plain.quantile(share):.3f}"
-                                for share in QUANTILES) + f"; {recorded >> 20} MiB recorded and kept; {os.cpu_count()} cores")
+            f"{name} {side.quantile(share):.3f} ms" for name, share in QUANTILES.items()))
+    print("ratio  " + ", ".join(f"{name} {unit.quantile(share) / plain.quantile(share):.3f}"
+                                for name, share in QUANTILES.items()) + f"; {recorded >> 20} MiB recorded and kept; {os.cpu_count()} cores")
     return unit.incomplete + plain.incomplete > 0 or len(unit.latencies_ms) != len(plain.latencies_ms)
 
 

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -15,6 +14,7 @@
 
 #include <zmq.h>
 
+#include "stages/base/file/path_lock.h"
 #include "stages/base/log.h"
 #include "stages/base/param.h"
 #include "stages/base/process/priority.h"
@@ -210,42 +210,21 @@ static int make_parents(const char *path)
     return 0;
 }
 
-/* Process that holds the lock, for messages; 0 if the file does not say. */
-static long read_holder(int lock)
-{
-    char text[32] = "";
-    ssize_t size = pread(lock, text, sizeof text - 1, 0);
-    return size > 0 ? strtol(text, NULL, 10) : 0;
-}
-
 static int acquire_lock(const crn_endpoint *endpoint, const char *path, int *ret_lock,
                         crn_error *error)
 {
-    char name[CRN_TEXT_BYTES + 8];
-    snprintf(name, sizeof name, "%s.lock", path);
-    int lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0660);
-    if (lock < 0) {
-        int r = -errno;
+    long holder;
+    int r = crn_path_lock(path, ret_lock, &holder);
+    if (r == -EADDRINUSE)
         return crn_error_set(error, r,
-                             "%s: cannot make the lock file %s: %s; give a path in a folder that "
-                             "this user may write to",
-                             endpoint->key, name, strerror(-r));
-    }
-    if (flock(lock, LOCK_EX | LOCK_NB) < 0) {
-        int r = errno == EWOULDBLOCK ? -EADDRINUSE : -errno;
-        long holder = read_holder(lock);
-        close(lock);
+                             "%s: %s%s is used by another program (process %ld holds %s.lock): "
+                             "stop it, or give this one another path",
+                             endpoint->key, IPC_PREFIX, path, holder, path);
+    if (r < 0)
         return crn_error_set(error, r,
-                             "%s: %s%s is used by another program (process %ld holds %s): stop "
-                             "it, or give this one another path",
-                             endpoint->key, IPC_PREFIX, path, holder, name);
-    }
-    char text[32];
-    int size = snprintf(text, sizeof text, "%ld\n", (long)getpid());
-    /* The number is only for messages; the lock works without it. */
-    if (ftruncate(lock, 0) == 0 && pwrite(lock, text, (size_t)size, 0) != size)
-        errno = 0;
-    *ret_lock = lock;
+                             "%s: cannot make the lock file %s.lock: %s; give a path in a folder "
+                             "that this user may write to",
+                             endpoint->key, path, strerror(-r));
     return 0;
 }
 

@@ -126,6 +126,14 @@ static bool remove_connection(crn_socket_monitor *monitor, int descriptor)
     return monitor->failed_handshakes == 0;
 }
 
+/* The client's key, which src/ingest/access logs, or its server key, which peers.c does. */
+static bool is_about_keys(uint16_t event, int32_t value)
+{
+    return event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH ||
+           (event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL &&
+            value == ZMQ_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC);
+}
+
 int crn_socket_monitor_next(crn_socket_monitor *monitor, crn_endpoint_event_kind *ret_kind)
 {
     uint16_t event;
@@ -139,7 +147,8 @@ int crn_socket_monitor_next(crn_socket_monitor *monitor, crn_endpoint_event_kind
             return 1;
         } else if (event & HANDSHAKE_FAILED_EVENTS) {
             monitor->failed_handshakes++;
-            *ret_kind = CRN_ENDPOINT_REFUSED;
+            *ret_kind =
+                is_about_keys(event, value) ? CRN_ENDPOINT_REFUSED_KEY : CRN_ENDPOINT_REFUSED;
             return 1;
         } else if (event == ZMQ_EVENT_DISCONNECTED) {
             bool established = remove_connection(monitor, value);

@@ -10,6 +10,7 @@ typedef enum crn_endpoint_event_kind {
     CRN_ENDPOINT_CONNECTED,    /* a peer completed its handshake */
     CRN_ENDPOINT_DISCONNECTED, /* a peer that had completed it disconnected */
     CRN_ENDPOINT_REFUSED,      /* a failed handshake: the peer does not speak ZeroMQ, or gave up */
+    CRN_ENDPOINT_REFUSED_KEY,  /* a failed handshake for a key, whose reason is logged already */
 } crn_endpoint_event_kind;
 
 typedef struct crn_socket_monitor crn_socket_monitor;

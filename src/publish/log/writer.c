@@ -15,6 +15,7 @@
 #include "src/publish/log/format.h"
 #include "stages/base/clock.h"
 #include "stages/base/file/disk_room.h"
+#include "stages/base/file/folder.h"
 #include "stages/base/log.h"
 
 #define NAMES_TRIED_MAX 1000
@@ -231,14 +232,7 @@ int crn_verdict_writer_append(crn_verdict_writer *writer, uint32_t lane, const v
 
 int crn_verdict_writer_check(const char *dir, crn_error *error)
 {
-    struct stat about;
-    int r = stat(dir, &about) < 0 ? -errno : S_ISDIR(about.st_mode) ? 0 : -ENOTDIR;
-    if (!r && access(dir, R_OK | W_OK | X_OK) < 0)
-        r = -errno;
-    return r ? crn_error_set(error, r,
-                             "%s: cannot log verdicts there: %s; name a folder that can be written",
-                             dir, strerror(-r))
-             : 0;
+    return crn_folder_check(dir, R_OK | W_OK | X_OK, "log verdicts", error);
 }
 
 int crn_verdict_writer_open(const crn_verdict_log_settings *settings,

@@ -307,8 +307,7 @@ static void a_folder_that_cannot_be_used_is_named(void **state)
     crn_verdict_writer *writer = NULL;
     crn_error error;
     assert_int_equal(open_in("/nonexistent", &writer, &error), -ENOENT);
-    assert_string_equal(error.text, "/nonexistent: cannot log verdicts there: No such file or "
-                                    "directory; name a folder that can be written");
+    assert_non_null(strstr(error.text, "/nonexistent: cannot log verdicts there: it does not "));
     assert_int_equal(open_in("/dev/null", &writer, &error), -ENOTDIR);
     assert_null(writer);
     crn_verdict_writer_close(&writer);

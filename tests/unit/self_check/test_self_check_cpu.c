@@ -3,8 +3,6 @@
 
 #define CPU "/sys/devices/system/cpu"
 
-static made_up_machine the;
-
 static int begin(void **state)
 {
     (void)state;
@@ -18,12 +16,6 @@ static int end(void **state)
     (void)state;
     made_up_end(&the);
     return 0;
-}
-
-static void expect(void (*concern)(crn_self_check *), const char *name, crn_finding_level level,
-                   const char *part)
-{
-    made_up_expect(&the, concern, name, level, part);
 }
 
 static void governors(void **state)

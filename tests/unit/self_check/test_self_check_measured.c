@@ -9,8 +9,6 @@
 #include "src/publish/log/writer.h"
 #include "tests/unit/self_check/made_up.h"
 
-static made_up_machine the;
-
 /* Instead of libc's. */
 static uint64_t free_bytes;
 
@@ -91,13 +89,13 @@ static void a_disk_without_room_is_told(void **state)
     (void)state;
     snprintf(the.config.record.dir, CRN_TEXT_BYTES, "%s", the.root);
     the.config.record.segment_mib = INT64_C(1) << 40;
-    made_up_expect(&the, crn_self_check_disk, "record.dir", CRN_FINDING_NOTE, "MiB free");
+    expect(crn_self_check_disk, "record.dir", CRN_FINDING_NOTE, "MiB free");
     assert_non_null(strstr(row("record.dir")->cost, "full"));
     the.config.record.dir[0] = '\0';
     snprintf(the.config.publish.log.dir, CRN_TEXT_BYTES, "%s", the.root);
     the.config.publish.log.segment_mib = 64;
     free_bytes = CRN_VERDICT_LOG_SPARE_BYTES + (UINT64_C(63) << 20); /* the log leaves 128 MiB */
-    made_up_expect(&the, crn_self_check_disk, "publish.log.dir", CRN_FINDING_NOTE, "191 MiB free");
+    expect(crn_self_check_disk, "publish.log.dir", CRN_FINDING_NOTE, "191 MiB free");
     assert_non_null(strstr(row("publish.log.dir")->cost, "full"));
 }
 
@@ -112,17 +110,16 @@ static void links_are_read(void **state)
     made_up_file(&the, "/sys/bus/pci/devices/0000:02:00.0/class", "0x030000\n");
     made_up_file(&the, DEVICE "/vendor", "0x10de\n");
     made_up_file(&the, DEVICE "/class", "0x030200\n");
-    made_up_expect(&the, crn_self_check_pcie, "PCIe link", CRN_FINDING_UNKNOWN, "0000:01:00.0");
+    expect(crn_self_check_pcie, "PCIe link", CRN_FINDING_UNKNOWN, "0000:01:00.0");
     made_up_file(&the, DEVICE "/current_link_speed", "16.0 GT/s PCIe\n");
     made_up_file(&the, DEVICE "/max_link_speed", "16.0 GT/s PCIe\n");
     made_up_file(&the, DEVICE "/current_link_width", "16\n");
     made_up_file(&the, DEVICE "/max_link_width", "16\n");
-    made_up_expect(&the, crn_self_check_pcie, "PCIe link", CRN_FINDING_OK,
-                   "generation 4 of 4, 16 of 16 lanes");
+    expect(crn_self_check_pcie, "PCIe link", CRN_FINDING_OK, "generation 4 of 4, 16 of 16 lanes");
     made_up_file(&the, DEVICE "/current_link_speed", "2.5 GT/s PCIe\n");
-    made_up_expect(&the, crn_self_check_pcie, "PCIe link", CRN_FINDING_NOTE, "generation 1 of 4");
+    expect(crn_self_check_pcie, "PCIe link", CRN_FINDING_NOTE, "generation 1 of 4");
     made_up_file(&the, DEVICE "/current_link_width", "8\n");
-    made_up_expect(&the, crn_self_check_pcie, "PCIe link", CRN_FINDING_NOTE, "8 of 16 lanes");
+    expect(crn_self_check_pcie, "PCIe link", CRN_FINDING_NOTE, "8 of 16 lanes");
 }
 
 /* A program of that name that prints this, first in PATH. */
@@ -145,12 +142,11 @@ static void persistence_is_asked_for(void **state)
     made_up_file(&the, DEVICE "/vendor", "0x10de\n");
     made_up_file(&the, DEVICE "/class", "0x030200\n");
     set_nvidia_smi("echo Enabled");
-    made_up_expect(&the, crn_self_check_pcie, "persistence mode", CRN_FINDING_OK, "Enabled");
+    expect(crn_self_check_pcie, "persistence mode", CRN_FINDING_OK, "Enabled");
     set_nvidia_smi("echo Disabled");
-    made_up_expect(&the, crn_self_check_pcie, "persistence mode", CRN_FINDING_NOTE, "Disabled");
+    expect(crn_self_check_pcie, "persistence mode", CRN_FINDING_NOTE, "Disabled");
     set_nvidia_smi("echo no driver; exit 9");
-    made_up_expect(&the, crn_self_check_pcie, "persistence mode", CRN_FINDING_UNKNOWN,
-                   "no nvidia-smi");
+    expect(crn_self_check_pcie, "persistence mode", CRN_FINDING_UNKNOWN, "no nvidia-smi");
     setenv("PATH", before, 1);
 }
 
@@ -158,9 +154,9 @@ static void copies_are_measured(void **state)
 {
     (void)state;
     the.check.no_gpu = "this build has none";
-    made_up_expect(&the, crn_self_check_gpu, "GPU", CRN_FINDING_OK, "none: this build has none");
+    expect(crn_self_check_gpu, "GPU", CRN_FINDING_OK, "none: this build has none");
     the.config.run.backend = 3; /* cuda */
-    made_up_expect(&the, crn_self_check_gpu, "GPU", CRN_FINDING_BAD, "none: this build has none");
+    expect(crn_self_check_gpu, "GPU", CRN_FINDING_BAD, "none: this build has none");
     the.check.gpu = crn_fake_gpu(2, false);
     crn_self_check_gpu(&the.check);
     the.check.count = 0;
@@ -171,7 +167,7 @@ static void copies_are_measured(void **state)
     assert_int_equal(crn_fake_gpu_used.contexts, 0);
     assert_int_equal(crn_fake_gpu_used.pinned, 0);
     crn_fake_gpu_limit(1 << 20);
-    made_up_expect(&the, crn_self_check_gpu, "GPU copies", CRN_FINDING_BAD, "memory");
+    expect(crn_self_check_gpu, "GPU copies", CRN_FINDING_BAD, "memory");
     assert_int_equal(crn_fake_gpu_used.contexts, 0);
     assert_int_equal(crn_fake_gpu_used.pinned, 0);
 }

@@ -39,8 +39,6 @@ static const char *const paths[] = {
     PCI "/max_link_width",
 };
 
-static made_up_machine the;
-
 static int begin(void **state)
 {
     (void)state;

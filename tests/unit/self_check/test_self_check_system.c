@@ -3,8 +3,6 @@
 
 #include "tests/unit/self_check/made_up.h"
 
-static made_up_machine the;
-
 static int begin(void **state)
 {
     (void)state;
@@ -21,12 +19,6 @@ static int end(void **state)
     (void)state;
     made_up_end(&the);
     return 0;
-}
-
-static void expect(void (*concern)(crn_self_check *), const char *name, crn_finding_level level,
-                   const char *part)
-{
-    made_up_expect(&the, concern, name, level, part);
 }
 
 /* /proc/self/limits, as the kernel prints it. */
