@@ -12,6 +12,13 @@
 #define TESTS       CRN_TEST_DATA "/python"
 #define HAS(module) "/usr/bin/python3 -c 'import " module "' 2>/dev/null"
 
+/* A library built with a sanitizer cannot be loaded into a program without it. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define LOADS false
+#else
+#define LOADS true
+#endif
+
 static char folder[] = "/tmp/cernita-package-XXXXXX";
 static bool is_installed;
 
@@ -32,7 +39,7 @@ static int set_up(void **state)
     (void)state;
     if (!mkdtemp(folder))
         return -1;
-    if (system(HAS("numpy, pip, venv")) == 0) {
+    if (LOADS && system(HAS("numpy, pip, venv")) == 0) {
         char command[256];
         snprintf(command, sizeof command, TESTS "/install_wheel " CRN_BIN "/.. %s", folder);
         is_installed = true;
@@ -49,7 +56,7 @@ static int tear_down(void **state)
     return system(command);
 }
 
-/* Skips the test where Debian's Python has not what it needs. */
+/* Skips the test where there is no wheel, or Debian's Python has not what it needs. */
 static void need(const char *has)
 {
     if (!is_installed || system(has) != 0)
@@ -101,10 +108,5 @@ int main(void)
         cmocka_unit_test(examples_in_docstrings_are_right),
         cmocka_unit_test(type_hints_are_complete),
     };
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    (void)tests; /* a library built with a sanitizer cannot be loaded into Python */
-    return 0;
-#else
     return cmocka_run_group_tests(tests, set_up, tear_down);
-#endif
 }

@@ -18,8 +18,8 @@ except ImportError:
     raise ImportError(f"cernita needs NumPy, which {_sys.executable} lacks: install Debian's python3-numpy and use "
                       "/usr/bin/python3, or pip install numpy") from None
 
-from . import _chain, _context, _contours, _defects, _files, _line, _operators, _recording, _verdict, _verdict_log
-from . import _verdicts
+from . import _chain, _context, _contours, _defects, _files, _line, _operators, _pool, _recording, _verdict
+from . import _verdict_log, _verdicts
 from ._chain import *
 from ._context import *
 from ._contours import *
@@ -28,6 +28,7 @@ from ._files import *
 from ._library import library_version as _library_version
 from ._line import *
 from ._operators import *
+from ._pool import *
 from ._recording import *
 from ._verdict import *
 from ._verdict_log import *
@@ -39,6 +40,7 @@ __all__ = ["__version__"]
 __all__ += _context.__all__
 __all__ += _contours.__all__
 __all__ += _operators.__all__
+__all__ += _pool.__all__
 __all__ += _defects.__all__
 __all__ += _chain.__all__
 __all__ += _line.__all__

@@ -18,6 +18,7 @@ from ._library import MEMORY_HOST, TYPES, Image
 _NAMES = {np.dtype(name): name for name in TYPES}
 _NUMBERS = {np.dtype(name): number for number, name in enumerate(TYPES, 1)}
 LAYOUTS = ("hwc", "chw")
+_TooHardError: type[Exception] = getattr(np, "exceptions", np).TooHardError  # moved by NumPy 2
 
 
 class Operand(NamedTuple):
@@ -121,5 +122,5 @@ def _share_memory(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
         return False
     try:
         return bool(np.shares_memory(a, b, max_work=10000))
-    except np.TooHardError:
+    except _TooHardError:
         return False

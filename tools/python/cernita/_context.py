@@ -86,8 +86,8 @@ def context_for(key: ContextKey) -> Context:
     return context
 
 
-def free_contexts() -> None:
-    """Frees the scratch memory that the calling thread's contexts keep; the next call reserves it again."""
+def drop_contexts() -> None:
+    """Frees those of the calling thread."""
     _kept.contexts.clear()
 
 
@@ -118,4 +118,4 @@ def missing(backend: str) -> str | None:
     return why_missing(choice("backend", backend, BACKENDS))
 
 
-__all__ = ["free_contexts", "missing"]
+__all__ = ["missing"]

@@ -13,6 +13,7 @@ from ._context import Context, cores
 from ._library import (BORDERS, CONNECTIVITIES, CONTOURS_PIXELS_MAX, MEMORY_HOST, ORIENTATIONS, THREADS_MAX, TYPES,
                        ContoursParams, Image)
 from ._library import Contours as _Found
+from ._joints import join_as_skimage, touches_pixels
 from ._pool import in_threads
 
 _POINT = np.dtype([("x", "f8"), ("y", "f8")])
@@ -221,7 +222,10 @@ def find_contours(image: Any, level: float | None = None, fully_connected: str =
     params = ContoursParams(ctypes.addressof(at), _address(valid), CONNECTIVITIES.index(fully_connected),
                             ORIENTATIONS.index(positive_orientation), 0)
     context = source.context("auto", None)
-    return _find(context, [_Part(source.image, 0, params)], source.image.height * source.image.width).polylines()
+    found = _find(context, [_Part(source.image, 0, params)], source.image.height * source.image.width)
+    if touches_pixels(found.points).any():
+        return join_as_skimage(found.points, found.offsets, positive_orientation == "high")
+    return found.polylines()
 
 
 def _level(level: Any) -> float:

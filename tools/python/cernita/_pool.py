@@ -6,7 +6,7 @@ import os
 import threading
 from typing import Any, Callable, Iterator, TypeVar
 
-from ._context import cores
+from ._context import cores, drop_contexts
 
 _Result = TypeVar("_Result")
 
@@ -32,6 +32,19 @@ def _submit(work: Callable[[], None]) -> Any:
         return _executor.submit(work)
 
 
+def free_contexts() -> None:
+    """Frees the scratch memory that the calling thread and the package's own threads keep from their largest call.
+
+    >>> free_contexts()
+    """
+    global _executor
+    drop_contexts()
+    with _lock:
+        executor, _executor = _executor, None
+    if executor is not None:
+        executor.shutdown()
+
+
 def in_threads(threads: int, work: Callable[[int], _Result], count: int) -> list[_Result]:
     """[work(0), …, work(count - 1)], by so many threads, at most one per core. Raises the first error."""
     results: dict[int, _Result] = {}
@@ -49,3 +62,6 @@ def in_threads(threads: int, work: Callable[[int], _Result], count: int) -> list
         future.result()
     take(numbers)
     return [results[number] for number in range(count)]
+
+
+__all__ = ["free_contexts"]
