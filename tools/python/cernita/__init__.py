@@ -1,4 +1,4 @@
-"""cernita: the operators of a fruit-sorting line on arrays, under the names that their users know.
+"""cernita: the operators of a fruit-sorting line on arrays, under the names that their users know, and the line itself.
 
     import cernita
     for polyline in cernita.find_contours_many(maps, 0.5).polylines(plane=1): ...
@@ -11,6 +11,12 @@
     opened = cernita.grey_opening(picture, size=(5, 5))                       # scipy.ndimage's
     edges = cernita.morphologyEx(picture, cernita.opencv.MORPH_GRADIENT, kernel)   # OpenCV's
     averages, *details = cernita.wavedec2(picture, "haar", level=3)           # PyWavelets'
+
+    chain = cernita.Chain.from_yaml("line.yaml")    # what cernitad does with the maps of a view, in this process
+    defects = chain.judge(maps, photograph)
+    line = cernita.Line("tcp://127.0.0.1:5555")     # sends views to a daemon
+    verdicts = cernita.Verdicts("tcp://127.0.0.1:5556", grader=True)    # receives what it says of each fruit
+    cernita.Recording("/data/views"), cernita.VerdictLog("/data/log")   # what it recorded and logged
 
 Arrays are read in place, with any strides. Functions may be called from any thread; the library runs without the GIL.
 A wrong argument is a TypeError or a ValueError that names it and says what is allowed.
