@@ -60,6 +60,8 @@ class Context:
         return self._pinned
 
     def __del__(self) -> None:
+        if not self.pointer:  # it was not opened, perhaps for want of the library
+            return
         if self._pinned:
             lib.crn_pinned_free(self.pointer, self._pinned)
         lib.crn_context_free(ctypes.byref(self.pointer))

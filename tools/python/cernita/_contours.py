@@ -10,11 +10,11 @@ import numpy.typing as npt
 from ._arguments import choice, numbers, whole
 from ._arrays import LAYOUTS, Operand, is_native, operand
 from ._context import Context, cores
-from ._device import is_foreign, to_host
+from ._device import fetch, is_foreign
+from ._joints import Field, join_as_skimage, touches_pixels
 from ._library import (BORDERS, CONNECTIVITIES, CONTOURS_PIXELS_MAX, MEMORY_HOST, ORIENTATIONS, THREADS_MAX, TYPES,
                        ContoursParams, Image)
 from ._library import Contours as _Found
-from ._joints import Field, join_as_skimage, touches_pixels
 from ._pool import in_threads
 
 _POINT = np.dtype([("x", "f8"), ("y", "f8")])
@@ -273,10 +273,11 @@ def find_contours(image: Any, level: float | None = None, fully_connected: str =
                             ORIENTATIONS.index(positive_orientation), 0)
     context = source.context("auto", None)
     found = _find(context, [_Part(source.image, 0, params)], source.image.height * source.image.width)
-    if touches_pixels(found.points).any():
-        field = Field(to_host(source.array), at.value, valid, fully_connected == "high")
-        return join_as_skimage(found.points, found.offsets, positive_orientation == "high", field)
-    return found.polylines()
+    if not touches_pixels(found.points).any():
+        return found.polylines()
+    values = source.array if isinstance(source.array, np.ndarray) else fetch("image", image)
+    field = Field(values, at.value, valid, fully_connected == "high")
+    return join_as_skimage(found.points, found.offsets, positive_orientation == "high", field)
 
 
 def _middle(image: Any) -> Any:
@@ -361,9 +362,10 @@ def find_contours_many(maps: Any, levels: Any, layout: str = "hwc", *, fully_con
     maps: H x W, H x W x C (layout "hwc") or C x H x W ("chw"), or a batch of N such pictures of 3 dimensions; uint8,
     uint16, float16, float32, float64 or bool, read in place. levels: one number, C, or N x C; NaN leaves that plane out.
     mask: H x W, 0 where no contours are wanted. border: "open" as in skimage, or "closed", as if zeros surrounded each
-    plane. threads: None for one per core. The plane of class c of picture n has the number n * C + c. The contours of a plane
-    are those of find_contours(), but where pixels are exactly at the level: they have the same segments, joined by the
-    edge that they cross, so that contours that touch in a pixel stay apart.
+    plane. threads: None for one per core. The plane of class c of picture n has the number n * C + c.
+
+    The contours of a plane are those of find_contours(), but where pixels are exactly at the level: they have the same
+    segments, joined by the edge that they cross, so that contours that touch in a pixel stay apart.
 
     >>> import numpy as np
     >>> maps = np.zeros((3, 3, 2), "float32")

@@ -45,20 +45,6 @@ class DeviceArray:
         return first, self.address + self.dtype.itemsize * (1 + sum(step for step in reach if step > 0))
 
 
-def to_host(array: Any) -> Any:
-    """The NumPy array itself, or a copy of one in device memory, as of its stream."""
-    if isinstance(array, np.ndarray):
-        return array
-    owner = array.owner[0] if isinstance(array.owner, tuple) else array.owner
-    for method in ("get", "copy_to_host"):  # CuPy, Numba
-        if hasattr(owner, method):
-            return np.asarray(getattr(owner, method)())
-    if hasattr(owner, "cpu"):  # PyTorch
-        return owner.detach().cpu().numpy()
-    raise TypeError(f"{type(owner).__name__} has no method that copies it to host memory, which contours through pixels "
-                    "at the level need; a level between the values needs none")
-
-
 def dense_strides(shape: Sequence[int]) -> list[int]:
     """Of an array without gaps, the last dimension's elements beside each other."""
     strides = [1] * len(shape)
@@ -200,6 +186,15 @@ def empty_beside(like: DeviceArray, shape: Sequence[int], dtype: Any) -> Any:
         raise TypeError(f"out must be given: cernita makes arrays of PyTorch, CuPy and Numba alone, not of "
                         f"{type(like.owner[0] if isinstance(like.owner, tuple) else like.owner).__name__}")
     return make(like, shape, np.dtype(dtype))
+
+
+def fetch(argument: str, array: Any) -> np.ndarray[Any, Any]:
+    """A copy in host memory."""
+    for method in ("cpu", "get", "copy_to_host"):  # PyTorch's, CuPy's, Numba's
+        if hasattr(array, method):
+            return np.asarray(getattr(array, method)())
+    raise TypeError(f"{argument} has pixels exactly at the level, for which it must be copied to host memory; "
+                    f"{type(array).__name__} has no cpu(), get() or copy_to_host() that would do so")
 
 
 def overlap(a: DeviceArray, b: DeviceArray) -> bool:
