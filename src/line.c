@@ -134,11 +134,8 @@ static int receive_round(crn_line *line, bool *ret_more)
             *ret_more = crn_ingest_pending(line->ingest);
             return 0;
         }
-        const crn_view *view = crn_line_accept(line, &header, crn_now_ns());
+        crn_line_accept(line, &header, crn_now_ns());
         run_pending(line);
-        /* Only now, so that its worker need not wait for the copy. */
-        if (view)
-            crn_line_record(line, view);
     }
     *ret_more = true;
     return 0;

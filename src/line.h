@@ -86,13 +86,18 @@ size_t crn_line_bytes(const crn_config *config);
 /* Of the line's slots those for maps that are kept: monitor.keep_slots, 0 without monitor.http. */
 int64_t crn_line_kept_slots(const crn_config *config);
 
-/* True if only views of bad fruits are recorded (record.only), directly from their slots. */
+static inline bool crn_line_records_all(const crn_config *config)
+{
+    return config->record.dir[0] && config->record.only == CRN_RECORD_ALL;
+}
+
+/* True if only views of bad fruits are recorded (record.only). */
 static inline bool crn_line_records_bad_fruits(const crn_config *config)
 {
     return config->record.dir[0] && config->record.only != CRN_RECORD_ALL;
 }
 
-/* Of the line's slots those for views that wait for the disk then; else 0. */
+/* Of the line's slots those for views that wait for the disk; 0 without a recorder. */
 int64_t crn_line_recorded_slots(const crn_config *config);
 
 #endif

@@ -37,10 +37,7 @@ crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t
     crn_notice_refused_view(&line->notices, header, arrival, now_ns);
     if (arrival != CRN_ARRIVAL_WANTED)
         return NULL;
-    crn_view *view = crn_line_acquire(line);
-    uint32_t slot;
-    if (!view && crn_fruits_evict(line->fruits, ticket, &slot))
-        view = crn_pool_at(line->pool, slot);
+    crn_view *view = crn_line_acquire(line, ticket);
     if (!view) {
         crn_fruits_lose(line->fruits, ticket);
         return NULL;

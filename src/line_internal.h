@@ -90,12 +90,9 @@ struct crn_line {
  * the view, or NULL. */
 crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_ns);
 
-/* Copies an accepted view into the recorder's queue if all views are recorded; before the next one
- * is accepted, until when its slot keeps the maps whatever becomes of the view. */
-void crn_line_record(crn_line *line, const crn_view *view);
-
-/* A free slot's view, or NULL if all are taken by views that wait or run. */
-crn_view *crn_line_acquire(crn_line *line);
+/* A free slot for the view of that ticket, or NULL if views that run or precede it have them all.
+ */
+crn_view *crn_line_acquire(crn_line *line, crn_ticket ticket);
 
 /* Decides on the slot of a view that has ended, or was given up. */
 void crn_line_end_view(crn_line *line, crn_view *view);

@@ -18,8 +18,8 @@
 
 #define NS_PER_DAY (86400 * CRN_NS_PER_S)
 
-/* Size of the queue of copies that wait for the disk. */
-#define RECORD_QUEUE_BYTES (UINT64_C(256) << 20)
+/* Memory of the slots in which views wait for the disk. */
+#define RECORD_QUEUE_MIB 256
 
 /* Reserved per fruit for results, on average, in MessagePack and in JSON; one view may take as much
  * as the limits allow. */
@@ -70,12 +70,12 @@ static uint32_t kept_slots(const crn_config *config)
     return (uint32_t)crn_line_kept_slots(config);
 }
 
-/* As much memory as copies may take, and one fruit at least. */
+/* One fruit at least. */
 int64_t crn_line_recorded_slots(const crn_config *config)
 {
-    if (!crn_line_records_bad_fruits(config))
+    if (!config->record.dir[0])
         return 0;
-    int64_t slots = (int64_t)(RECORD_QUEUE_BYTES >> 20) / config->limits.view_mib;
+    int64_t slots = RECORD_QUEUE_MIB / config->limits.view_mib;
     return slots > config->limits.views ? slots : config->limits.views;
 }
 
@@ -91,8 +91,6 @@ size_t crn_line_bytes(const crn_config *config)
     return ((size_t)config->limits.view_mib << 20) * slots + crn_engine_bytes(config) +
            store_bytes(config) +
            (size_t)config->run.workers * CRN_WORKER_DEPTH * crn_defects_packer_bytes(config) +
-           (config->record.dir[0] && !crn_line_records_bad_fruits(config) ? RECORD_QUEUE_BYTES
-                                                                          : 0) +
            (config->publish.log.dir[0] ? CRN_VERDICT_LOG_QUEUE_BYTES : 0) +
            (config->monitor.http[0] ? CRN_FLIGHT_QUEUE_BYTES + CRN_FLIGHT_BYTES : 0) +
            (kept_slots(config) ? CRN_LIVE_PHOTOS_BYTES + CRN_SHEETS_BYTES : 0);
@@ -154,7 +152,6 @@ static int open_recorder(crn_line *line, crn_error *error)
     crn_recorder_settings settings = {
         .dir = config->record.dir,
         .segment_bytes = (uint64_t)config->record.segment_mib << 20,
-        .queue_bytes = crn_line_records_bad_fruits(config) ? 0 : RECORD_QUEUE_BYTES,
         .lent_views = (uint32_t)crn_line_recorded_slots(config),
         .limits = {.keep_bytes = (uint64_t)config->record.keep_gib << 30,
                    .keep_ns = config->record.keep_days * NS_PER_DAY},

@@ -4,23 +4,13 @@
  * whoever asks (monitor.keep_slots), all others are released. A slot that is held never costs a
  * view: one that arrives takes it back.
  *
- * With record.only, those of a fruit to be recorded are lent to the recorder first, which writes
- * them from their slots. A view whose slot was released or taken back before is not recorded.
+ * The recorder is lent slots, from which it writes: of every view at its end, or with record.only
+ * of a bad fruit's views at its verdict. Then a view whose slot was released or taken back before
+ * is not recorded.
  */
 #include "src/line_internal.h"
 
 #include "stages/base/clock.h"
-
-crn_view *crn_line_acquire(crn_line *line)
-{
-    uint32_t slot;
-    crn_view *view = crn_pool_acquire(line->pool);
-    if (!view && crn_fruits_take_slot(line->fruits, &slot))
-        view = crn_pool_at(line->pool, slot);
-    if (view)
-        view->keep_maps = view->record_maps = false;
-    return view;
-}
 
 /* Keeps the maps, or releases the slot. */
 static void settle(crn_line *line, crn_view *view)
@@ -42,41 +32,69 @@ static crn_recorded_view recorded_of(const crn_view *view)
     };
 }
 
-void crn_line_record(crn_line *line, const crn_view *view)
+/* Lends the slot to the recorder, until crn_line_reclaim, if its maps are to be recorded. */
+static void record_maps(crn_line *line, crn_view *view)
 {
-    if (!line->recorder || crn_line_records_bad_fruits(line->config))
+    if (!view->record_maps)
         return;
     crn_recorded_view recorded = recorded_of(view);
-    crn_recorder_offer(line->recorder, &recorded);
+    view->is_lent = crn_recorder_lend(line->recorder, &recorded, view);
+    view->record_maps = false;
 }
 
-/* True if the recorder has the slot now, until crn_line_reclaim. */
-static bool lend(crn_line *line, crn_view *view)
-{
-    crn_recorded_view recorded = recorded_of(view);
-    if (!crn_recorder_lend(line->recorder, &recorded, view))
-        return false;
-    /* Cannot fail: there is a slot in reserve for each that the recorder may borrow. */
-    crn_pool_set_aside(line->pool, view);
-    return true;
-}
-
-/* Records the maps, keeps them, or releases the slot. */
+/* Of a view that ended and that its fruit does not hold: records the maps, keeps them, or releases
+ * the slot. */
 static void leave(crn_line *line, crn_view *view)
 {
-    if (!view->record_maps || !lend(line, view))
+    record_maps(line, view);
+    view->is_left = view->is_lent;
+    if (view->is_lent)
+        /* Cannot fail: there is a slot in reserve for each that the recorder may borrow. */
+        crn_pool_set_aside(line->pool, view);
+    else
         settle(line, view);
 }
 
 void crn_line_reclaim(crn_line *line)
 {
     crn_view *view;
-    while (line->recorder && (view = crn_recorder_returned(line->recorder)))
-        settle(line, view);
+    while (line->recorder && (view = crn_recorder_returned(line->recorder))) {
+        view->is_lent = false;
+        if (view->is_left)
+            settle(line, view);
+    }
+}
+
+static crn_view *acquire(crn_line *line)
+{
+    uint32_t slot;
+    crn_view *view = crn_pool_acquire(line->pool);
+    while (!view && crn_fruits_take_slot(line->fruits, &slot)) {
+        leave(line, crn_pool_at(line->pool, slot));
+        view = crn_pool_acquire(line->pool);
+    }
+    return view;
+}
+
+crn_view *crn_line_acquire(crn_line *line, crn_ticket ticket)
+{
+    uint32_t slot;
+    crn_view *view = acquire(line);
+    if (!view && crn_fruits_evict(line->fruits, ticket, &slot)) {
+        leave(line, crn_pool_at(line->pool, slot));
+        view = crn_pool_acquire(line->pool);
+    }
+    if (!view)
+        return NULL;
+    view->keep_maps = view->is_left = false;
+    view->record_maps = crn_line_records_all(line->config);
+    return view;
 }
 
 void crn_line_end_view(crn_line *line, crn_view *view)
 {
+    if (crn_line_records_all(line->config))
+        record_maps(line, view);
     bool hold = (line->kept_maps || crn_line_records_bad_fruits(line->config)) &&
                 crn_pool_free_slots(line->pool) > (uint32_t)line->config->limits.slots / 2;
     if (!hold || !crn_fruits_hold_slot(line->fruits, view->ticket))
@@ -124,11 +142,13 @@ void crn_line_release_fruit(crn_line *line, const crn_fruit *fruit, int64_t now_
         if (waits || runs) {
             crn_view *view = crn_pool_at(line->pool, seen->slot);
             view->keep_maps = keep;
-            view->record_maps = record;
-            if (waits)
+            view->record_maps |= record;
+            if (waits) {
                 leave(line, view);
-            else
+            } else {
+                record_maps(line, view); /* its worker, too, only reads the maps */
                 atomic_store_explicit(&view->cancelled, true, memory_order_relaxed);
+            }
         }
         if (seen->state == CRN_VIEW_JUDGED)
             crn_result_store_release(line->store, seen->judgement.result);

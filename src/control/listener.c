@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "src/ingest/socket/path_lock.h"
+#include "stages/base/file/path_lock.h"
 
 #define BACKLOG 8
 #define MODE    0660

@@ -23,7 +23,9 @@ typedef struct crn_view {
     atomic_bool cancelled; /* its fruit was judged: a worker that has not started it skips it */
     bool set_aside;        /* the pool's */
     bool keep_maps;        /* its fruit has its verdict, and its maps are to be kept */
-    bool record_maps;      /* the same, and they are to be recorded (record.only) */
+    bool record_maps;      /* they are to be recorded, and the recorder was not yet asked to */
+    bool is_lent;          /* the recorder reads them */
+    bool is_left;          /* meanwhile its fruit has no more use for the slot */
 } crn_view;
 
 /* The view as input of the chain: images over its memory. */

@@ -337,12 +337,25 @@ static int read_view(crn_recording_reader *reader, TIFF *tiff, bool pixels,
     return 1;
 }
 
+/* True if zeros fill the last block of a file whose writer could not cut it to its length. */
+static bool is_filled_up(const crn_recording_reader *reader)
+{
+    char end[CRN_RECORDING_BLOCK_BYTES];
+    uint64_t bytes = reader->size - reader->used;
+    if (bytes >= sizeof end || reader->size % sizeof end ||
+        pread(reader->fd, end, bytes, (off_t)reader->used) != (ssize_t)bytes)
+        return false;
+    while (bytes > 0 && !end[bytes - 1])
+        bytes--;
+    return bytes == 0;
+}
+
 static int read_next(crn_recording_reader *reader, bool pixels, crn_recorded_view *ret_view,
                      crn_error *error)
 {
     crn_error_set(error, 0, "%s", "");
     if (!reader->next) {
-        if (reader->used < reader->size)
+        if (reader->used < reader->size && !is_filled_up(reader))
             crn_error_set(error, 0,
                           "%s: the file ends with %" PRIu64
                           " bytes of a view that was never finished: they are skipped",

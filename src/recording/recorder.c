@@ -142,9 +142,11 @@ static int begin_segment(crn_recorder *recorder, crn_error *error)
         crn_segment_path(path, sizeof path, recorder->dir, recorder->start, ++number);
         r = crn_recording_create(path, false, &recorder->segment, error);
     } while (r == -EEXIST && number - recorder->segment_number < NAMES_TRIED_MAX);
-    if (!r)
-        recorder->segment_number = number;
-    return r;
+    if (r)
+        return r;
+    recorder->segment_number = number;
+    crn_recording_bypass_cache(recorder->segment);
+    return 0;
 }
 
 /* What the finished segments must leave of limits.keep_bytes. */

@@ -42,6 +42,14 @@ typedef struct crn_recorded_view {
 int crn_recording_create(const char *path, bool replace, crn_recording_writer **ret_writer,
                          crn_error *error);
 
+/* Unit of offsets, sizes and addresses of what is written. A file that is not finished may end with
+ * zeros that fill its last block. */
+#define CRN_RECORDING_BLOCK_BYTES 4096
+
+/* Writes what follows directly to the disk where the file system can: a long recording then neither
+ * fills the page cache nor waits for it. */
+void crn_recording_bypass_cache(const crn_recording_writer *writer);
+
 /* Appends one view. Returns -EINVAL if it does not match its header. After a failure (a full disk)
  * the file ends with the previous view, and writing may be tried again. */
 int crn_recording_write(crn_recording_writer *writer, const crn_recorded_view *view,

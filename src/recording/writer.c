@@ -1,7 +1,10 @@
 /*
  * libtiff writes each view as a small separate TIFF, in memory, at offsets after the file's present
- * end; then its bytes are written in one call, and last the eight bytes that link it to the
+ * end; then its bytes are written in one call, and last the block with the link to it from the
  * previous view. libtiff alone would walk all earlier pages to link each new one.
+ *
+ * Whole blocks are written, so that writes may bypass the page cache. The file's end from the block
+ * with the link on is therefore kept in memory: the next view begins in it.
  */
 #include "src/recording/recording.h"
 
@@ -11,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "src/recording/format.h"
@@ -25,7 +27,7 @@ _Static_assert(__BYTE_ORDER == __LITTLE_ENDIAN,
 #define FIRST_LINK   8   /* offset of the first directory's offset in the header */
 #define PAGE_BYTES   512 /* upper bound of a page's directory, without its JSON */
 #define EXTENTS_MORE 8
-#define IOV_BATCH    512
+#define BLOCK_BYTES  CRN_RECORDING_BLOCK_BYTES
 
 /* A contiguous range of the view's bytes: in `small` (written by libtiff) or
  * elsewhere (pixels, which are never copied). */
@@ -38,8 +40,10 @@ typedef struct writer_extent {
 
 struct crn_recording_writer {
     crn_recording_part file;
-    uint64_t end;  /* end of the file's valid bytes */
-    uint64_t link; /* offset of the link to the next view's first directory */
+    uint64_t end;          /* end of the file's valid bytes */
+    uint64_t link;         /* offset of the link to the next view's first directory */
+    unsigned char *blocks; /* the file from the block with the link on */
+    size_t blocks_room;
     uint64_t views;
 
     /* The view being laid out, as libtiff's file. */
@@ -256,49 +260,93 @@ static int lay_out(crn_recording_writer *writer, const crn_recorded_view *view, 
     return 0;
 }
 
-static int write_at(int fd, const void *data, size_t bytes, uint64_t offset)
+static uint64_t whole_blocks(uint64_t bytes)
 {
-    struct iovec iov = {(void *)(uintptr_t)data, bytes};
-    while (iov.iov_len) {
-        ssize_t n = pwritev(fd, &iov, 1, (off_t)offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n ? -errno : -EIO;
-        iov.iov_base = (unsigned char *)iov.iov_base + n;
-        iov.iov_len -= (size_t)n;
-        offset += (uint64_t)n;
+    return (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
+}
+
+/* Returns to the page cache; false if the file uses it already. */
+static bool use_cache(const crn_recording_writer *writer)
+{
+    int flags = fcntl(writer->file.fd, F_GETFL);
+    return flags >= 0 && (flags & O_DIRECT) &&
+           fcntl(writer->file.fd, F_SETFL, flags & ~O_DIRECT) == 0;
+}
+
+static int write_blocks(const crn_recording_writer *writer, const unsigned char *blocks,
+                        size_t bytes, uint64_t offset)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t n = pwrite(writer->file.fd, blocks + done, bytes - done, (off_t)(offset + done));
+        if (n > 0)
+            done += (size_t)n;
+        else if (n == 0)
+            return -EIO;
+        /* EINVAL: larger blocks are asked for, or a call wrote a part of one (a full disk). */
+        else if (errno != EINTR && !(errno == EINVAL && use_cache(writer)))
+            return -errno;
     }
     return 0;
 }
 
-/* Writes the extents, which are contiguous in the file. What a call does not write (rare: a full
- * disk, a signal) is written extent by extent. */
+/* Of the first byte in `blocks`. */
+static uint64_t blocks_offset(const crn_recording_writer *writer)
+{
+    return writer->link - writer->link % BLOCK_BYTES;
+}
+
+static int reserve_blocks(crn_recording_writer *writer, size_t bytes)
+{
+    if (bytes <= writer->blocks_room)
+        return 0;
+    unsigned char *blocks = aligned_alloc(BLOCK_BYTES, bytes);
+    if (!blocks)
+        return -ENOMEM;
+    if (writer->blocks)
+        memcpy(blocks, writer->blocks, (size_t)(writer->end - blocks_offset(writer)));
+    free(writer->blocks);
+    writer->blocks = blocks;
+    writer->blocks_room = bytes;
+    return 0;
+}
+
+/* Writes the extents, which are contiguous in the file. */
 static int write_extents(crn_recording_writer *writer)
 {
-    for (size_t i = 0; i < writer->extents_used;) {
-        struct iovec iov[IOV_BATCH];
-        int count = 0;
-        for (; count < IOV_BATCH && i + (size_t)count < writer->extents_used; count++) {
-            const writer_extent *e = &writer->extents[i + (size_t)count];
-            iov[count] = (struct iovec){e->memory, e->bytes};
-        }
-        ssize_t n = pwritev(writer->file.fd, iov, count, (off_t)writer->extents[i].offset);
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        size_t done = n < 0 ? 0 : (size_t)n;
-        for (; count--; i++) {
-            const writer_extent *e = &writer->extents[i];
-            size_t whole = done < e->bytes ? done : e->bytes;
-            done -= whole;
-            int r = whole == e->bytes ? 0
-                                      : write_at(writer->file.fd, e->memory + whole,
-                                                 e->bytes - whole, e->offset + whole);
-            if (r)
-                return r;
-        }
+    uint64_t offset = blocks_offset(writer);
+    size_t used = (size_t)(writer->top - offset), bytes = whole_blocks(used);
+    int r = reserve_blocks(writer, bytes);
+    if (r)
+        return r;
+    for (size_t i = 0; i < writer->extents_used; i++) {
+        const writer_extent *e = &writer->extents[i];
+        memcpy(writer->blocks + (e->offset - offset), e->memory, e->bytes);
     }
-    return 0;
+    memset(writer->blocks + used, 0, bytes - used);
+    return write_blocks(writer, writer->blocks, bytes, offset);
+}
+
+/* Links the view to the previous one, or to the file's header. */
+static int write_link(crn_recording_writer *writer, uint64_t first)
+{
+    unsigned char *link = writer->blocks + writer->link % BLOCK_BYTES;
+    memcpy(link, &first, sizeof first);
+    int r = write_blocks(writer, writer->blocks,
+                         whole_blocks(writer->link % BLOCK_BYTES + sizeof first),
+                         blocks_offset(writer));
+    if (r)
+        memset(link, 0, sizeof first);
+    return r;
+}
+
+/* The view is a part of the file: keeps its end from the block with its link on. */
+static void keep_end(crn_recording_writer *writer, uint64_t link)
+{
+    uint64_t before = blocks_offset(writer);
+    writer->link = link;
+    writer->end = writer->top;
+    memmove(writer->blocks, writer->blocks + (blocks_offset(writer) - before),
+            (size_t)(writer->end - blocks_offset(writer)));
 }
 
 /* Offset of the link in the view's last page to the next page. */
@@ -350,11 +398,10 @@ int crn_recording_write(crn_recording_writer *writer, const crn_recorded_view *v
         return crn_error_set(error, -EIO, "%s: libtiff left pages unlinked", writer->file.name);
     r = write_extents(writer);
     if (!r)
-        r = write_at(writer->file.fd, &first, sizeof first, writer->link);
+        r = write_link(writer, first);
     if (r)
         return crn_error_set(error, r, "%s: cannot write: %s", writer->file.name, strerror(-r));
-    writer->end = writer->top;
-    writer->link = link;
+    keep_end(writer, link);
     writer->views++;
     return 0;
 }
@@ -367,6 +414,7 @@ static void writer_free(crn_recording_writer *writer)
     free(writer->extents);
     free(writer->small);
     free(writer->planes);
+    free(writer->blocks);
     free(writer);
 }
 
@@ -378,10 +426,14 @@ int crn_recording_create(const char *path, bool replace, crn_recording_writer **
     if (!writer)
         return crn_error_set(error, -ENOMEM, "%s: no memory", path);
     writer->file.fd = -1;
-    int r = crn_recording_part_open(path, replace, &writer->file, error);
+    int r = reserve_blocks(writer, BLOCK_BYTES)
+                ? crn_error_set(error, -ENOMEM, "%s: no memory", path)
+                : crn_recording_part_open(path, replace, &writer->file, error);
     if (r)
         goto fail;
-    r = write_at(writer->file.fd, empty, sizeof empty, 0);
+    memset(writer->blocks, 0, BLOCK_BYTES);
+    memcpy(writer->blocks, empty, sizeof empty);
+    r = write_blocks(writer, writer->blocks, BLOCK_BYTES, 0);
     if (r) {
         crn_error_set(error, r, "%s: cannot write: %s", writer->file.name, strerror(-r));
         goto fail;
@@ -393,6 +445,13 @@ int crn_recording_create(const char *path, bool replace, crn_recording_writer **
 fail:
     writer_free(writer);
     return r;
+}
+
+void crn_recording_bypass_cache(const crn_recording_writer *writer)
+{
+    int flags = fcntl(writer->file.fd, F_GETFL);
+    if (flags >= 0)
+        (void)fcntl(writer->file.fd, F_SETFL, flags | O_DIRECT);
 }
 
 uint64_t crn_recording_bytes(const crn_recording_writer *writer)
@@ -417,7 +476,7 @@ int crn_recording_close(crn_recording_writer **writer, crn_error *error)
     if (!w)
         return 0;
     int r;
-    /* Removes what a failed write left after the last view. */
+    /* Removes what a failed write, or the last block, has after the last view. */
     if (ftruncate(w->file.fd, (off_t)w->end) < 0) {
         r = crn_error_set(error, -errno, "%s: cannot be cut to its length: %s", w->file.name,
                           strerror(errno));

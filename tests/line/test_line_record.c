@@ -161,7 +161,8 @@ static void only_partial_fruits_are_recorded(void **state)
     expect_end(&reader);
 }
 
-/* At the verdict one view runs, and the other waits; a partial fruit is not recorded. */
+/* At the verdict one view runs, and the other waits: both are recorded. A partial fruit is not
+ * recorded. */
 static void only_late_fruits_are_recorded(void **state)
 {
     (void)state;
@@ -175,14 +176,14 @@ static void only_late_fruits_are_recorded(void **state)
     send_view(2, 1, false, true);
     expect_verdict(2, "late");
     crn_gate_let_through(3);
-    send_view(3, 0, true, false); /* after it the running view of the late fruit has ended */
+    send_view(3, 0, true, false);
     send_view(3, 1, false, false);
     expect_verdict(3, "partial");
     line_stop(&line);
     crn_recording_reader *reader = open_recording();
     assert_non_null(reader);
-    expect_view(reader, 2, 1, false);
     expect_view(reader, 2, 0, false);
+    expect_view(reader, 2, 1, false);
     expect_end(&reader);
 }
 
@@ -214,24 +215,73 @@ static void slots_that_are_needed_are_not_recorded(void **state)
     crn_recording_end(&reader);
 }
 
+static uint64_t count_recorded(void)
+{
+    uint64_t views = 0;
+    crn_recording_reader *reader = open_recording();
+    crn_recorded_view got;
+    crn_error error;
+    assert_non_null(reader);
+    while (crn_recording_skip(reader, &got, &error) == 1)
+        views++;
+    crn_recording_end(&reader);
+    return views;
+}
+
 /* With kept maps as well: every slot comes back, and no view is ever lost. */
 static void recorded_slots_come_back(void **state)
 {
     (void)state;
-    start("partial", "{http: '127.0.0.1:0', keep_slots: 4}", NULL);
-    for (uint64_t fruit = 1; fruit <= 100; fruit++)
-        send_fruit(fruit, fruit % 3 != 0);
+    static const struct {
+        const char *only;
+        uint64_t views;
+    } cases[] = {{"partial", 67 * 2}, {"all", 100 * 2}};
+    for (size_t i = 0; i < 2; i++) {
+        start(cases[i].only, "{http: '127.0.0.1:0', keep_slots: 4}", NULL);
+        for (uint64_t fruit = 1; fruit <= 100; fruit++)
+            send_fruit(fruit, fruit % 3 != 0);
+        line_stop(&line);
+        assert_int_equal(line.metrics.fruits.no_slot, 0);
+        assert_int_equal(line.metrics.recorder.missed, 0);
+        assert_int_equal(line.metrics.recorder.dropped + count_recorded(), cases[i].views);
+        remove_recordings();
+    }
+}
+
+static void all_views_are_recorded(void **state)
+{
+    (void)state;
+    start("all", "{http: ''}", NULL);
+    for (uint64_t fruit = 1; fruit <= 4; fruit++)
+        send_fruit(fruit, fruit % 2 == 0);
     line_stop(&line);
-    assert_int_equal(line.metrics.fruits.no_slot, 0);
-    assert_int_equal(line.metrics.recorder.missed, 0);
-    uint64_t views = line.metrics.recorder.dropped;
     crn_recording_reader *reader = open_recording();
-    crn_recorded_view got;
-    crn_error error;
-    while (crn_recording_skip(reader, &got, &error) == 1)
-        views++;
-    crn_recording_end(&reader);
-    assert_int_equal(views, 67 * 2);
+    assert_non_null(reader);
+    for (uint64_t fruit = 1; fruit <= 4; fruit++) {
+        expect_view(reader, fruit, 0, fruit % 2 == 0);
+        expect_view(reader, fruit, 1, false);
+    }
+    expect_end(&reader);
+}
+
+/* Also one that is evicted, those that wait at their fruit's verdict, and one that still runs when
+ * the line is stopped. */
+static void views_that_never_run_are_recorded(void **state)
+{
+    (void)state;
+    start("all", "{http: ''}", &crn_gated);
+    send_view(1, 0, false, false);
+    crn_gate_wait();
+    for (uint64_t fruit = 10; fruit < 17; fruit++) /* all 8 slots */
+        send_view(fruit, 0, false, false);
+    send_view(9, 0, false, false);
+    send_view(1, 1, false, true); /* its fruit runs, and is due: it evicts a view */
+    expect_verdict(1, "late");
+    crn_gate_let_through(64);
+    line_stop(&line);
+    assert_int_equal(line.metrics.fruits.no_slot, 2); /* of fruit 9, and evicted */
+    assert_int_equal(line.metrics.recorder.dropped, 0);
+    assert_int_equal(count_recorded(), 9);
 }
 
 #define ON_LINE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -243,6 +293,8 @@ int main(void)
         ON_LINE(only_late_fruits_are_recorded),
         ON_LINE(slots_that_are_needed_are_not_recorded),
         ON_LINE(recorded_slots_come_back),
+        ON_LINE(all_views_are_recorded),
+        ON_LINE(views_that_never_run_are_recorded),
     };
     return cmocka_run_group_tests(tests, recorded_setup, recorded_teardown);
 }

@@ -161,10 +161,10 @@ def queue_label(d, x, *lines):
 def draw_lower(d):
     """Writers, workers, devices, viewers, HTTP, control, service."""
     writers, workers, devices, viewers, http, control, service = (MARGIN + 202 * i for i in range(7))
-    lower_thread(d, writers, LOWER_WIDTH, "writers", "recorder; verdict log", "rings, 256 and 64 MiB",
-                 "copies; what does not fit", "is dropped and counted", copies=2)
+    lower_thread(d, writers, LOWER_WIDTH, "writers", "recorder; verdict log", "rings; slots of 256 MiB",
+                 "what does not fit", "is dropped and counted", copies=2)
     d.arrow((writers + 24, LINE_BOTTOM), (writers + 24, LOWER_TOP))
-    queue_label(d, writers + 108, "byte rings: copies of", "views, of verdicts")
+    queue_label(d, writers + 108, "byte rings: slots lent,", "copies of verdicts")
 
     lower_thread(d, workers, LOWER_WIDTH, "workers", "the chain on the CPU", "scratch, outputs",
                  "read maps in their slots", "and a device's results", copies=3)

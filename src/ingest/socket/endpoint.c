@@ -14,7 +14,7 @@
 
 #include <zmq.h>
 
-#include "src/ingest/socket/path_lock.h"
+#include "stages/base/file/path_lock.h"
 #include "stages/base/log.h"
 #include "stages/base/param.h"
 #include "stages/base/process/priority.h"

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -131,6 +132,8 @@ static void a_killed_writer_loses_at_most_the_view_being_written(void **state)
             crn_recording_writer *writer;
             if (crn_recording_create(recorded_path, true, &writer, &error))
                 _exit(1);
+            if (round % 2)
+                crn_recording_bypass_cache(writer);
             for (uint64_t i = 0;; i++) {
                 crn_recorded_view view = recorded_small(i);
                 if (crn_recording_write(writer, &view, &error) || write(told[1], "", 1) != 1)
@@ -155,6 +158,70 @@ static void a_killed_writer_loses_at_most_the_view_being_written(void **state)
         assert_in_range(got, written, written + 1);
         assert_int_equal(access(recorded_path, F_OK), -1);
     }
+}
+
+static int count_views(const char *path, crn_error *error)
+{
+    crn_recording_reader *reader = recorded_open(path);
+    crn_recorded_view got;
+    int views = 0;
+    while (crn_recording_skip(reader, &got, error) == 1)
+        views++;
+    crn_recording_end(&reader);
+    return views;
+}
+
+/* Not every file system can. */
+static bool is_direct(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECT);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+static size_t cached_pages(const char *path, size_t bytes)
+{
+    unsigned char cached[64];
+    int fd = open(path, O_RDONLY);
+    void *file = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+    assert_true(file != MAP_FAILED && bytes <= sizeof cached * 4096);
+    assert_int_equal(mincore(file, bytes, cached), 0);
+    munmap(file, bytes);
+    close(fd);
+    size_t pages = 0;
+    for (size_t i = 0; i < (bytes + 4095) / 4096; i++)
+        pages += cached[i] & 1;
+    return pages;
+}
+
+/* The finished file's bytes are the same, its pages are not in the cache. */
+static void the_cache_is_bypassed(void **state)
+{
+    (void)state;
+    static unsigned char bytes[2][200000];
+    size_t sizes[2];
+    for (int bypass = 0; bypass < 2; bypass++) {
+        crn_recording_writer *writer = recorded_create();
+        if (bypass)
+            crn_recording_bypass_cache(writer);
+        for (uint64_t i = 0; i < 12; i++) {
+            crn_recorded_view view =
+                recorded_view(i, CRN_F32, CRN_HWC, 3, (uint32_t)(7 + i), 97, i % 2);
+            recorded_add(writer, &view);
+        }
+        size_t size = (size_t)crn_recording_bytes(writer);
+        if (bypass && is_direct(recorded_part))
+            assert_int_equal(cached_pages(recorded_part, size), 0);
+        crn_error error;
+        assert_int_equal(count_views(recorded_part, &error), 12);
+        assert_string_equal(error.text, "");
+        recorded_finish(writer);
+        sizes[bypass] = recorded_load(recorded_path, bytes[bypass], sizeof bytes[bypass]);
+        assert_int_equal(sizes[bypass], size);
+    }
+    assert_int_equal(sizes[0], sizes[1]);
+    assert_memory_equal(bytes[0], bytes[1], sizes[0]);
 }
 
 static void a_view_that_does_not_fit_its_header_is_refused(void **state)
@@ -323,6 +390,7 @@ int main(void)
         cmocka_unit_test(skipping_gives_headers_and_rewinding_starts_again),
         cmocka_unit_test(other_readers_see_ordinary_pages),
         cmocka_unit_test(a_killed_writer_loses_at_most_the_view_being_written),
+        cmocka_unit_test(the_cache_is_bypassed),
         cmocka_unit_test(a_view_that_does_not_fit_its_header_is_refused),
         cmocka_unit_test(a_full_disk_costs_only_the_view_it_meets),
         cmocka_unit_test(a_path_that_cannot_be_written_is_told),

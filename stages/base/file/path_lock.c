@@ -1,4 +1,4 @@
-#include "src/ingest/socket/path_lock.h"
+#include "stages/base/file/path_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
