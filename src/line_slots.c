@@ -37,6 +37,7 @@ static void record_maps(crn_line *line, crn_view *view)
 {
     if (!view->record_maps)
         return;
+    crn_line_reclaim(line); /* first: those that are back can be lent again */
     crn_recorded_view recorded = recorded_of(view);
     view->is_lent = crn_recorder_lend(line->recorder, &recorded, view);
     view->record_maps = false;

@@ -8,7 +8,7 @@
  * Errors are values: a function that can fail returns 0 or a negative errno, then writes none of
  * its `ret_` outputs and leaves a line of text for crn_context_error(). -EINVAL: an argument, the
  * text names it; -ENOMEM; on a device -ENODEV (it is gone) and -EIO (it failed). Nothing aborts,
- * prints, or keeps a pointer to an argument after it returns.
+ * prints, or keeps a pointer to an argument after it returns. 128 KiB of stack are enough.
  *
  * Images belong to the caller. With CRN_MEMORY_DEVICE their elements lie in the device's memory;
  * calls then enqueue their work on the caller's stream and return: results are there when the
@@ -49,12 +49,12 @@ typedef enum crn_layout {
 /** An image in memory of any owner: planes x height x width elements of one type. Strides count
  * elements, so that planar and interleaved images and windows into them are worked on in place. */
 typedef struct crn_image {
-    void *data;             /**< element (plane 0, row 0, column 0); not owned */
-    crn_type type;          /**< of its elements */
-    int32_t planes;         /**< >= 1 */
-    int32_t height;         /**< rows, >= 1 */
-    int32_t width;          /**< columns, >= 1 */
-    ptrdiff_t plane_stride; /**< in elements, as the next two; any sign; no two may overlap */
+    void *data;             /**< element (plane 0, row 0, column 0), aligned; not owned */
+    crn_type type;          /**< of its elements, at most 2^42 in all */
+    int32_t planes;         /**< 1 to 2^30 - 1, as the next two */
+    int32_t height;         /**< rows */
+    int32_t width;          /**< columns */
+    ptrdiff_t plane_stride; /**< in elements, as the next two; any sign; of results not 0 */
     ptrdiff_t row_stride;   /**< from a row to the next */
     ptrdiff_t step;         /**< from a column to the next */
 } crn_image;
@@ -86,7 +86,9 @@ typedef enum crn_memory {
     CRN_MEMORY_DEVICE, /**< with CRN_BACKEND_CUDA only */
 } crn_memory;
 
-/** How to compute. All zero: the fastest on the CPU, on the calling thread alone. */
+/** How to compute. All zero: the fastest on the CPU, on the calling thread alone. Where `threads`
+ * cannot be started a call has fewer, and in the child of a fork one, if the forking thread had
+ * more. They are libgomp's, which ends a process that has no memory for them. */
 typedef struct crn_context_settings {
     crn_backend backend; /**< CRN_BACKEND_AUTO: 0 */
     int32_t threads;     /**< of openmp, of one call; 0 and 1: no others are started */
@@ -109,7 +111,7 @@ typedef struct crn_context crn_context;
  */
 CRN_API int crn_context_open(const crn_context_settings *settings, crn_context **ret_context);
 
-/** Frees *context, whose chains must have been freed, and sets it to NULL; NULL is allowed. */
+/** Frees *context, whose chains must have been freed, and sets it to NULL; both may be NULL. */
 CRN_API void crn_context_free(crn_context **context);
 
 /** Waits until the context's work is done. @return 0, on a device also -ENODEV or -EIO */
@@ -119,11 +121,8 @@ CRN_API void *crn_pinned_create(crn_context *context, size_t bytes);
 /** Frees such memory, before its context and once nothing writes to it; NULL is allowed. */
 CRN_API void crn_pinned_free(crn_context *context, void *memory);
 
-/**
- * What was wrong in the last call, and its cure: a line; of a file, one for each fault.
- *
- * @return the context's, until its next call; "" if nothing was wrong
- */
+/** What was wrong in the last call, and its cure: a line; of a file, one for each fault.
+ * @return the context's, until its next call; "" if nothing was wrong */
 CRN_API const char *crn_context_error(const crn_context *context);
 
 /** Which values are connected at a saddle, two high and two low pixels diagonally opposite. */
@@ -471,11 +470,11 @@ typedef struct crn_chain crn_chain;
  */
 CRN_API int crn_chain_open(crn_context *context, const char *path, crn_chain **ret_chain);
 
-/** Frees *chain, its last result too, and sets it to NULL; NULL is allowed. */
+/** Frees *chain, its last result too, and sets it to NULL; both may be NULL. */
 CRN_API void crn_chain_free(crn_chain **chain);
-/** Number of classes of its file, the planes of a view's maps. */
+/** Number of classes of its file, the planes of a view's maps; 0 without a chain. */
 CRN_API int32_t crn_chain_class_count(const crn_chain *chain);
-/** @return the name of class `index`, the chain's; NULL beyond the last one */
+/** @return the name of class `index`, the chain's; NULL beyond the last one and without a chain */
 CRN_API const char *crn_chain_class_name(const crn_chain *chain, int32_t index);
 
 /**

@@ -71,7 +71,7 @@ int crn_context_create_at(const crn_context_allocator *allocator, void *owner, i
 
 void crn_context_free(crn_context **context)
 {
-    crn_context *it = *context;
+    crn_context *it = context ? *context : NULL;
     if (!it)
         return;
     if (it->attached)
@@ -88,6 +88,11 @@ void crn_context_free(crn_context **context)
 int32_t crn_context_threads(const crn_context *context)
 {
     return context->threads;
+}
+
+void crn_context_set_threads(crn_context *context, int32_t threads)
+{
+    context->threads = threads;
 }
 
 int32_t crn_context_views(const crn_context *context)

@@ -37,6 +37,9 @@ int crn_context_create_at(const crn_context_allocator *allocator, void *owner, i
 /** The owner of a context with this allocator; NULL for any other context. */
 void *crn_context_owner(const crn_context *context, const crn_context_allocator *allocator);
 
+/** Sets the number of threads of the next calls, >= 1. */
+void crn_context_set_threads(crn_context *context, int32_t threads);
+
 /** Number of pictures that its operators process at once. */
 int32_t crn_context_views(const crn_context *context);
 
@@ -110,6 +113,7 @@ static inline bool crn_pace_over(crn_pace *pace, int64_t work)
 typedef struct crn_context_choice {
     const crn_ops *ops;
     const struct crn_gpu *gpu; /**< NULL: images lie in host memory */
+    int32_t threads;           /**< asked for; a call may get fewer */
 } crn_context_choice;
 
 /** The context's; written by crn_context_open() alone. */

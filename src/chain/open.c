@@ -11,6 +11,8 @@
 #include "stages/library/library.h"
 #include "src/chain/internal.h"
 
+#define PIXELS_MAX ((int64_t)1 << 30) /* of a plane, as of crn_find_contours() */
+
 /* The program may have set a locale in which numbers have a decimal comma. */
 static int load_in_c_locale(const char *path, FILE *faults, crn_config *ret_config)
 {
@@ -117,11 +119,13 @@ int crn_chain_open(crn_context *context, const char *path, crn_chain **ret_chain
 
 int32_t crn_chain_class_count(const crn_chain *chain)
 {
-    return chain->config->classes.count;
+    return chain ? chain->config->classes.count : 0;
 }
 
 const char *crn_chain_class_name(const crn_chain *chain, int32_t index)
 {
+    if (!chain)
+        return NULL;
     const crn_classes *classes = &chain->config->classes;
     return index >= 0 && index < classes->count ? classes->name[index] : NULL;
 }
@@ -145,6 +149,13 @@ static int check(const crn_chain *chain, const crn_image *maps, const crn_image 
     if (!crn_image_is_dense(maps))
         return crn_error_set(error, -EINVAL,
                              "maps has gaps; copy it so that crn_image_dense() describes it");
+    int r = crn_library_check_image("maps", maps, error);
+    if (r < 0)
+        return r;
+    if ((int64_t)maps->height * maps->width >= PIXELS_MAX)
+        return crn_error_set(error, -EINVAL,
+                             "maps is %d x %d; a plane must have fewer than 2^30 pixels",
+                             (int)maps->height, (int)maps->width);
     if (!intensity)
         return 0;
     if (!intensity->data || intensity->type != CRN_U8 || intensity->planes != 1 ||

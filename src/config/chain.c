@@ -147,6 +147,7 @@ static bool read_step(crn_reader *reader, const crn_section *section, const crn_
     size_t before = reader->faults->count;
     step->settings = stage->settings_bytes ? calloc(1, stage->settings_bytes) : NULL;
     if (stage->settings_bytes && !step->settings) {
+        reader->faults->no_memory = true;
         crn_diagnostics_add(reader->faults, name->position, "chain: no memory for '%s'",
                             stage->name);
         return false;

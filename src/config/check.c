@@ -1,6 +1,7 @@
 /* Checks what a table of rows cannot express: dependencies between keys,
  * endpoints, the stages' own checks. */
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -322,7 +323,9 @@ void crn_check_stages(crn_reader *reader)
         crn_error error = {""};
         if (!reader->step_good[i] || !reader->classes_good || !step->stage->prepare)
             continue;
-        if (step->stage->prepare(step->settings, &config->classes, &error) < 0)
+        int r = step->stage->prepare(step->settings, &config->classes, &error);
+        reader->faults->no_memory |= r == -ENOMEM;
+        if (r < 0)
             crn_diagnostics_add(reader->faults, reader->step_position[i], "%s: %s",
                                 step->stage->name, error.text);
     }

@@ -275,7 +275,7 @@ int crn_config_parse(const char *file, const char *bytes, size_t length, FILE *f
         fprintf(faults_out, "%s: not enough memory to read it\n", file);
     crn_diagnostics_print(&faults, faults_out);
     if (r == 0 && (faults.count || faults.untold))
-        r = -EINVAL;
+        r = faults.no_memory ? -ENOMEM : -EINVAL;
     if (r == 0)
         memcpy(ret_config, config, sizeof *config);
     else

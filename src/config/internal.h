@@ -34,7 +34,8 @@ typedef struct crn_diagnostics {
     const char *file; /* the caller's */
     crn_fault *item;
     size_t count, capacity;
-    size_t untold; /* dropped: beyond the limit, or out of memory */
+    size_t untold;  /* dropped: beyond the limit, or out of memory */
+    bool no_memory; /* one of them is none of the file's: the file may be good */
 } crn_diagnostics;
 
 __attribute__((format(printf, 3, 4))) void

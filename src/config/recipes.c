@@ -270,6 +270,7 @@ static void read_recipe(const crn_reader *file, const crn_node *name, const crn_
         *merged = *file->config;
     if (!merged || crn_chain_copy(file->config->chain, file->config->steps, merged->chain,
                                   &merged->steps) < 0) {
+        file->faults->no_memory = true;
         crn_diagnostics_add(file->faults, name->position, "%s: no memory for it", self.path);
     } else {
         self.reader.config = merged;
@@ -301,6 +302,7 @@ void crn_check_recipes(crn_reader *reader)
     crn_recipes *recipes = calloc(1, sizeof *recipes);
     reader->config->recipes = recipes;
     if (!recipes) {
+        reader->faults->no_memory = true;
         crn_diagnostics_add(reader->faults, map->position, "recipes: no memory for them");
         return;
     }

@@ -136,13 +136,23 @@ static void release(crn_recording_part *part)
     *part = (crn_recording_part){.fd = -1};
 }
 
+void crn_recording_part_keep(crn_recording_part *part)
+{
+    if (part->fd >= 0)
+        close(part->fd);
+    release(part);
+}
+
 int crn_recording_part_finish(crn_recording_part *part, crn_error *error)
 {
     int r = 0;
     if (!is_named(part->fd, part->name))
         r = crn_error_set(error, -ESTALE, "%s: was removed or replaced while it was written",
                           part->name);
-    if (close(part->fd) < 0 && !r)
+    /* Each close tells what could not be written. The file's lock stays until the last one, so that
+     * nobody adopts the file before it has its name. */
+    int second = fcntl(part->fd, F_DUPFD_CLOEXEC, 0);
+    if (second >= 0 && close(second) < 0 && !r)
         r = crn_error_set(error, -errno, "%s: cannot be written: %s", part->name, strerror(errno));
     if (!r && (r = check_kind(part->path, error)) >= 0) {
         r = rename_part(part);
@@ -150,15 +160,8 @@ int crn_recording_part_finish(crn_recording_part *part, crn_error *error)
             crn_error_set(error, r, "%s: cannot be named %s: %s; the recording is kept as it is",
                           part->name, part->path, strerror(-r));
     }
-    release(part);
+    crn_recording_part_keep(part);
     return r;
-}
-
-void crn_recording_part_keep(crn_recording_part *part)
-{
-    if (part->fd >= 0)
-        close(part->fd);
-    release(part);
 }
 
 void crn_recording_part_drop(crn_recording_part *part)

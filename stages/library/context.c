@@ -66,7 +66,8 @@ int crn_context_open(const crn_context_settings *settings, crn_context **ret_con
     int r = crn_context_create(settings->threads ? settings->threads : 1, &context);
     if (r < 0)
         return r;
-    crn_context_choice_of(context)->ops = ops;
+    *crn_context_choice_of(context) =
+        (crn_context_choice){.ops = ops, .threads = crn_context_threads(context)};
     *ret_context = context;
     return 0;
 }
@@ -74,7 +75,10 @@ int crn_context_open(const crn_context_settings *settings, crn_context **ret_con
 int crn_context_begin(crn_context *context)
 {
     crn_context_error_of(context)->text[0] = '\0';
-    const crn_gpu *gpu = crn_context_choice_of(context)->gpu;
+    const crn_context_choice *choice = crn_context_choice_of(context);
+    const crn_gpu *gpu = choice->gpu;
+    if (choice->threads > 1)
+        crn_context_set_threads(context, crn_library_team(choice->threads));
     return gpu ? crn_context_end(context, gpu->use(context), "choosing the device") : 0;
 }
 

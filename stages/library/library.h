@@ -23,6 +23,20 @@ int crn_context_begin(crn_context *context);
 /** Sets the text to `what`: and the reason of r, unless r is 0 or a text is there. Returns r. */
 int crn_context_end(crn_context *context, int r, const char *what);
 
+/** Checks an image that an operator would take: sizes, strides, alignment; one that it refuses by
+ * itself passes. 0, or -EINVAL with a clause that names it. */
+int crn_library_check_image(const char *name, const crn_image *image, crn_error *error);
+
+/** The same for both, and that they share no memory, as far as that is easily told. */
+int crn_library_check_images(const crn_image *in, const crn_image *out, crn_error *error);
+
+/**
+ * How many threads a parallel region of this thread may have, at most `wanted`. libgomp ends the
+ * process if it cannot start them, and hangs in the child of a fork: so they are tried here before,
+ * and a child gets one.
+ */
+int32_t crn_library_team(int32_t wanted);
+
 /**
  * Why an operator refuses these arguments: a clause that names the argument, in `ret_text`. They
  * say no more than crn_<operator>_check() refuses, and its order.

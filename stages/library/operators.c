@@ -9,16 +9,20 @@ static const crn_ops *ops_of(crn_context *context)
     return context ? crn_context_choice_of(context)->ops : NULL;
 }
 
-/* Runs `call`; if it refuses its arguments, `explain` puts into `text` which. */
-#define RUN(what, call, explain)                                                                   \
+/* Checks the images and runs `call`; if it refuses its arguments, `explain` puts into `text` which.
+ */
+#define RUN(what, in, out, call, explain)                                                          \
     const crn_ops *ops = ops_of(context);                                                          \
     if (!ops)                                                                                      \
         return -EINVAL;                                                                            \
     int r = crn_context_begin(context);                                                            \
     if (r < 0)                                                                                     \
         return r;                                                                                  \
-    r = ops->call;                                                                                 \
     crn_error text;                                                                                \
+    r = crn_library_check_images(in, out, &text);                                                  \
+    if (r < 0)                                                                                     \
+        return crn_error_set(crn_context_error_of(context), r, what ": %s", text.text);            \
+    r = ops->call;                                                                                 \
     if (r != -EINVAL)                                                                              \
         return crn_context_end(context, r, what);                                                  \
     crn_explain_##explain;                                                                         \
@@ -27,35 +31,37 @@ static const crn_ops *ops_of(crn_context *context)
 int crn_find_contours(crn_context *context, const crn_contours_params *params, const crn_image *in,
                       crn_contours *out)
 {
-    RUN("contours", contours(context, params, in, out), contours(params, in, out, &text));
+    RUN("contours", in, NULL, contours(context, params, in, out), contours(params, in, out, &text));
 }
 
 int crn_morphology(crn_context *context, const crn_morphology_params *params, const crn_image *in,
                    crn_image *out)
 {
-    RUN("morphology", morphology(context, params, in, out), morphology(params, in, out, &text));
+    RUN("morphology", in, out, morphology(context, params, in, out),
+        morphology(params, in, out, &text));
 }
 
 int crn_convolve(crn_context *context, const crn_convolve_params *params, const crn_image *in,
                  crn_image *out)
 {
-    RUN("convolve", convolve(context, params, in, out), convolve(params, in, out, &text));
+    RUN("convolve", in, out, convolve(context, params, in, out), convolve(params, in, out, &text));
 }
 
 int crn_haar(crn_context *context, const crn_haar_params *params, const crn_image *in,
              crn_image *out)
 {
-    RUN("haar", haar(context, params, in, out), haar(params, in, out, &text));
+    RUN("haar", in, out, haar(context, params, in, out), haar(params, in, out, &text));
 }
 
 int crn_ranklet(crn_context *context, const crn_ranklet_params *params, const crn_image *in,
                 crn_image *out)
 {
-    RUN("ranklet", ranklet(context, params, in, out), ranklet(params, in, out, &text));
+    RUN("ranklet", in, out, ranklet(context, params, in, out), ranklet(params, in, out, &text));
 }
 
 int crn_diamond_square(crn_context *context, const crn_diamond_square_params *params,
                        crn_image *out)
 {
-    RUN("diamond_square", diamond_square(context, params, out), diamond_square(params, out, &text));
+    RUN("diamond_square", NULL, out, diamond_square(context, params, out),
+        diamond_square(params, out, &text));
 }

@@ -31,23 +31,11 @@ static int set_up(void **state)
     return 0;
 }
 
-static void remove_recordings(void)
-{
-    char path[PATH_MAX];
-    DIR *folder = opendir(recorded_folder);
-    assert_non_null(folder);
-    for (struct dirent *entry; (entry = readdir(folder));) {
-        snprintf(path, sizeof path, "%s/%s", recorded_folder, entry->d_name);
-        unlink(path);
-    }
-    closedir(folder);
-}
-
 static int tear_down(void **state)
 {
     (void)state;
     free(maps);
-    remove_recordings();
+    recorded_clear();
     return 0;
 }
 
@@ -244,7 +232,7 @@ static void recorded_slots_come_back(void **state)
         assert_int_equal(line.metrics.fruits.no_slot, 0);
         assert_int_equal(line.metrics.recorder.missed, 0);
         assert_int_equal(line.metrics.recorder.dropped + count_recorded(), cases[i].views);
-        remove_recordings();
+        recorded_clear();
     }
 }
 

@@ -195,8 +195,8 @@ def ranklet_is_apply_s(test):
 # --- what can be copied and saved ---
 
 PYTHON_END = {
-    "contours": "import json\nprint(json.dumps([[int(c['plane']), bool(c['closed']), result.points["
-                "c['first']:c['first'] + c['count']].tolist()] for c in result.contours]))",
+    "contours": "import json\nprint(json.dumps([[int(plane), bool(closed), line[:, ::-1].tolist()] for plane, closed, line "
+                "in zip(result.planes, result.closed, result)]))",
     "ranklet": "np.savez('python.npz', *[part for triple in result for part in triple])",
 }
 

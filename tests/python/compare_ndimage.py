@@ -49,7 +49,7 @@ def element(rng, shape, kind):
 
 
 def origin(rng, sides, shape):
-    """scipy 1.10 reads beyond a picture that is smaller than an element with another origin."""
+    """scipy 1.10 reads outside the picture if elements with another origin are several times larger."""
     if rng.random() < .7 or any(side > length for side, length in zip(sides, shape)):
         return 0
     return [int(rng.integers(-(side // 2), side - side // 2)) for side in sides]
@@ -67,8 +67,8 @@ def case(rng):
     if "size" in arguments and rng.random() < .2:
         mode = [str(rng.choice(MODES)) for _ in range(ndim)]
     arguments.update(mode=mode, origin=origin(rng, sides, shape), cval=float(rng.choice([0, 0, 1, 3, 7])))
-    if kind in ("u1", "f4") and rng.random() < .3:
-        arguments["cval"] = float(rng.choice([0, 200, 255] if kind == "u1" else [-.5, np.inf, -np.inf]))
+    if kind in ("u1", "f4", "f8") and rng.random() < .3:
+        arguments["cval"] = float(rng.choice([0, 200, 255] if kind == "u1" else [.1, np.inf, -np.inf]))
     array = comparing.view(rng, picture(rng, shape, kind))
     if kind == "?":
         arguments["cval"] %= 2
@@ -99,6 +99,8 @@ def compare(rng):
             array.dtype.kind in "iuf" and array.dtype.itemsize > 2 or "structure" in arguments):
         comparing.refused.append(describe)
         return None
+    if "cval must be exact" in str(result) and arguments["cval"] == .1:
+        return None
     if "scipy would round some sums" in str(result) and mine.dtype != array.dtype == np.float32:
         return None
     if array.dtype == bool and ("structure" in arguments and "footprint=structure" in str(result) or
@@ -107,4 +109,4 @@ def compare(rng):
     return comparing.difference(describe, result, wanted)
 
 
-comparing.run(compare, 3000)
+comparing.run(compare, 2000)

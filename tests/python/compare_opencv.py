@@ -96,15 +96,22 @@ def compare_filter(rng):
     # Both sides' error; the peer's transforms by DFT, whose error grows with the whole block's values.
     tolerance = 2 * (2 * kernel.size + 8) * 2.**-24 * scale + 1e-30
     if isinstance(wanted, np.ndarray) and wanted.dtype.kind in "iu":
-        # Sums of whole numbers and halves up to 2^23 are exact on both sides, but for DFT; others may round to either side.
+        # Sums of whole numbers and halves up to 2^23 are exact on both sides, but for DFT; others may round either way.
         taps = 130 if kind == "u1" and depth in (-1, 0, 3) else 50  # from there on OpenCV transforms
         exact = (kernel == np.rint(kernel)).all() and scale < 1 << 23 and kernel.size < taps
         tolerance = 0 if exact else 1 + tolerance
     return comparing.difference(describe, result, wanted, tolerance)
 
 
+def compare_element(rng):
+    sides = tuple(int(side) for side in rng.integers(1, 64, 2))
+    arguments = (int(rng.integers(3)), sides, anchor(rng, sides[::-1]))
+    return comparing.difference(f"getStructuringElement{arguments}", comparing.attempt(ours.getStructuringElement,
+                                *arguments), comparing.attempt(peer.getStructuringElement, *arguments))
+
+
 def compare(rng):
-    return compare_morphology(rng) if rng.random() < .6 else compare_filter(rng)
+    return rng.choice([compare_element, compare_morphology, compare_filter], p=[.1, .5, .4])(rng)
 
 
-comparing.run(compare, 4000)
+comparing.run(compare, 3000)

@@ -1,6 +1,6 @@
 """find_contours and find_contours_many against scikit-image, bit for bit, on random pictures: compare_skimage.py
 
-Prints what differs. No pixel lies exactly at a level: there contours that touch may be joined in another order.
+Prints what differs.
 """
 import gc
 import multiprocessing
@@ -11,6 +11,7 @@ import numpy as np
 from skimage.measure import find_contours as peer
 
 import cernita
+from cernita._context import Context
 
 SEED = 17
 DTYPES = ("f8", "f4", "f2", "u1", "u2", "i1", "i2", "i4", "i8", "u4", "u8", "?", ">f4", ">i2", "g")
@@ -39,19 +40,32 @@ def random_picture(dtype):
 
 
 def compare_random(count):
-    compared = 0
-    while compared < count:
+    for _ in range(count):
         dtype = rng.choice(DTYPES)
         picture = random_picture(dtype)
         level = None if rng.random() < .3 else rng.random() * (50 if picture.dtype.kind in "iu" else 1)
-        middle = level if level is not None else (np.nanmin(picture) + np.nanmax(picture)) / 2.0
-        if (picture.astype("f8") == middle).any():
-            continue
         how = {"fully_connected": rng.choice(["low", "high"]), "positive_orientation": rng.choice(["low", "high"]),
                "mask": None if rng.random() < .6 else rng.random(picture.shape) < .9}
         theirs = peer(picture, level, **how)
-        expect(f"{dtype} {picture.shape} at {level}, {how}", is_same(cernita.find_contours(picture, level, **how), theirs))
-        compared += 1
+        what = f"{dtype} {picture.shape} at {level}, {'all' if how['mask'] is None else 'masked'}"
+        expect(what, is_same(cernita.find_contours(picture, level, **how), theirs))
+
+
+def compare_at_the_level(count):
+    """Many pixels exactly at the level, or so near to it that only rounding puts points onto them."""
+    for number in range(count):
+        shape, values = rng.integers(2, 24, 2), rng.integers(2, 12)
+        step = (1, .1)[number % 2]
+        picture = rng.integers(0, values, shape) * step
+        level = rng.integers(0, values) * step
+        if number % 4 == 3:
+            picture += rng.integers(-1, 2, shape) * 2**-54
+        if number % 4 == 2:
+            picture = picture.astype(rng.choice(["u1", "f4", "i4"]))
+        how = {"fully_connected": rng.choice(["low", "high"]), "positive_orientation": rng.choice(["low", "high"]),
+               "mask": None if rng.random() < .6 else rng.random(shape) < .9}
+        expect(f"{shape} {picture.dtype} at {level}, number {number}",
+               is_same(cernita.find_contours(picture, level, **how), peer(picture, level, **how)))
 
 
 def compare_odd_memory():
@@ -95,12 +109,13 @@ def compare_many():
 
 def compare_large():
     """Results that do not fit at first, of planes that are found one by one, whose memory becomes the result's."""
-    noise = rng.random((2, 1100, 1000), "f4")
-    found = cernita.find_contours_many(noise, .5, "chw")
-    expect("noise", len(found.points) > 1 << 20 and is_same(found.polylines(0)[:2000], peer(noise[0], .5)[:2000]))
-    expect("noise of the second plane", is_same(found.polylines(1)[-2000:], peer(noise[1], .5)[-2000:]))
-    cernita.find_contours_many(rng.random((30, 30)), .5)
-    expect("a result that later calls leave alone", is_same(found.polylines(0)[:50], peer(noise[0], .5)[:50]))
+    noise = rng.random((2, 1150, 1000), "f4")
+    wanted = peer(noise[0], .5)
+    found = cernita.find_contours_many(noise[0], .5, threads=1)
+    cernita.find_contours_many(rng.random((30, 30)), .5, threads=1)
+    expect("noise", len(found.points) > 1 << 20 and is_same(found.polylines(), wanted))
+    both = cernita.find_contours_many(noise, [.5, .999], "chw", threads=2)
+    expect("noise of two planes", is_same(both.polylines(0), wanted) and is_same(both.polylines(1), peer(noise[1], .999)))
 
 
 def compare_in_threads():
@@ -116,6 +131,26 @@ def compare_in_threads():
         thread.start()
     for thread in threads:
         thread.join()
+
+
+def count_contexts():
+    gc.collect()
+    return sum(isinstance(thing, Context) for thing in gc.get_objects())
+
+
+def compare_context_counts():
+    """Threads that have ended hold none; one with many settings holds the most recent."""
+    before = count_contexts()
+    for _ in range(20):
+        thread = threading.Thread(target=cernita.find_contours, args=(rng.random((9, 9)), .5))
+        thread.start()
+        thread.join()
+    expect("contexts of ended threads", count_contexts() == before)
+    for threads in range(1, 30):
+        cernita.haar(np.zeros((4, 4), "f4"), 1, threads=threads)
+    expect("contexts of a thread", count_contexts() <= before + 8)
+    cernita.free_contexts()
+    expect("freed contexts", count_contexts() < before + 8)
 
 
 def count_points(picture):
@@ -137,10 +172,11 @@ def compare_in_forked_children():
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # integers whose sum wraps, in the level by default, on both sides
     compare_random(1500)
+compare_at_the_level(3000)
 compare_odd_memory()
 compare_many()
 compare_large()
 compare_in_threads()
-gc.collect()
+compare_context_counts()
 compare_in_forked_children()
 print(f"differs (seed {SEED}): {'; '.join(differing[:10])}" if differing else "all as skimage")

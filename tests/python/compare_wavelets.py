@@ -1,7 +1,7 @@
 """cernita.wavelets against PyWavelets, on random pictures, sizes, modes and axes: compare_wavelets.py
 
-Types and shapes must be equal, values within the rounding of both. CRN_SEED and CRN_CASES choose the cases; prints those
-that differ.
+Types and shapes must be equal, values within the rounding of both. CRN_SEED and CRN_CASES choose the cases; prints
+those that differ.
 """
 import numpy as np
 import pywt as peer
@@ -59,7 +59,9 @@ def tolerance(values, single, levels):
 
 def flat(coeffs):
     """Arrays one after the other."""
-    return [coeffs] if coeffs is None or isinstance(coeffs, np.ndarray) else [array for one in coeffs for array in flat(one)]
+    if coeffs is None or isinstance(coeffs, np.ndarray):
+        return [coeffs]
+    return [array for one in coeffs for array in flat(one)]
 
 
 def differences(describe, result, wanted, bound):
@@ -107,4 +109,4 @@ def compare(rng):
                        tolerance(coeffs, single, levels))
 
 
-comparing.run(compare, 3000)
+comparing.run(compare, 2000)

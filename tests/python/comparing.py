@@ -1,4 +1,4 @@
-"""What the comparisons of random cases with a peer share: cases from CRN_SEED on, CRN_CASES of them, and what to say."""
+"""What the comparisons of random cases with a peer share: CRN_CASES cases from CRN_SEED on, and what to say."""
 import os
 import sys
 import warnings

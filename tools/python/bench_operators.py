@@ -11,7 +11,6 @@ import ctypes
 import os
 import pathlib
 import sys
-import time
 
 # Before OpenMP is loaded: threads that wait busily would be timed as the peer's.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -25,31 +24,13 @@ import pywt
 
 import cernita
 from cernita._arrays import image_of
-from bench_rows import picture
+from bench_rows import picture, time_alternately
 from peer_diamond_square import diamond_square as numpy_diamond_square
 
 cv2.setNumThreads(1)
 rng = np.random.default_rng(7)
 
 _peers = ctypes.CDLL(str(pathlib.Path(__file__).resolve().parents[2] / "build" / "lib" / "libcernita_peers.so"))
-
-
-def seconds(call):
-    begin = time.perf_counter()
-    call()
-    return time.perf_counter() - begin
-
-
-def time_alternately(theirs, ours, budget_s=6):
-    """Medians in ms, of at most so many seconds."""
-    theirs(), ours()
-    once = seconds(theirs) + 3 * seconds(ours)
-    repeat = int(min(41, max(3, budget_s / once)))
-    peers, mine = [], []
-    for _ in range(repeat):
-        peers.append(seconds(theirs))
-        mine += [seconds(ours) for _ in range(3)]
-    return np.median(peers) * 1e3, np.median(mine) * 1e3
 
 
 # Each row: what, bar (ours may take so many times the peer's time), whether it exceeds the cache, and a function that

@@ -18,7 +18,9 @@ import numpy as np
 
 from cernita._arguments import pair
 from cernita._context import context_for, host_key
-from cernita._library import KERNEL_TAPS_MAX, TYPES, Image, check, lib
+from cernita._library import KERNEL_TAPS_MAX, TYPES, Image, check, loaded
+
+lib = loaded()
 
 
 class Ops(ctypes.Structure):

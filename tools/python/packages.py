@@ -10,6 +10,7 @@ _PACKAGES = {
     "numpy": "python3-numpy",
     "pywt": "python3-pywt",
     "scipy": "python3-scipy",
+    "silx": "python3-silx",
     "skimage": "python3-skimage",
 }
 

@@ -7,7 +7,7 @@ import numpy as np
 import internals
 
 import cernita
-from cernita._library import TYPES, Image, check, lib as _lib
+from cernita._library import TYPES, Image, check
 
 _LIMIT_NS = 60 * 10**9
 _POINTER, _INT = ctypes.c_void_p, ctypes.c_int32
@@ -30,6 +30,7 @@ class _Gpu(ctypes.Structure):
                 ("mark", _function(_POINTER, _INT)), ("elapsed", _function(_POINTER, _INT, _INT, _POINTER))]
 
 
+_lib = internals.lib
 _lib.crn_gpu_get.restype = ctypes.POINTER(_Gpu)
 _lib.crn_gpu_wait.argtypes = [ctypes.POINTER(_Gpu), _POINTER, ctypes.c_int64]
 _lib.crn_context_scratch.restype = _POINTER

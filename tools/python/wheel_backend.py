@@ -29,7 +29,7 @@ Name: cernita
 Version: {version}
 Summary: Contours as scikit-image's find_contours gives them, morphology, convolution, Haar, ranklets: fast, on CPU and GPU
 Requires-Python: >=3.9
-Requires-Dist: numpy>=1.20
+Requires-Dist: numpy>=1.21
 Provides-Extra: line
 Requires-Dist: pyzmq; extra == 'line'
 Requires-Dist: msgpack; extra == 'line'

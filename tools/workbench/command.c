@@ -181,7 +181,10 @@ static void print_python(FILE *out, const crn_task *task, const crn_stored *in)
     if (ranklet)
         fputs("import numpy as np\n", out);
     /* Picture files and named kernels are no part of the package. */
-    fputs(in ? "import internals\nimport cernita\n\n" : "import cernita\n\n", out);
+    fputs(in ? "import internals  # of tools/python: picture files and named kernels\nimport "
+               "cernita\n\n"
+             : "import cernita\n\n",
+          out);
     if (in) {
         fputs("picture = internals.read(", out);
         print_text(out, in->original);

@@ -40,6 +40,10 @@ enum {
 
 #define ELEMENTS_PER_STRIP (1 << 20)
 
+/* Every strip holds a word for each bit at its top and its bottom: together at most so many, but
+ * for load balancing. Many interleaved channels of a large picture would need gigabytes. */
+#define ENTRIES_MAX (1 << 24)
+
 static size_t row_words(const crn_contours_job *job)
 {
     return 2 * (size_t)job->margin + job->words;
@@ -440,6 +444,8 @@ crn_contours_variant crn_contours_variant_for(const crn_image *in, int32_t threa
     /* Bounds the time per strip to milliseconds for wide pictures, too. */
     if (strips < elements / ELEMENTS_PER_STRIP)
         strips = elements / ELEMENTS_PER_STRIP;
+    if (strips > ENTRIES_MAX / (2 * elements / in->height))
+        strips = ENTRIES_MAX / (2 * elements / in->height);
     if (strips < 1)
         strips = 1;
     if (threads > 1 && strips < STRIPS_PER_THREAD * threads)

@@ -31,8 +31,12 @@ static void scripts_name_what_is_missing(void **state)
         {"sender.py", "python3-zmq"},
         {"subscriber.py", "python3-msgpack"},
         {"bench_contours.py", "python3-contourpy python3-scipy python3-skimage"},
+        {"bench_masks.py", "python3-contourpy python3-scipy python3-silx"},
         {"bench_operators.py", "python3-opencv python3-numpy python3-pywt"},
+        {"bench_migration.py", "python3-opencv python3-numpy python3-pywt python3-scipy "
+                               "python3-skimage"},
         {"bench_gpu_peers.py", "python3-numpy"},
+        {"gallery.py", "python3-matplotlib python3-numpy"},
         {"peer_diamond_square.py", "python3-numpy"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -1,5 +1,7 @@
 #include "tests/support/line/recorded.h"
 
+#include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,18 @@ int recorded_setup(void **state)
     snprintf(recorded_path, sizeof recorded_path, "%s/r.tif", recorded_folder);
     snprintf(recorded_part, sizeof recorded_part, "%s.part", recorded_path);
     return 0;
+}
+
+void recorded_clear(void)
+{
+    char path[PATH_MAX];
+    DIR *folder = opendir(recorded_folder);
+    assert_non_null(folder);
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        snprintf(path, sizeof path, "%s/%s", recorded_folder, entry->d_name);
+        unlink(path);
+    }
+    closedir(folder);
 }
 
 int recorded_teardown(void **state)

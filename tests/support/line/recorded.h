@@ -10,6 +10,9 @@ extern char recorded_folder[], recorded_path[64], recorded_part[72];
 int recorded_setup(void **state);
 int recorded_teardown(void **state);
 
+/* Removes all files of the folder. */
+void recorded_clear(void);
+
 /* View `number`, with extreme and irregular header
  * values; its bytes are valid until the next call. */
 crn_recorded_view recorded_view(uint64_t number, crn_type type, crn_layout layout,

@@ -10,6 +10,19 @@
 
 #define MIB (UINT64_C(1) << 20)
 
+/* Called before each renaming, if not NULL. */
+static void (*before_renaming)(void);
+
+/* Replaces libc's. */
+int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags)
+{
+    void (*call)(void) = before_renaming;
+    before_renaming = NULL;
+    if (call)
+        call();
+    return (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, flags);
+}
+
 #define LEFT      "cernita-20261105T000000Z-0001.tif"
 #define LEFT_PART LEFT ".part"
 
@@ -114,6 +127,29 @@ static void one_that_is_being_written_is_left_alone(void **state)
     assert_true(is_there(LEFT));
 }
 
+static void another_recorder_looks(void)
+{
+    assert_int_equal(adopted(), 0);
+}
+
+/* Until it has its name nobody else gives it one: its writer would find no file. */
+static void one_that_is_being_finished_is_left_alone(void **state)
+{
+    (void)state;
+    char path[160];
+    crn_error error;
+    crn_recording_writer *writer;
+    path_of(LEFT, path);
+    assert_int_equal(crn_recording_create(path, false, &writer, &error), 0);
+    crn_recorded_view view = recorded_small(0);
+    assert_int_equal(crn_recording_write(writer, &view, &error), 0);
+    before_renaming = another_recorder_looks;
+    if (crn_recording_close(&writer, &error))
+        fail_msg("%s", error.text);
+    assert_null(before_renaming);
+    assert_true(is_there(LEFT));
+}
+
 /* With limits and without. */
 static void a_recorder_finishes_what_a_killed_one_left(void **state)
 {
@@ -152,6 +188,7 @@ int main(void)
         TEST(one_that_is_no_recording_counts_as_a_segment),
         TEST(one_whose_name_is_taken_stays_and_counts),
         TEST(one_that_is_being_written_is_left_alone),
+        TEST(one_that_is_being_finished_is_left_alone),
         TEST(a_recorder_finishes_what_a_killed_one_left),
     };
     return cmocka_run_group_tests(tests, recorded_setup, recorded_teardown);

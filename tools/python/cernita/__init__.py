@@ -1,4 +1,4 @@
-"""cernita: the operators of a fruit-sorting line on arrays, under the names that their users know.
+"""cernita: the operators of a fruit-sorting line on arrays, under the names that their users know, and the line itself.
 
     import cernita
     for polyline in cernita.find_contours_many(maps, 0.5).polylines(plane=1): ...
@@ -12,6 +12,12 @@
     edges = cernita.morphologyEx(picture, cernita.opencv.MORPH_GRADIENT, kernel)   # OpenCV's
     averages, *details = cernita.wavedec2(picture, "haar", level=3)           # PyWavelets'
 
+    chain = cernita.Chain.from_yaml("line.yaml")    # what cernitad does with the maps of a view, in this process
+    defects = chain.judge(maps, photograph)
+    line = cernita.Line("tcp://127.0.0.1:5555")     # sends views to a daemon
+    verdicts = cernita.Verdicts("tcp://127.0.0.1:5556", grader=True)    # receives what it says of each fruit
+    cernita.Recording("/data/views"), cernita.VerdictLog("/data/log")   # what it recorded and logged
+
 Arrays are read in place, with any strides. Functions may be called from any thread; the library runs without the GIL.
 A wrong argument is a TypeError or a ValueError that names it and says what is allowed.
 """
@@ -22,8 +28,8 @@ except ImportError:
     raise ImportError(f"cernita needs NumPy, which {_sys.executable} lacks: install Debian's python3-numpy and use "
                       "/usr/bin/python3, or pip install numpy") from None
 
-from . import _chain, _context, _contours, _defects, _files, _line, _operators, _recording, _verdict, _verdict_log
-from . import _verdicts, ndimage, opencv, wavelets
+from . import _chain, _context, _contours, _defects, _files, _line, _operators, _pool, _recording, _verdict
+from . import _verdict_log, _verdicts, ndimage, opencv, wavelets
 from ._chain import *
 from ._context import *
 from ._contours import *
@@ -32,6 +38,7 @@ from ._files import *
 from ._library import library_version as _library_version
 from ._line import *
 from ._operators import *
+from ._pool import *
 from ._recording import *
 from ._verdict import *
 from ._verdict_log import *
@@ -46,6 +53,7 @@ __all__ = ["__version__"]
 __all__ += _context.__all__
 __all__ += _contours.__all__
 __all__ += _operators.__all__
+__all__ += _pool.__all__
 __all__ += _defects.__all__
 __all__ += _chain.__all__
 __all__ += _line.__all__

@@ -19,6 +19,7 @@ from ._library import MEMORY_DEVICE, MEMORY_HOST, TYPES, Image
 _NAMES = {np.dtype(name): name for name in TYPES}
 _NUMBERS = {np.dtype(name): number for number, name in enumerate(TYPES, 1)}
 LAYOUTS = ("hwc", "chw")
+_TooHardError: type[Exception] = getattr(np, "exceptions", np).TooHardError  # moved by NumPy 2
 
 
 class Operand(NamedTuple):
@@ -147,5 +148,20 @@ def _share_memory(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
         return False
     try:
         return bool(np.shares_memory(a, b, max_work=10000))
-    except np.TooHardError:
+    except _TooHardError:
         return False
+
+
+def has_whole_elements(array: npt.NDArray[Any]) -> bool:
+    """True if its elements lie where an image can have them."""
+    return bool(array.flags.aligned) and all(stride % array.itemsize == 0 for stride in array.strides)
+
+
+def host_array(argument: str, value: Any, instead: str) -> npt.NDArray[Any]:
+    """What numpy.asarray() makes of it, copied if an image cannot lie there; `instead` takes arrays on a device."""
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(f"{argument} must be an array in host memory, not {type(value).__name__}; {instead} takes those "
+                        "on a device") from None
+    return array if has_whole_elements(array) else array.copy()

@@ -60,6 +60,8 @@ class Context:
         return self._pinned
 
     def __del__(self) -> None:
+        if not self.pointer:  # it was not opened, perhaps for want of the library
+            return
         if self._pinned:
             lib.crn_pinned_free(self.pointer, self._pinned)
         lib.crn_context_free(ctypes.byref(self.pointer))
@@ -102,8 +104,8 @@ def context_for(key: ContextKey) -> Context:
     return context
 
 
-def free_contexts() -> None:
-    """Frees the scratch memory that the calling thread's contexts keep; the next call reserves it again."""
+def drop_contexts() -> None:
+    """Frees those of the calling thread."""
     _kept.contexts.clear()
 
 
@@ -143,4 +145,4 @@ def missing(backend: str) -> str | None:
     return why_missing(choice("backend", backend, BACKENDS))
 
 
-__all__ = ["free_contexts", "missing"]
+__all__ = ["missing"]

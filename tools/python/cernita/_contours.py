@@ -9,16 +9,19 @@ import numpy.typing as npt
 
 from ._arguments import choice, numbers, whole
 from ._arrays import LAYOUTS, Operand, is_native, operand
-from ._context import Context
-from ._device import is_foreign
-from ._library import (BORDERS, CONNECTIVITIES, CONTOURS_PIXELS_MAX, MEMORY_HOST, ORIENTATIONS, TYPES, ContoursParams,
-                       Image)
+from ._context import Context, cores
+from ._device import fetch, is_foreign
+from ._joints import Field, join_as_skimage, touches_pixels
+from ._library import (BORDERS, CONNECTIVITIES, CONTOURS_PIXELS_MAX, MEMORY_HOST, ORIENTATIONS, THREADS_MAX, TYPES,
+                       ContoursParams, Image)
 from ._library import Contours as _Found
+from ._pool import in_threads
 
 _POINT = np.dtype([("x", "f8"), ("y", "f8")])
 _CONTOUR = np.dtype([("plane", "i4"), ("closed", "?"), ("first", "u4"), ("count", "u4")], align=True)
 
 _COUNT_MAX = 2**32 - 1  # of points and of contours of one call
+_WORTH_THREADS = 1 << 20  # elements; with fewer, to wake a thread costs more than it saves
 _LARGE = 1 << 20  # pixels of a plane, from which on planes are found one by one, and points not copied
 
 
@@ -195,6 +198,25 @@ def _find(context: Context, parts: Sequence[_Part], elements: int) -> Contours:
     return result
 
 
+def _join(found: Sequence[Contours]) -> Contours:
+    """All of them as one, in this order."""
+    offsets = np.empty(sum(map(len, found)) + 1, np.int64)
+    offsets[0] = first = points = 0
+    for one in found:
+        offsets[first + 1:first + len(one) + 1] = one.offsets[1:] + points
+        first, points = first + len(one), points + len(one.points)
+    return Contours(np.concatenate([one.points for one in found]), offsets,
+                    np.concatenate([one.planes for one in found]), np.concatenate([one.closed for one in found]))
+
+
+def _find_in_threads(source: Operand, backend: str, threads: int, parts: Sequence[_Part], elements: int) -> Contours:
+    """As _find(), several parts at a time."""
+    groups = min(len(parts), 8 * threads)
+    cuts = [len(parts) * group // groups for group in range(groups + 1)]
+    return _join(in_threads(threads, lambda group: _find(source.context(backend, 1), parts[cuts[group]:cuts[group + 1]],
+                                                         elements // groups), groups))
+
+
 def _address(array: npt.NDArray[Any] | None, offset: int = 0) -> int | None:
     return None if array is None else array.ctypes.data + offset
 
@@ -221,9 +243,9 @@ def find_contours(image: Any, level: float | None = None, fully_connected: str =
     by default half the sum of the least and the greatest value, in the image's own type, as in skimage. mask: True
     where contours are wanted. Returns a list of (n, 2) arrays of row and column; they share one block of memory.
 
-    What differs from skimage, in values that it leaves undefined: next to an infinite value the point is placed on its
-    finite neighbour, not at NaN; where pixels are exactly at the level, contours that touch in a point may be joined
-    in another order.
+    The doubles are skimage's, but that next to an infinite value a point is placed on its finite neighbour, not at NaN.
+    Pixels exactly at the level, where contours touch, cost time: those contours are joined again, as skimage joins them,
+    in Python. A level between the values, such as 127.5 instead of 128, has none.
 
     >>> import numpy as np
     >>> image = np.zeros((3, 3))
@@ -250,7 +272,12 @@ def find_contours(image: Any, level: float | None = None, fully_connected: str =
     params = ContoursParams(ctypes.addressof(at), _address(valid), CONNECTIVITIES.index(fully_connected),
                             ORIENTATIONS.index(positive_orientation), 0)
     context = source.context("auto", None)
-    return _find(context, [_Part(source.image, 0, params)], source.image.height * source.image.width).polylines()
+    found = _find(context, [_Part(source.image, 0, params)], source.image.height * source.image.width)
+    if not touches_pixels(found.points).any():
+        return found.polylines()
+    values = source.array if isinstance(source.array, np.ndarray) else fetch("image", image)
+    field = Field(values, at.value, valid, fully_connected == "high")
+    return join_as_skimage(found.points, found.offsets, positive_orientation == "high", field)
 
 
 def _middle(image: Any) -> Any:
@@ -335,8 +362,10 @@ def find_contours_many(maps: Any, levels: Any, layout: str = "hwc", *, fully_con
     maps: H x W, H x W x C (layout "hwc") or C x H x W ("chw"), or a batch of N such pictures of 3 dimensions; uint8,
     uint16, float16, float32, float64 or bool, read in place. levels: one number, C, or N x C; NaN leaves that plane out.
     mask: H x W, 0 where no contours are wanted. border: "open" as in skimage, or "closed", as if zeros surrounded each
-    plane. threads: None for one per core. The contours of a plane are those of find_contours(); the plane of class c
-    of picture n has the number n * C + c.
+    plane. threads: None for one per core. The plane of class c of picture n has the number n * C + c.
+
+    The contours of a plane are those of find_contours(), but where pixels are exactly at the level: they have the same
+    segments, joined by the edge that they cross, so that contours that touch in a pixel stay apart.
 
     >>> import numpy as np
     >>> maps = np.zeros((3, 3, 2), "float32")
@@ -369,7 +398,12 @@ def find_contours_many(maps: Any, levels: Any, layout: str = "hwc", *, fully_con
         else:  # so that a result that does not fit costs the plane alone
             parts += [_Part(_plane(picture.image, plane, itemsize), base + plane, params(base + plane))
                       for plane in range(first.planes)]
-    return _find(pictures[0].context(backend, threads), parts, pixels * len(values.ravel()))
+    elements = pixels * values.size
+    if len(parts) > 1 and elements >= _WORTH_THREADS and pictures[0].memory == MEMORY_HOST and backend != "cuda":
+        count = cores() if threads is None else whole("threads", threads, 1, THREADS_MAX)
+        if count > 1:
+            return _find_in_threads(pictures[0], backend, count, parts, elements)
+    return _find(pictures[0].context(backend, threads), parts, elements)
 
 
 __all__ = ["Contours", "find_contours", "find_contours_many"]

@@ -137,7 +137,8 @@ def _textures_of(defects: Sequence[dict[str, Any]]) -> npt.NDArray[Any]:
         windows = _whole("window", [texture["window"] for texture in entries], 0, 2**31 - 1).reshape(-1, 2)
         textures["width"], textures["height"] = windows.T
         for name in ("vertical", "horizontal", "diagonal"):
-            textures[name] = np.array([texture[name] for texture in entries], "f4")
+            with np.errstate(over="ignore"):
+                textures[name] = np.array([texture[name] for texture in entries], "f8")
     return textures
 
 

@@ -188,6 +188,15 @@ def empty_beside(like: DeviceArray, shape: Sequence[int], dtype: Any) -> Any:
     return make(like, shape, np.dtype(dtype))
 
 
+def fetch(argument: str, array: Any) -> np.ndarray[Any, Any]:
+    """A copy in host memory."""
+    for method in ("cpu", "get", "copy_to_host"):  # PyTorch's, CuPy's, Numba's
+        if hasattr(array, method):
+            return np.asarray(getattr(array, method)())
+    raise TypeError(f"{argument} has pixels exactly at the level, for which it must be copied to host memory; "
+                    f"{type(array).__name__} has no cpu(), get() or copy_to_host() that would do so")
+
+
 def overlap(a: DeviceArray, b: DeviceArray) -> bool:
     """Whether the memory between their first and last elements does; of interleaved views, too."""
     (a_first, a_end), (b_first, b_end) = a.extent(), b.extent()

@@ -12,7 +12,7 @@ from ._library import ELEMENT_MAX
 from ._operators import morphology
 
 
-class Elem(NamedTuple):
+class AnchoredElement(NamedTuple):
     """The offsets of an element's members from its anchor, rows before columns."""
     argument: str  # what errors call it
     shape: tuple[int, int]
@@ -20,12 +20,12 @@ class Elem(NamedTuple):
     members: npt.NDArray[np.bool_] | None = None  # None: all
     heights: npt.NDArray[Any] | None = None  # None: flat
 
-    def reflected(self) -> Elem:
+    def reflected(self) -> AnchoredElement:
         """The element turned by 180 degrees about its anchor."""
         turned = tuple(side - 1 - at for side, at in zip(self.shape, self.anchor))
-        return Elem(self.argument, self.shape, turned,  # type: ignore[arg-type]
-                    None if self.members is None else self.members[::-1, ::-1],
-                    None if self.heights is None else self.heights[::-1, ::-1])
+        members = None if self.members is None else self.members[::-1, ::-1]
+        heights = None if self.heights is None else self.heights[::-1, ::-1]
+        return AnchoredElement(self.argument, self.shape, turned, members, heights)  # type: ignore[arg-type]
 
     def margins(self) -> tuple[Margin, Margin]:
         """Rows and columns of the element before and after its anchor."""
@@ -37,7 +37,7 @@ class Elem(NamedTuple):
 
 
 def flat_members(members: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_] | None:
-    """Members of an Elem: None if all are."""
+    """Members of an AnchoredElement: None if all are."""
     return None if members.all() else members
 
 
@@ -62,7 +62,7 @@ def _runs_allow(packed: bytes, shape: tuple[int, int], anchor: tuple[int, int], 
     return True
 
 
-def sees_nothing_outside(elem: Elem, rules: tuple[str, str]) -> bool:
+def sees_nothing_outside(element: AnchoredElement, rules: tuple[str, str]) -> bool:
     """True if a flat element sees no other pixels beyond a border of these rules than those that it has on the
     picture, wherever it lies: then it may as well see none.
 
@@ -70,45 +70,45 @@ def sees_nothing_outside(elem: Elem, rules: tuple[str, str]) -> bool:
     ways ("mirror"), as far or one further ("symmetric"), or contains the anchor's column or row ("edge"): a pixel
     beyond the border then repeats one of the same row or column of the element.
     """
-    if elem.heights is not None:
+    if element.heights is not None:
         return False
-    if elem.members is None:
-        return all(_interval_rule(before, after, rule) for (before, after), rule in zip(elem.margins(), rules))
-    return _runs_allow(elem.members.tobytes(), elem.shape, elem.anchor, rules)
+    if element.members is None:
+        return all(_interval_rule(before, after, rule) for (before, after), rule in zip(element.margins(), rules))
+    return _runs_allow(element.members.tobytes(), element.shape, element.anchor, rules)
 
 
-def _centred(values: npt.NDArray[Any], elem: Elem) -> npt.NDArray[Any]:
+def _centred(values: npt.NDArray[Any], element: AnchoredElement) -> npt.NDArray[Any]:
     """The element's array, enlarged with zeros so that the anchor is where the library expects it."""
-    if all(at == side // 2 for at, side in zip(elem.anchor, elem.shape)):
+    if all(at == side // 2 for at, side in zip(element.anchor, element.shape)):
         return values
-    reach = [max(margin) for margin in elem.margins()]
+    reach = [max(margin) for margin in element.margins()]
     large = np.zeros((2 * reach[0] + 1, 2 * reach[1] + 1), values.dtype)
-    top, left = reach[0] - elem.anchor[0], reach[1] - elem.anchor[1]
-    large[top:top + elem.shape[0], left:left + elem.shape[1]] = values
+    top, left = reach[0] - element.anchor[0], reach[1] - element.anchor[1]
+    large[top:top + element.shape[0], left:left + element.shape[1]] = values
     return large
 
 
-def _library_element(elem: Elem) -> dict[str, Any]:
+def _library_element(element: AnchoredElement) -> dict[str, Any]:
     """The arguments of morphology() for it."""
-    centred = all(at == side // 2 for at, side in zip(elem.anchor, elem.shape))
-    if max(elem.shape if centred else [2 * max(margin) + 1 for margin in elem.margins()]) > ELEMENT_MAX:
-        raise ValueError(f"{elem.argument} must reach at most {ELEMENT_MAX // 2} pixels from its centre, not be of "
-                         f"shape {elem.shape}")
-    if centred and elem.members is None and elem.heights is None:
-        return {"element": "rect", "size": elem.shape[::-1]}
-    members = np.ones(elem.shape, bool) if elem.members is None else elem.members
-    return {"element": _centred(members, elem),
-            "heights": None if elem.heights is None else _centred(np.where(members, elem.heights, 0), elem)}
+    centred = all(at == side // 2 for at, side in zip(element.anchor, element.shape))
+    if max(element.shape if centred else [2 * max(margin) + 1 for margin in element.margins()]) > ELEMENT_MAX:
+        raise ValueError(f"{element.argument} must reach at most {ELEMENT_MAX // 2} pixels from its centre, not be of "
+                         f"shape {element.shape}")
+    if centred and element.members is None and element.heights is None:
+        return {"element": "rect", "size": element.shape[::-1]}
+    members = np.ones(element.shape, bool) if element.members is None else element.members
+    return {"element": _centred(members, element),
+            "heights": None if element.heights is None else _centred(np.where(members, element.heights, 0), element)}
 
 
-def filtered(operation: str, array: Any, elem: Elem, rules: tuple[str, str] | None, value: Any = 0, out: Any = None,
-             **how: Any) -> Any:
+def filtered(operation: str, array: Any, element: AnchoredElement, rules: tuple[str, str] | None, value: Any = 0,
+             out: Any = None, **how: Any) -> Any:
     """Erosion or dilation of a picture, H x W or H x W x C, as the library defines it but with that border; without
     rules any operation, and nothing lies outside."""
-    arguments = {**_library_element(elem), **how}
-    if rules is None or sees_nothing_outside(elem, rules):
+    arguments = {**_library_element(element), **how}
+    if rules is None or sees_nothing_outside(element, rules):
         return morphology(array, operation, out=out, **arguments)
-    rows, columns = (elem if operation == "erode" else elem.reflected()).margins()
+    rows, columns = (element if operation == "erode" else element.reflected()).margins()
     result = cropped(morphology(padded(array, rows, columns, rules, value), operation, **arguments), rows, columns)
     if out is None:
         return result

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import os
 import pathlib
 from ctypes import POINTER, Structure, c_bool, c_char_p, c_double, c_float, c_int, c_int32, c_ssize_t, c_uint32, c_uint64
@@ -127,7 +128,9 @@ def _open(path: str) -> ctypes.CDLL:
         del os.environ[policy]
 
 
-def _load() -> ctypes.CDLL:
+@functools.lru_cache(maxsize=None)
+def loaded() -> ctypes.CDLL:
+    """The library itself."""
     path = _candidates()[0]
     try:
         library = _open(path)
@@ -148,7 +151,7 @@ class _Library:
     """The functions of libcernita.so, which the first use of one loads: Line, Verdicts and recordings do without."""
 
     def __getattr__(self, name: str) -> Any:
-        library = _load()
+        library = loaded()
         for known in _PROTOTYPES:
             setattr(self, known, getattr(library, known))  # from now on __getattr__ is not called
         if name not in _PROTOTYPES:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import types
 
 _WAITING = 8  # few views wait here: old ones are of no use to the ejector
+_LINGER_MS = 1000  # that the end of a program waits at most for a Line which was not closed
 _RECONNECT_MAX_MS = 2000  # a daemon that stays away is tried less and less often
 
 
@@ -72,7 +73,7 @@ class Line:
 
     def _open(self, key: Path | None, server_key: Path | None) -> None:
         zmq, socket = self._zmq, self._socket
-        socket.sndhwm = _WAITING
+        socket.sndhwm, socket.linger = _WAITING, _LINGER_MS
         socket.immediate = 1  # nothing is queued while no daemon is connected
         socket.reconnect_ivl_max = _RECONNECT_MAX_MS
         socket.copy_threshold = 0  # else small views would not be tracked
@@ -152,7 +153,7 @@ class Line:
             time.sleep(0.005)
         self.wait()
         self.lost += len(self._under_way)
-        linger_ms = 0 if self._under_way else 1000
+        linger_ms = 0 if self._under_way else _LINGER_MS
         self._under_way.clear()
         self._socket.disable_monitor()
         self._monitor.close(0)

@@ -21,6 +21,7 @@ from ._files import DataError, Numbers, Path, Selection, Time, log, open_regular
 from ._wire import INTENSITY
 
 _DTYPES: dict[str, np.dtype[Any]] = {"u8": np.dtype("u1"), "f16": np.dtype("<f2"), "f32": np.dtype("<f4")}
+_BLOCK = 4096  # bytes that are written at once
 _BITS = {"lane": 32, "view": 16, "views": 16, "height": 32, "width": 32, "channels": 32, "flags": 16}  # others: 64
 _NUMBERS = ("lane", "epoch", "fruit", "view", "views", "sequence", "captured_ns", "deadline_ns", "arrived_ns",
             "encoder", "class_set", "flags", "channels", "height", "width")
@@ -128,6 +129,11 @@ class _File:
         return RecordedView(**{name: header[name] for name in _NUMBERS[:11]}, layout=header["layout"].lower(),
                             planes=tuple(planes), intensity=intensity)
 
+    def _is_filled_up(self) -> bool:
+        """True if only the zeros follow with which a writer that was killed had filled its last block."""
+        rest = len(self._data) - self._end
+        return rest < _BLOCK and len(self._data) % _BLOCK == 0 and not any(self._data[self._end:])
+
     def read(self, selection: Selection) -> Iterator[RecordedView]:
         try:
             self._next = _bigtiff.first_page(self._data)
@@ -135,7 +141,7 @@ class _File:
                 view = self._read_view(selection)
                 if view is not None:
                     yield view
-            if self._end < len(self._data):
+            if self._end < len(self._data) and not self._is_filled_up():
                 log.warning("%s: the file ends with %d bytes of a view that was never finished: they are skipped",
                             self._path, len(self._data) - self._end)
         except PastEnd:

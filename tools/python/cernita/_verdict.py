@@ -109,6 +109,9 @@ def read_verdict(body: bytes) -> Verdict:
     if not isinstance(message["stale"], bool):
         raise ValueError(f"stale must be a boolean, not {message['stale']!r}")
     totals = {name: _total(entry) for name, entry in message["totals"].items()}
+    for view in message.get("view_states", []):
+        if not isinstance(view, dict):
+            raise ValueError(f"a view's state must be a map, not {view!r}")
     truncated = message.get("truncated", False) is True
     defects = defects_of_message(message.pop("defects"), tuple(totals), truncated)
     return Verdict(

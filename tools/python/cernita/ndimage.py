@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arguments import join, whole
-from ._elements import Elem, filtered, flat_members, sees_nothing_outside
+from ._arrays import has_whole_elements, host_array
+from ._elements import AnchoredElement, filtered, flat_members, sees_nothing_outside
 from ._library import ELEMENT_MAX
 
 _RULES = {"reflect": "symmetric", "constant": "constant", "nearest": "edge", "mirror": "mirror", "wrap": "wrap",
@@ -29,7 +30,7 @@ _EXACT_MAX = 1 << 24  # whole numbers up to here are exact in float32
 
 class _Request(NamedTuple):
     """The arguments that all functions share, once checked."""
-    elem: Elem
+    element: AnchoredElement
     rules: tuple[str, str]
     cval: float
     first: bool  # three dimensions: the planes are the first
@@ -131,8 +132,9 @@ def _request(ndim: int, size: Any, footprint: Any, structure: Any, mode: Any, cv
         shape, anchor, rules = (1, *shape), (0, *anchor), ("edge", *rules)
     members = _in_rows_and_columns(members, sides, first)
     heights = _in_rows_and_columns(heights, sides, first)
-    elem = Elem(name, shape, anchor, None if members is None else flat_members(members), heights)  # type: ignore
-    return _Request(elem, rules, cval, first, how)  # type: ignore[arg-type]
+    members = None if members is None else flat_members(members)
+    return _Request(AnchoredElement(name, shape, anchor, members, heights), rules, cval,  # type: ignore[arg-type]
+                    first, how)
 
 
 # --- types ------------------------------------------------------------------------------------------------------------
@@ -150,7 +152,8 @@ def _working(array: npt.NDArray[Any], flat: bool) -> npt.NDArray[Any]:
                         "input.astype('float32') makes it one")
     if array.dtype == np.uint8 and flat or array.dtype == np.float32 and array.dtype.isnative:
         return array
-    result = array.astype("f4")
+    with np.errstate(over="ignore"):
+        result = array.astype("f4")
     if array.dtype == np.float64:
         if not np.array_equal(result, array, equal_nan=True):
             raise _refuse(array, "some values")
@@ -164,7 +167,7 @@ def _working(array: npt.NDArray[Any], flat: bool) -> npt.NDArray[Any]:
 def _check_heights(request: _Request, operation: str, array: npt.NDArray[Any]) -> None:
     """Sums with heights are rounded once in float32, as by scipy; all others must be exact and within their type, where
     scipy's wrap around before they are compared."""
-    heights, dtype = request.elem.heights, array.dtype
+    heights, dtype = request.element.heights, array.dtype
     if heights is None or dtype == np.float32:
         return
     if (heights != np.rint(heights)).any() or np.abs(heights).max() > _EXACT_MAX / 2:
@@ -172,31 +175,29 @@ def _check_heights(request: _Request, operation: str, array: npt.NDArray[Any]) -
                          "input.astype('float32') takes any")
     if dtype.kind == "f":
         return
-    if request.elem.members is not None:
-        heights = heights[request.elem.members]
+    if request.element.members is not None:
+        heights = heights[request.element.members]
     cval = [int(request.cval)] if "constant" in request.rules else []
     least, most = min([int(array.min()), *cval]), max([int(array.max()), *cval])
     least, most = ((least - int(heights.max()), most - int(heights.min())) if operation == "erode" else
                    (least + int(heights.min()), most + int(heights.max())))
     if least < np.iinfo(dtype).min or most > np.iinfo(dtype).max:
-        raise ValueError(f"structure must not lead beyond the values of input's type, {dtype}, as to {least} or {most}: "
-                         "scipy's wrap around there; input.astype('float32') takes it, footprint has no heights")
+        raise ValueError(f"structure must not lead beyond the values of input's type, {dtype}, as to {least} or "
+                         f"{most}: scipy's wrap around there; input.astype('float32') takes it, footprint is flat")
 
 
 def _outside(request: _Request, operation: str, dtype: np.dtype[Any]) -> tuple[tuple[str, str] | None, float]:
     """The rules and the value outside, as the picture's type; no rules: that value would never be the result."""
-    rules, cval, elem = request.rules, request.cval, request.elem
+    rules, cval, element = request.rules, request.cval, request.element
     if "constant" not in rules:
         return rules, 0
-    flat = elem.heights is None
-    whole_frame = all(rule == "constant" for rule, side in zip(rules, elem.shape) if side > 1)
+    flat = element.heights is None
+    whole_frame = all(rule == "constant" for rule, side in zip(rules, element.shape) if side > 1)
     if dtype.kind == "f":
-        if not flat and np.float32(cval) != cval:
-            raise ValueError(f"cval must be exact in float32 where structure is given, not {cval}")
         neutral = cval == (np.inf if operation == "erode" else -np.inf)
         return None if neutral and flat and whole_frame else rules, cval
     least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
-    if flat and whole_frame and elem.has_anchor() and (cval >= most if operation == "erode" else cval <= least):
+    if flat and whole_frame and element.has_anchor() and (cval >= most if operation == "erode" else cval <= least):
         return None, 0
     if not least <= cval <= most or abs(cval) > _EXACT_MAX:
         raise ValueError(f"cval must be a value of input's type, {dtype}, not {cval}")
@@ -230,28 +231,27 @@ def _output(output: Any, array: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
     """The caller's array, or a new one of the type asked for; None: a new one of input's type."""
     if output is None:
         return None
-    if not isinstance(output, np.ndarray):
-        try:
-            output = np.empty(array.shape, output)
-        except TypeError:
-            raise TypeError(f"output must be an array or a type, not {output!r}") from None
-    if output.shape != array.shape:
-        raise ValueError(f"output must be of input's shape, {array.shape}, not {output.shape}")
-    if not output.flags.writeable:
+    try:
+        target = output if isinstance(output, np.ndarray) else np.empty(array.shape, output)
+    except TypeError:
+        raise TypeError(f"output must be an array or a type, not {output!r}") from None
+    if target.shape != array.shape:
+        raise ValueError(f"output must be of input's shape, {array.shape}, not {target.shape}")
+    if not target.flags.writeable:
         raise ValueError("output must be writeable")
-    if not np.can_cast(array.dtype, output.dtype, "safe"):
+    if not np.can_cast(array.dtype, target.dtype, "safe"):
         raise TypeError(f"output must be of a type that holds all values of input's, {array.dtype}, not "
-                        f"{output.dtype}; .astype() converts the result")
-    return output
+                        f"{target.dtype}; .astype() converts the result")
+    return target
 
 
 def _call(operation: str, array: npt.NDArray[Any], request: _Request, rules: tuple[str, str] | None, value: float,
           output: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
     """One call of the library, and the result in output or in a new array of input's type."""
-    working = _working(array, request.elem.heights is None)
+    working = _working(array, request.element.heights is None)
     direct = (output is not None and output.dtype == working.dtype == array.dtype and
-              not np.may_share_memory(output, array))
-    result = filtered(operation, _picture(working, request), request.elem, rules, value,
+              has_whole_elements(output) and not np.may_share_memory(output, array))
+    result = filtered(operation, _picture(working, request), request.element, rules, value,
                       _picture(output, request) if direct else None, **request.how)
     if output is None:
         return _as_type(_plain(result, array.ndim, request), array.dtype)
@@ -270,8 +270,8 @@ def _step(operation: str, array: npt.NDArray[Any], request: _Request,
 
 def _fusible(dtype: np.dtype[Any], request: _Request) -> bool:
     """True if the library's own operation gives what its steps would: nothing lies outside, nothing is rounded."""
-    return ((dtype == np.float32 or dtype.kind in "iu" and dtype.itemsize <= 2) and request.elem.has_anchor() and
-            "constant" not in request.rules and sees_nothing_outside(request.elem, request.rules))
+    return ((dtype == np.float32 or dtype.kind in "iu" and dtype.itemsize <= 2) and
+            "constant" not in request.rules and sees_nothing_outside(request.element, request.rules))
 
 
 def _composed(operation: str, array: npt.NDArray[Any], request: _Request,
@@ -297,7 +297,7 @@ def _of_bool(operation: str, array: npt.NDArray[Any], request: _Request,
     """Bool is worked on as bytes, 0 and 1; differences are "or else", as scipy's, unless output is of another type."""
     if operation == "gradient":
         raise TypeError("input must not be bool, of which NumPy has no difference; input.view('uint8') has one")
-    if request.elem.heights is not None:
+    if request.element.heights is not None:
         raise TypeError("input must not be bool where structure is given: scipy's values wrap around within bytes; "
                         "footprint=structure is flat, input.view('uint8') holds sums")
     if "constant" in request.rules and request.cval not in (0, 1):
@@ -317,14 +317,26 @@ def _of_bool(operation: str, array: npt.NDArray[Any], request: _Request,
     return output
 
 
+def _check_rounding(array: npt.NDArray[Any], request: _Request, target: npt.NDArray[Any] | None) -> None:
+    """Refuses what scipy rounds in another way than the library, which has float32 alone."""
+    if array.dtype.kind != "f":
+        return
+    single = array.dtype == np.float32 and (target is None or target.dtype == np.float32)
+    flat = request.element.heights is None
+    if "constant" in request.rules and np.float32(request.cval) != request.cval and not (single and flat):
+        raise ValueError("cval must be exact in float32 where input or output is float64 or structure is given, not "
+                         f"{request.cval}; numpy.float32(cval) is")
+    if array.dtype == np.float32 and not single and not flat:
+        raise TypeError("output must be float32, as input is, where structure is given: scipy would round some sums "
+                        "and not others; .astype() converts the result")
+
+
 def _run(operation: str, input: Any, size: Any, footprint: Any, structure: Any, output: Any, mode: Any, cval: Any,
          origin: Any, how: dict[str, Any]) -> npt.NDArray[Any]:
-    array = np.asarray(input)
+    array = host_array("input", input, "cernita.morphology()")
     request = _request(array.ndim, size, footprint, structure, mode, cval, origin, how)
     target = _output(output, array)
-    if target is not None and request.elem.heights is not None and target.dtype != array.dtype == np.float32:
-        raise TypeError("output must be float32, as input is, where structure is given: scipy would round some sums and "
-                        "not others; .astype() converts the result")
+    _check_rounding(array, request, target)
     if not array.size:
         raise ValueError(f"input must not be empty, as one of shape {array.shape} is")
     if array.dtype == bool:
@@ -366,7 +378,8 @@ def grey_dilation(input: Any, size: Any = None, footprint: Any = None, structure
 def grey_opening(input: Any, size: Any = None, footprint: Any = None, structure: Any = None, output: Any = None,
                  mode: Any = "reflect", cval: float = 0.0, origin: Any = 0, *, backend: str = "auto",
                  threads: int | None = 1) -> npt.NDArray[Any]:
-    """Dilation of the erosion: what is brighter than its surroundings and smaller than the element vanishes. As scipy.ndimage.grey_opening.
+    """Dilation of the erosion: what is brighter than its surroundings and smaller than the element vanishes. As
+    scipy.ndimage.grey_opening.
 
     >>> grey_opening([0, 9, 0, 5, 5, 5], size=3)
     array([0, 0, 0, 5, 5, 5])
@@ -378,7 +391,8 @@ def grey_opening(input: Any, size: Any = None, footprint: Any = None, structure:
 def grey_closing(input: Any, size: Any = None, footprint: Any = None, structure: Any = None, output: Any = None,
                  mode: Any = "reflect", cval: float = 0.0, origin: Any = 0, *, backend: str = "auto",
                  threads: int | None = 1) -> npt.NDArray[Any]:
-    """Erosion of the dilation: what is darker than its surroundings and smaller than the element vanishes. As scipy.ndimage.grey_closing.
+    """Erosion of the dilation: what is darker than its surroundings and smaller than the element vanishes. As
+    scipy.ndimage.grey_closing.
 
     >>> grey_closing([7, 2, 7, 5, 5, 5], size=3)
     array([7, 7, 7, 5, 5, 5])
@@ -387,9 +401,9 @@ def grey_closing(input: Any, size: Any = None, footprint: Any = None, structure:
                 {"backend": backend, "threads": threads})
 
 
-def morphological_gradient(input: Any, size: Any = None, footprint: Any = None, structure: Any = None, output: Any = None,
-                           mode: Any = "reflect", cval: float = 0.0, origin: Any = 0, *, backend: str = "auto",
-                           threads: int | None = 1) -> npt.NDArray[Any]:
+def morphological_gradient(input: Any, size: Any = None, footprint: Any = None, structure: Any = None,
+                           output: Any = None, mode: Any = "reflect", cval: float = 0.0, origin: Any = 0, *,
+                           backend: str = "auto", threads: int | None = 1) -> npt.NDArray[Any]:
     """Dilation minus erosion. As scipy.ndimage.morphological_gradient.
 
     >>> morphological_gradient([1, 1, 5, 5], size=3)

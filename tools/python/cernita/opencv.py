@@ -3,27 +3,30 @@
     from cernita import opencv as cv
     opened = cv.morphologyEx(picture, cv.MORPH_OPEN, kernel)
 
-src: H x W or H x W x C; the result of H x W x 1 is H x W, as OpenCV's. uint8 and float32 are read in place; uint16, int16
-and, for morphology, float64 are converted to float32 if that holds their values exactly, else refused. The constants
-below have OpenCV's values, so that cv2's do as well. As in OpenCV, and other than in scipy and cernita.morphology(),
-dilation does not reflect the kernel. Border types that differ from "nothing lies outside", the default of morphology,
-cost a padded copy of the picture; BORDER_REFLECT does in filter2D. threads: None for one per core; backend: as of
-cernita.morphology().
+src: H x W or H x W x C; the result of H x W x 1 is H x W, as OpenCV's. uint8 and float32 are read in place; uint16,
+int16 and, for morphology, float64 are converted to float32 if that holds their values exactly, else refused. The
+constants below have OpenCV's values, so that cv2's do as well. As in OpenCV, and other than in scipy and
+cernita.morphology(), dilation does not reflect the kernel. Border types that differ from "nothing lies outside", the
+default of morphology, cost a padded copy of the picture; BORDER_REFLECT does in filter2D. threads: None for one per
+core; backend: as of cernita.morphology().
 """
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ._arguments import number, numbers, whole
+from ._arguments import join, number, numbers, whole
+from ._arrays import has_whole_elements
 from ._borders import cropped, padded
-from ._elements import Elem, filtered, flat_members, sees_nothing_outside
+from ._elements import AnchoredElement, filtered, flat_members, sees_nothing_outside
 from ._library import ELEMENT_MAX, KERNEL_TAPS_MAX
 from ._operators import convolve
 
+MORPH_RECT, MORPH_CROSS, MORPH_ELLIPSE = range(3)
 MORPH_ERODE, MORPH_DILATE, MORPH_OPEN, MORPH_CLOSE, MORPH_GRADIENT, MORPH_TOPHAT, MORPH_BLACKHAT = range(7)
 BORDER_CONSTANT, BORDER_REPLICATE, BORDER_REFLECT = 0, 1, 2
 BORDER_REFLECT_101 = BORDER_REFLECT101 = BORDER_DEFAULT = 4
@@ -43,21 +46,25 @@ _RESULTS = {"uint8": (CV_8U, CV_16U, CV_16S, CV_32F), "uint16": (CV_16U, CV_32F)
 
 def _source(src: Any, types: tuple[str, ...], cure: str) -> npt.NDArray[Any]:
     if not isinstance(src, np.ndarray):
-        raise TypeError(f"src must be a numpy array, not {type(src).__name__}")
+        raise TypeError(f"src must be a numpy array, not {type(src).__name__}; cernita.morphology() and "
+                        "cernita.convolve() take those on a device")
     if src.dtype.name not in types:
         raise TypeError(f"src must be of {', '.join(types[:-1])} or {types[-1]}, not {src.dtype}; {cure}")
     if src.ndim not in (2, 3) or not src.size:
         raise ValueError(f"src must have 2 dimensions, or 3 with the channels last, and not be empty, as one of shape "
                          f"{src.shape}")
+    src = src if has_whole_elements(src) else src.copy()
     return src[..., 0] if src.ndim == 3 and src.shape[2] == 1 else src
 
 
 def _destination(dst: Any, shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any] | None:
     if dst is None:
         return None
-    if not isinstance(dst, np.ndarray) or dst.shape != shape or dst.dtype != dtype or not dst.flags.writeable:
+    if (not isinstance(dst, np.ndarray) or dst.shape != shape or dst.dtype != dtype or not dst.flags.writeable or
+            not has_whole_elements(dst)):
         what = f"{dst.dtype} {dst.shape}" if isinstance(dst, np.ndarray) else type(dst).__name__
-        raise ValueError(f"dst must be a writeable array of shape {shape} and type {np.dtype(dtype)}, not {what}")
+        raise ValueError(f"dst must be a writeable, aligned array of shape {shape} and type {np.dtype(dtype)}, not "
+                         f"{what}")
     return dst
 
 
@@ -65,7 +72,7 @@ def _rule(borderType: Any) -> str:
     kind = whole("borderType", borderType, 0, 63) & ~BORDER_ISOLATED
     if kind not in _RULES:
         raise ValueError("borderType must be BORDER_CONSTANT, BORDER_REPLICATE, BORDER_REFLECT or BORDER_REFLECT_101, "
-                         f"not {borderType}; cernita.convolve(border='wrap') and scipy.ndimage's mode='wrap' have others")
+                         f"not {borderType}; cernita.convolve(border='wrap') has another, so has scipy.ndimage")
     return _RULES[kind]
 
 
@@ -86,18 +93,26 @@ def _two_dimensions(kernel: npt.NDArray[Any], most: int) -> npt.NDArray[Any]:
     return kernel
 
 
-def _element(kernel: Any, anchor: Any, iterations: int) -> tuple[Elem, int]:
+@functools.lru_cache(64)
+def _element_of(packed: bytes, shape: tuple[int, int], at: tuple[int, int],
+                iterations: int) -> tuple[AnchoredElement, int]:
     """The element, and how often it is to be applied: a full one is enlarged instead, as OpenCV does."""
+    members = np.frombuffer(packed, bool).reshape(shape)
+    if not members.all():
+        return AnchoredElement("kernel", shape, at, members), iterations
+    shape = shape[0] + (iterations - 1) * (shape[0] - 1), shape[1] + (iterations - 1) * (shape[1] - 1)
+    return AnchoredElement("kernel", shape, (at[0] * iterations, at[1] * iterations)), 1
+
+
+def _element(kernel: Any, anchor: Any, iterations: int) -> tuple[AnchoredElement, int]:
     if kernel is None:
-        kernel, anchor = np.ones((3, 3), "u1"), (1, 1)
-    members = _two_dimensions(numbers("kernel", kernel, "f8"), ELEMENT_MAX) != 0
+        return _element_of(b"\1" * 9, (3, 3), (1, 1), iterations)
+    if not isinstance(kernel, np.ndarray) or kernel.dtype.kind not in "buif":
+        kernel = numbers("kernel", kernel, "f8")
+    members = _two_dimensions(kernel, ELEMENT_MAX) != 0
     if not members.any():
         raise ValueError("kernel must have a member that is not 0")
-    shape, at = members.shape, _anchor(anchor, members.shape)
-    if not members.all():
-        return Elem("kernel", shape, at, members), iterations
-    shape = shape[0] + (iterations - 1) * (shape[0] - 1), shape[1] + (iterations - 1) * (shape[1] - 1)
-    return Elem("kernel", shape, (at[0] * iterations, at[1] * iterations)), 1
+    return _element_of(members.tobytes(), members.shape, _anchor(anchor, members.shape), iterations)
 
 
 def _border_value(borderValue: Any, src: npt.NDArray[Any]) -> Any:
@@ -113,7 +128,7 @@ def _border_value(borderValue: Any, src: npt.NDArray[Any]) -> Any:
     if channels > 4:
         raise ValueError(f"borderValue must be left out for pictures of {channels} channels: OpenCV takes 4 values")
     if len(values) < channels:
-        raise ValueError(f"borderValue must have a value for each of {channels} channels, not {borderValue!r}, for which "
+        raise ValueError(f"borderValue must have a value for each of {channels} channels, not be {borderValue!r}: "
                          "OpenCV would take the others to be the largest number")
     values = values[:channels]
     if src.dtype.kind in "iu":
@@ -142,12 +157,14 @@ def _saturated(values: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[An
 
 
 def _difference(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return a - b if a.dtype.kind == "f" else _saturated(a.astype("i4") - b, a.dtype)
+    if a.dtype.kind == "f":
+        return np.subtract(a, b)
+    return _saturated(np.subtract(a, b, dtype="i4"), a.dtype)
 
 
 class _Morphology(NamedTuple):
     """One call's element and border."""
-    elem: Elem
+    element: AnchoredElement
     iterations: int
     rules: tuple[str, str] | None  # None: nothing lies outside
     value: Any
@@ -155,29 +172,29 @@ class _Morphology(NamedTuple):
 
     def step(self, operation: str, array: npt.NDArray[Any], out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """Erosion or dilation, all iterations, of an array of src's type."""
-        elem = self.elem if operation == "erode" else self.elem.reflected()  # the library reflects it again
+        element = self.element if operation == "erode" else self.element.reflected()  # the library reflects it again
         working = _working(array)
         direct = out if working is array and self.iterations == 1 else None
         for _ in range(self.iterations):
-            working = filtered(operation, working, elem, self.rules, self.value, direct, **self.how)
+            working = filtered(operation, working, element, self.rules, self.value, direct, **self.how)
         if working.dtype != array.dtype:
             working = _saturated(working, array.dtype)
-        if array.dtype == np.float32 and not elem.has_anchor():  # where no member lies on the picture, OpenCV's default
+        if array.dtype == np.float32 and not element.has_anchor():  # OpenCV's value where no member is on the picture
             np.clip(working, np.finfo("f4").min, np.finfo("f4").max, out=working)
         return working
 
     def fusible(self, dtype: np.dtype[Any]) -> bool:
         """True if the library's own operation gives what the steps would."""
-        elem, turned = self.elem, self.elem.reflected()
-        return (self.iterations == 1 and dtype in (np.uint8, np.float32) and elem.anchor == turned.anchor and
-                (elem.members is None or np.array_equal(elem.members, turned.members)) and
-                (self.rules is None or "constant" not in self.rules and sees_nothing_outside(elem, self.rules)))
+        element, turned = self.element, self.element.reflected()
+        return (self.iterations == 1 and dtype in (np.uint8, np.float32) and element.anchor == turned.anchor and
+                (element.members is None or bool((element.members == turned.members).all())) and
+                (self.rules is None or "constant" not in self.rules and sees_nothing_outside(element, self.rules)))
 
     def run(self, operation: str, src: npt.NDArray[Any], out: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
         if operation in ("erode", "dilate"):
             return self.step(operation, src, out)
         if self.fusible(src.dtype):
-            return filtered(operation, src, self.elem, None, out=out, **self.how)  # type: ignore[no-any-return]
+            return filtered(operation, src, self.element, None, out=out, **self.how)  # type: ignore[no-any-return]
         if operation == "open":
             return self.step("dilate", self.step("erode", src), out)
         if operation == "close":
@@ -194,14 +211,41 @@ def _morphology(operation: str, src: Any, kernel: Any, dst: Any, anchor: Any, it
     source = _source(src, ("uint8", "uint16", "int16", "float32", "float64"), "src.astype('float32') makes it one")
     target = _destination(dst, source.shape, source.dtype)
     count = whole("iterations", iterations, 0, ELEMENT_MAX)
-    elem, count = _element(kernel, anchor, count) if count else (Elem("kernel", (1, 1), (0, 0)), 1)
+    element, count = _element(kernel, anchor, count) if count else (AnchoredElement("kernel", (1, 1), (0, 0)), 1)
     rule, value = _rule(borderType), _border_value(borderValue, source)
-    call = _Morphology(elem, count, None if rule == "constant" and value is None else (rule, rule), value, how)
+    call = _Morphology(element, count, None if rule == "constant" and value is None else (rule, rule), value, how)
     result = call.run(operation, source, None if target is None or np.may_share_memory(target, source) else target)
     if target is None or result is target:
         return result
     target[...] = result
     return target
+
+
+def getStructuringElement(shape: int, ksize: Any, anchor: Any = (-1, -1)) -> npt.NDArray[np.uint8]:
+    """A rectangle, a cross or an ellipse of (width, height). As cv2.getStructuringElement: the ellipse is wider than
+    cernita.morphology()'s disk.
+
+    >>> getStructuringElement(MORPH_ELLIPSE, (5, 5))[1]
+    array([1, 1, 1, 1, 1], dtype=uint8)
+    """
+    kind = whole("shape", shape, 0, 2)
+    if not isinstance(ksize, (tuple, list, np.ndarray)) or len(ksize) != 2:
+        raise ValueError(f"ksize must be (width, height), not {ksize!r}")
+    width, height = (whole("ksize", side, 1, ELEMENT_MAX) for side in ksize)
+    row, column = _anchor(anchor, (height, width))
+    element = np.zeros((height, width), "u1")
+    if kind == MORPH_RECT or width == height == 1:
+        element[:] = 1
+    elif kind == MORPH_CROSS:
+        element[row] = element[:, column] = 1
+    else:
+        # Each row as far to both sides as the ellipse with half axes width // 2 and height // 2, rounded half to even.
+        down, across = height // 2, width // 2
+        dy = np.arange(height) - down
+        reach = np.rint(across * np.sqrt(np.maximum(down * down - dy * dy, 0) * (1 / (down * down) if down else 0)))
+        element[np.abs(np.arange(width) - across) <= reach[:, None]] = 1
+        element[np.abs(dy) > down] = 0
+    return element
 
 
 def erode(src: Any, kernel: Any, dst: Any = None, anchor: Any = (-1, -1), iterations: int = 1,
@@ -251,13 +295,14 @@ def _weights(kernel: Any, anchor: Any) -> npt.NDArray[Any]:
     weights = _two_dimensions(numbers("kernel", kernel, "f4"), KERNEL_TAPS_MAX)
     if not np.isfinite(weights).all():
         raise ValueError("kernel must be of finite weights")
-    at = _anchor(anchor, weights.shape)
-    if at == (weights.shape[0] // 2, weights.shape[1] // 2):
+    height, width = weights.shape
+    at = _anchor(anchor, (height, width))
+    if at == (height // 2, width // 2):
         return weights
     reach = [max(before, side - 1 - before) for before, side in zip(at, weights.shape)]
     large = np.zeros((2 * reach[0] + 1, 2 * reach[1] + 1), "f4")
     top, left = reach[0] - at[0], reach[1] - at[1]
-    large[top:top + weights.shape[0], left:left + weights.shape[1]] = weights
+    large[top:top + height, left:left + width] = weights
     if large.size > KERNEL_TAPS_MAX:
         raise ValueError(f"kernel must have at most {KERNEL_TAPS_MAX} weights once its anchor is its middle, not "
                          f"{large.size}")
@@ -277,9 +322,9 @@ def filter2D(src: Any, ddepth: int, kernel: Any, dst: Any = None, anchor: Any = 
              borderType: int = BORDER_DEFAULT, *, backend: str = "auto", threads: int | None = 1) -> npt.NDArray[Any]:
     """Correlation with the kernel, plus delta. As cv2.filter2D, within rounding.
 
-    Sums are in float32: |error| <= 2 n 2^-24 S, with n the number of weights and S the sum of |weight x pixel|; integers
-    are rounded half to even and saturated, and off by one at most, where the sum is that near to a tie. ddepth: -1 (that
-    of src), CV_8U, CV_16U, CV_16S or CV_32F, in OpenCV's combinations; CV_64F is refused.
+    Sums are in float32: |error| <= 2 n 2^-24 S, with n the number of weights and S the sum of |weight x pixel|;
+    integers are rounded half to even and saturated, and off by one at most, where the sum is that near to a tie.
+    ddepth: -1 (that of src), CV_8U, CV_16U, CV_16S or CV_32F, in OpenCV's combinations; CV_64F is refused.
 
     >>> filter2D(np.array([[1, 2, 4]], "uint8"), CV_32F, [[-1, 0, 1]])
     array([[0., 3., 0.]], dtype=float32)
@@ -288,8 +333,8 @@ def filter2D(src: Any, ddepth: int, kernel: Any, dst: Any = None, anchor: Any = 
     source = _source(src, tuple(_RESULTS), "src.astype('float32') makes it one, cv2.filter2D has sums in float64")
     depth = whole("ddepth", ddepth, -1, 6)
     if depth >= 0 and depth not in _RESULTS[source.dtype.name]:
-        raise ValueError(f"ddepth must be -1 or one of {_RESULTS[source.dtype.name]} where src is of {source.dtype}, not "
-                         f"{ddepth}")
+        allowed = [f"{depth} ({_DEPTHS[depth]})" for depth in _RESULTS[source.dtype.name]]
+        raise ValueError(f"ddepth must be -1, {join(allowed)} where src is of {source.dtype}, not {ddepth}")
     kind = source.dtype if depth < 0 else np.dtype(_DEPTHS[depth])
     target = _destination(dst, source.shape, kind)
     weights, rule, shift = _weights(kernel, anchor), _rule(borderType), number("delta", delta, -np.inf, np.inf)
@@ -308,4 +353,4 @@ def filter2D(src: Any, ddepth: int, kernel: Any, dst: Any = None, anchor: Any = 
     return target
 
 
-__all__ = ["dilate", "erode", "filter2D", "morphologyEx"]
+__all__ = ["dilate", "erode", "filter2D", "getStructuringElement", "morphologyEx"]

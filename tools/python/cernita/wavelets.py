@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arguments import join, whole
+from ._arrays import host_array
 from ._library import lib
 from ._operators import haar
 
@@ -51,7 +52,8 @@ def _check_wavelet(function: str, wavelet: Any) -> None:
     for one in _pair("wavelet", wavelet):
         name = getattr(one, "name", one)
         if not isinstance(name, str) or name.lower() not in ("haar", "db1"):
-            raise ValueError(f"wavelet must be 'haar', which 'db1' is as well, not {name!r}; pywt.{function} has others")
+            raise ValueError(f"wavelet must be 'haar', which 'db1' is as well, not {name!r}; pywt.{function} has "
+                             "others")
 
 
 def _mode(mode: Any) -> str:
@@ -90,21 +92,21 @@ def _result_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def _last_two(array: npt.NDArray[Any], axes: tuple[int, int]) -> npt.NDArray[Any]:
     """A view with the transformed axes at the end."""
-    return np.moveaxis(array, axes, (-2, -1))
+    return array if axes == (array.ndim - 2, array.ndim - 1) else np.moveaxis(array, axes, (-2, -1))
 
 
 def _back(array: npt.NDArray[Any], axes: tuple[int, int]) -> npt.NDArray[Any]:
-    return np.moveaxis(array, (-2, -1), axes)
+    return array if axes == (array.ndim - 2, array.ndim - 1) else np.moveaxis(array, (-2, -1), axes)
 
 
 # --- one level, or several by the library -----------------------------------------------------------------------------
 
-def _library(planes: npt.NDArray[Any], levels: int, how: dict[str, Any], direction: str = "forward") -> npt.NDArray[Any]:
+def _library(planes: npt.NDArray[Any], levels: int, how: dict[str, Any],
+             direction: str = "forward") -> npt.NDArray[Any]:
     """haar() of any number of planes."""
-    if planes.ndim > 3:
-        return haar(planes.reshape(-1, *planes.shape[-2:]), levels, direction=direction, layout="chw",
-                    **how).reshape(planes.shape)  # type: ignore[no-any-return]
-    return haar(planes, levels, direction=direction, layout="chw", **how)  # type: ignore[no-any-return]
+    at_most_three = planes if planes.ndim <= 3 else planes.reshape(-1, *planes.shape[-2:])
+    result: npt.NDArray[Any] = haar(at_most_three, levels, direction=direction, layout="chw", **how)
+    return result.reshape(planes.shape)
 
 
 def _grown(quadrant: npt.NDArray[Any], height: int, width: int) -> npt.NDArray[Any]:
@@ -214,7 +216,7 @@ def _details(details: Any) -> Details:
     if not isinstance(details, (tuple, list)) or len(details) != 3:
         raise ValueError(f"coeffs: Unexpected detail coefficient type: {type(details).__name__}; must be tuples of "
                          "horizontal, vertical and diagonal ones")
-    bands = tuple(None if band is None else np.asarray(band) for band in details)
+    bands = tuple(None if band is None else host_array("coeffs", band, "cernita.haar()") for band in details)
     _shape(bands)
     return bands  # type: ignore[return-value]
 
@@ -285,7 +287,7 @@ def dwt2(data: Any, wavelet: Any, mode: Any = "symmetric", axes: Any = (-2, -1),
     (array([[5.5]], dtype=float32), array([[-2.5]], dtype=float32), array([[-1.5]], dtype=float32), \
 array([[0.5]], dtype=float32))
     """
-    array = np.asarray(data)
+    array = host_array("data", data, "cernita.haar()")
     call = _call("dwt2", array.ndim, wavelet, mode, axes, {"backend": backend, "threads": threads})
     average, details = _forward(_last_two(array, call.axes), 1, call)
     return _back(average, call.axes), tuple(_back(band, call.axes) for band in details)  # type: ignore[return-value]
@@ -301,7 +303,7 @@ def idwt2(coeffs: Any, wavelet: Any, mode: Any = "symmetric", axes: Any = (-2, -
     """
     if not isinstance(coeffs, (tuple, list)) or len(coeffs) != 2:
         raise ValueError("coeffs must be (averages, (horizontal, vertical, diagonal details))")
-    bands = (None if coeffs[0] is None else np.asarray(coeffs[0]), *_details(coeffs[1]))
+    bands = (None if coeffs[0] is None else host_array("coeffs", coeffs[0], "cernita.haar()"), *_details(coeffs[1]))
     shape = _shape(bands)
     if shape is None:
         raise ValueError("coeffs must not all be None")
@@ -319,7 +321,7 @@ def wavedec2(data: Any, wavelet: Any, mode: Any = "symmetric", level: int | None
     >>> averages, fine[0].shape
     (array([[4.]], dtype=float32), (2, 2))
     """
-    array = np.asarray(data)
+    array = host_array("data", data, "cernita.haar()")
     call = _call("wavedec2", array.ndim, wavelet, mode, axes, {"backend": backend, "threads": threads})
     moved = _last_two(array, call.axes)
     most = max(min(moved.shape[-2:]), 1).bit_length() - 1
@@ -343,7 +345,7 @@ def waverec2(coeffs: Any, wavelet: Any, mode: Any = "symmetric", axes: Any = (-2
         raise ValueError("coeffs must be a sequence of averages and then details, as wavedec2() gives it")
     if len(coeffs) == 1:
         return coeffs[0]
-    average = np.asarray(coeffs[0])
+    average = host_array("coeffs", coeffs[0], "cernita.haar()")
     call = _call("waverec2", average.ndim, wavelet, mode, axes, {"backend": backend, "threads": threads})
     average = _last_two(average, call.axes)
     levels = [_details(details) for details in coeffs[1:]]

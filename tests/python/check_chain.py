@@ -2,7 +2,7 @@
 import threading
 import unittest
 
-from package_daemon import CLASSES, Daemon, PackageTest, make_maps
+from line_daemon import CLASSES, Daemon, PackageTest, make_maps
 
 import numpy as np
 
@@ -80,6 +80,9 @@ class ChainAlone(PackageTest):
         with cernita.Chain.from_yaml(self.yaml) as chain:
             self.assertEqual(chain.classes, tuple(CLASSES))
             found = chain.judge(maps, photo)
+            before = found.table.tobytes(), found.points.tobytes(), found.textures.tobytes()
+            self.assertFalse(self.equal(found, chain.judge(*make_maps(5))))
+        self.assertEqual((found.table.tobytes(), found.points.tobytes(), found.textures.tobytes()), before)
         self.assertEqual((found.table.dtype, found.points.dtype, found.textures.dtype), (DEFECT, np.dtype("f4"), TEXTURE))
         self.assertEqual(found.points.shape, (found.offsets[-1], 2))
         for index, defect in enumerate(found):  # valid after the chain has ended
@@ -89,6 +92,8 @@ class ChainAlone(PackageTest):
             np.testing.assert_allclose([points.min(0), points.max(0)], [[x0, y0], [x1, y1]], rtol=1e-6)
             x, y = defect.outline.astype("f8").T
             self.assertTrue(defect.closed)
+            self.assertTrue(x0 < defect.centroid[0] < x1 and y0 < defect.centroid[1] < y1, defect)
+            self.assertTrue(0 <= defect.mean_probability <= 1 and defect.parent < index, defect)
             self.assertAlmostEqual(abs((x[:-1] * y[1:] - x[1:] * y[:-1]).sum()) / 2, defect.area_px, 3)
             self.assertEqual([(row["width"], row["height"]) for row in defect.textures], [(4, 4), (8, 4)])
 

@@ -1,6 +1,6 @@
 """A cernitad for the tests of the Python package, and what all of them need.
 
-Each test_package.c's check starts as: check_package_X.py BIN TOOLS_PYTHON [unittest's arguments]
+Each of them starts as: check_X.py BIN TOOLS_PYTHON [unittest's arguments]
 """
 import os
 import pathlib

@@ -1,0 +1,219 @@
+/* cernita.h where memory runs out: each allocation fails in turn, and the call that wanted it says
+ * so, leaves nothing behind, and succeeds the next time. */
+#include <errno.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "stages/cernita.h"
+#include "tests/support/cmocka_prelude.h"
+#include "tests/support/line/daemon.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#endif
+
+#ifdef SANITIZED
+
+/* Sanitizers replace malloc themselves. */
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    skip();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation_may_fail)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+/* --- libc's, of which one fails --- */
+
+static long countdown = -1; /* allocations until that one; -1: none */
+
+static bool fails(void)
+{
+    return countdown >= 0 && countdown-- == 0;
+}
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *memory, size_t size);
+extern void *__libc_memalign(size_t alignment, size_t size);
+
+static void *failed(void)
+{
+    errno = ENOMEM;
+    return NULL;
+}
+
+void *malloc(size_t size)
+{
+    return fails() ? failed() : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return fails() ? failed() : __libc_calloc(count, size);
+}
+
+void *realloc(void *memory, size_t size)
+{
+    return fails() ? failed() : __libc_realloc(memory, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    return fails() ? failed() : __libc_memalign(alignment, size);
+}
+
+void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
+{
+    if (fails()) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    return (void *)syscall(SYS_mmap, at, size, protection, flags, fd, offset);
+}
+
+/* --- what is called --- */
+
+enum { SIDE = 48, PIXELS = SIDE * SIDE };
+
+static char folder[] = "/tmp/cernita-library-XXXXXX", path[128];
+static float picture[PIXELS], result[3 * PIXELS];
+static uint8_t bytes[PIXELS];
+static crn_point points[4 * PIXELS];
+static crn_contour contours[PIXELS];
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    daemon_write_config(folder, "line.yaml",
+                        "classes: [{name: a}, {name: rot, level: 0.5}]\n"
+                        "chain:\n"
+                        "  - convolve: {kernel: gaussian, size: 5}\n"
+                        "  - morphology: {operation: open, element: disk, size: 5}\n"
+                        "  - haar: {levels: 2, threshold: 0.05}\n"
+                        "  - contours: {min_area_px: 1}\n"
+                        "  - ranklet: {windows: [4, 8x4]}\n"
+                        "recipes: {early: {chain: [contours: {}]}}\n",
+                        path);
+    for (int i = 0; i < PIXELS; i++) {
+        picture[i] = (float)((i * 2654435761u) >> 24) / 255;
+        bytes[i] = (uint8_t)(i * 37);
+    }
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return unlink(path) || rmdir(folder);
+}
+
+/* One call of each operator. */
+static int compute(crn_context *context)
+{
+    static const float weights[9] = {1, 2, 1, 2, 4, 2, 1, 2, 1};
+    static const double level = 0.5;
+    crn_image in = crn_image_dense(picture, CRN_F32, CRN_CHW, 1, SIDE, SIDE), out = in;
+    crn_image u8 = crn_image_dense(bytes, CRN_U8, CRN_CHW, 1, SIDE, SIDE);
+    crn_image third = crn_image_dense(result, CRN_F32, CRN_CHW, 3, SIDE - 7, SIDE - 7);
+    crn_contours found = {points, contours, 4 * PIXELS, PIXELS, 0, 0, false};
+    crn_morphology_params element = {CRN_TOPHAT, {CRN_ELEMENT_DISK, 9, 9, NULL, NULL}};
+    out.data = result;
+    int r = crn_find_contours(context, &(crn_contours_params){.levels = &level}, &in, &found);
+    r = r ? r : crn_morphology(context, &element, &in, &out);
+    r = r ? r : crn_convolve(context, &(crn_convolve_params){weights, 3, 3, 0}, &in, &out);
+    r = r ? r : crn_haar(context, &(crn_haar_params){CRN_HAAR_DENOISE, 3, 0.1f, 0}, &in, &out);
+    r = r ? r : crn_ranklet(context, &(crn_ranklet_params){8, 8}, &u8, &third);
+    crn_diamond_square_params field = {6, 1, 0.5, 0, 0};
+    return r ? r : crn_diamond_square(context, &field, &out);
+}
+
+/* Leaves in `found` what tells one result from another. */
+static int judge(crn_chain *chain, double *found)
+{
+    static float maps[2 * PIXELS];
+    const crn_defects *defects;
+    memcpy(maps + PIXELS, picture, sizeof picture);
+    crn_image view = crn_image_dense(maps, CRN_F32, CRN_CHW, 2, SIDE, SIDE);
+    crn_image photograph = crn_image_dense(bytes, CRN_U8, CRN_CHW, 1, SIDE, SIDE);
+    int r = crn_chain_judge(chain, &view, &photograph, &defects);
+    *found = 0;
+    for (uint32_t i = 0; r == 0 && i < defects->defect_count; i++)
+        *found += defects->defects[i].area_px + defects->defects[i].mean_probability;
+    for (uint32_t i = 0; r == 0 && i < defects->texture_count; i++)
+        *found += (double)defects->textures[i].diagonal;
+    return r;
+}
+
+/* Everything once, the allocation `n` of it failing. True if one was to fail; a result must then
+ * be the same, or the error be told. */
+static bool run(crn_backend backend, long n)
+{
+    static double expected, found;
+    crn_context *context = NULL;
+    crn_chain *chain = NULL;
+    countdown = n;
+    int r = crn_context_open(&(crn_context_settings){.backend = backend}, &context);
+    int opened = r;
+    r = r ? r : compute(context);
+    r = r ? r : crn_chain_open(context, path, &chain);
+    r = r ? r : judge(chain, &found);
+    bool failed = countdown == -1 && n >= 0;
+    countdown = -1;
+    if (n < 0)
+        expected = found;
+    if (r == 0 ? found != expected : r != -ENOMEM || !failed)
+        fail_msg("allocation %ld: %d, '%s'", n, r, crn_context_error(context));
+    if (opened == 0) {
+        if (r != 0 && !strstr(crn_context_error(context), "memory"))
+            fail_msg("allocation %ld: '%s'", n, crn_context_error(context));
+        assert_int_equal(compute(context), 0);
+        if (!chain)
+            assert_int_equal(crn_chain_open(context, path, &chain), 0);
+        assert_int_equal(judge(chain, &found), 0);
+        assert_true(found == expected && found != 0);
+    }
+    crn_chain_free(&chain);
+    crn_context_free(&context);
+    return failed;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    for (crn_backend backend = CRN_BACKEND_SERIAL; backend <= CRN_BACKEND_OPENMP; backend++) {
+        run(backend, -1);
+        size_t before = mallinfo2().uordblks;
+        long n = 0;
+        while (run(backend, n))
+            n++;
+        assert_true(n > 20);
+        assert_true(mallinfo2().uordblks <= before + 4096); /* nothing for each */
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation_may_fail)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
+
+#endif
