@@ -7,8 +7,10 @@ import random
 import shutil
 import struct
 import subprocess
+import sys
 import tempfile
 import unittest
+import unittest.mock
 import zlib
 
 from line_daemon import BIN, Daemon, PackageTest, make_maps
@@ -238,6 +240,11 @@ class Logs(FilesTest):
             for name in ("table", "points", "textures"):
                 self.assertEqual(getattr(ours.defects, name).tobytes(), getattr(theirs.defects, name).tobytes())
             self.assertGreater(len(ours.defects), 10)
+
+    def test_without_msgpack(self):
+        with unittest.mock.patch.dict(sys.modules, {"msgpack": None}):
+            self.refuses(ImportError, "Reading verdicts needs the module 'msgpack', which ", list,
+                         cernita.VerdictLog(self.log))
 
     def test_lane_fruit_and_time(self):
         def chosen(**given):

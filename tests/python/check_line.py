@@ -8,6 +8,7 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 
 os.environ["CRN_LIBRARY"] = "/none"  # what talks to a line works without it
 from line_daemon import CLASSES, PATIENCE_S, Daemon, PackageTest, make_maps
@@ -148,6 +149,16 @@ class Library(PackageTest):
         self.refuses(AttributeError, "module 'cernita' has no attribute 'lines'", getattr, cernita, "lines")
 
 
+    def test_a_missing_module_is_named_with_its_packages(self):
+        for module, debian, pip in (("zmq", "python3-zmq", "pyzmq"), ("msgpack", "python3-msgpack", "msgpack")):
+            with unittest.mock.patch.dict(sys.modules, {module: None}):
+                self.refuses(ImportError, f"Verdicts needs the module '{module}', which ", cernita.Verdicts, NOWHERE)
+                with self.assertRaisesRegex(ImportError, f"install Debian's {debian} .*pip install {pip}$"):
+                    cernita.Verdicts(NOWHERE)
+        with unittest.mock.patch.dict(sys.modules, {"zmq": None}):
+            self.refuses(ImportError, "Line needs the module 'zmq', which ", cernita.Line, NOWHERE)
+
+
 class LiveVerdicts(PackageTest):
     def test_a_slow_viewer_knows_what_it_lost(self):
         """It reads nothing of 5000 verdicts: its queue and the daemon's take 1000 each, the kernel some hundreds."""
@@ -181,7 +192,7 @@ class LiveVerdicts(PackageTest):
     def test_a_fruit_with_a_missing_view_is_partial(self):
         maps, _ = make_maps(1)
         with Daemon() as daemon, daemon.grader() as grader, daemon.line(views=2) as line:
-            line.send(maps, fruit=1, view=1, deadline_ns=time.time_ns() + 10**8)
+            line.send(maps, fruit=1, view=1, deadline_ns=time.time_ns() + 10**9)
             verdict = next(iter(grader))
         self.assertEqual((verdict.kind, verdict.views_not_whole()), ("partial", ["view 0 missing"]))
 

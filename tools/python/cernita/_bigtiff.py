@@ -84,7 +84,8 @@ def read_page(data: mmap.mmap, offset: int) -> Page:
     return Page(tags, description, int.from_bytes(entries[-8:], "little"), end)
 
 
-def pixels(data: mmap.mmap, page: Page, height: int, width: int, dtype: np.dtype[np.generic]) -> npt.NDArray[np.generic]:
+def pixels(data: mmap.mmap, page: Page, height: int, width: int,
+           dtype: np.dtype[np.generic]) -> npt.NDArray[np.generic]:
     """[height, width] over the file's memory, read-only, aligned or not. Fault if the page is of another shape or
     type, PastEnd if it is not whole."""
     if TILE_WIDTH in page.tags or page.tag(COMPRESSION) != 1:

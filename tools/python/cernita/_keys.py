@@ -33,5 +33,5 @@ def use_keys(socket: Any, key: Path | None, server_key: Path | None) -> None:
         socket.curve_serverkey, socket.curve_secretkey = server, secret
         socket.curve_publickey = zmq.curve_public(secret)
     except zmq.ZMQError:
-        raise ValueError(f"key, server_key: {os.fspath(key)} or {os.fspath(server_key)} holds 40 characters that are no "
-                         "key; cernita-keys makes such files") from None
+        raise ValueError(f"key, server_key: {os.fspath(key)} or {os.fspath(server_key)} holds 40 characters that are "
+                         "no key; cernita-keys makes such files") from None

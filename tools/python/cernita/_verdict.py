@@ -114,10 +114,11 @@ def read_verdict(body: bytes) -> Verdict:
             raise ValueError(f"a view's state must be a map, not {view!r}")
     truncated = message.get("truncated", False) is True
     defects = defects_of_message(message.pop("defects"), tuple(totals), truncated)
+    epoch = _number(message, "epoch") if "epoch" in message else 0
     return Verdict(
-        run=str(message["run"]), lane=_number(message, "lane"), epoch=_number(message, "epoch") if "epoch" in message else 0,
-        fruit=_number(message, "fruit"), sequence=_number(message, "sequence"), kind=str(message["verdict"]),
-        stale=message["stale"], truncated=truncated, published_ns=_number(message, "published_ns"),
+        run=str(message["run"]), lane=_number(message, "lane"), epoch=epoch, fruit=_number(message, "fruit"),
+        sequence=_number(message, "sequence"), kind=str(message["verdict"]), stale=message["stale"],
+        truncated=truncated, published_ns=_number(message, "published_ns"),
         deadline_ns=_number(message, "deadline_ns"), totals=totals, defects=defects, message=message)
 
 
