@@ -155,11 +155,44 @@ static int run_widen(const crn_ops *ops, crn_context *context, const crn_image *
     return ops->widen(context, &halves, &out);
 }
 
+static int run_narrow(const crn_ops *ops, crn_context *context, const crn_image *in, void *results)
+{
+    crn_image out = crn_image_dense(results, CRN_U8, CRN_CHW, in->planes, in->height, in->width);
+    return ops->narrow(context, in, &out);
+}
+
+static int run_sums(const crn_ops *ops, crn_context *context, const crn_image *in, void *results)
+{
+    enum { RUNS = 1024 };
+    static crn_run runs[RUNS];
+    static crn_run_sum sums[RUNS];
+    uint32_t count = 0;
+    for (int32_t plane = 0; plane < in->planes; plane++)
+        for (int32_t y = 0; y < in->height && count < RUNS; y++)
+            runs[count++] = (crn_run){plane, y, 0, in->width};
+    int r = ops->sum_runs(context, in, runs, count, sums);
+    for (uint32_t i = 0; i < count && r == 0; i++) /* without the bytes between the fields */
+        ((double *)results)[i] = sums[i].sum + sums[i].pixels;
+    return r;
+}
+
+static int run_means(const crn_ops *ops, crn_context *context, const crn_image *in, void *results)
+{
+    enum { BOXES = 3 };
+    int32_t rows = (int32_t)(crn_image_elements(in) / 3) / in->width;
+    crn_image planes = crn_image_dense(in->data, CRN_F32, CRN_CHW, 3, rows, in->width);
+    crn_box all[BOXES];
+    for (int32_t i = 0; i < BOXES; i++)
+        all[i] = (crn_box){0, i, i, in->width - 1, rows - 1};
+    return ops->mean_boxes(context, &planes, &(crn_boxes){.all = all, .count = BOXES}, results);
+}
+
 static const operation operations[] = {
     {"contours", run_contours, 4}, {"convolve", run_convolve, 1}, {"open", run_open, 1},
     {"gradient", run_gradient, 1}, {"raised", run_raised, 1},     {"forward", run_forward, 1},
     {"inverse", run_inverse, 1},   {"denoise", run_denoise, 1},   {"copy", run_copy, 1},
-    {"widen", run_widen, 1},
+    {"widen", run_widen, 1},       {"narrow", run_narrow, 4},     {"sums", run_sums, 1},
+    {"means", run_means, 4},
 };
 
 /* They read the same integers whatever the image's layout: one image is enough for them. */
