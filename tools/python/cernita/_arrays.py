@@ -154,7 +154,8 @@ def _share_memory(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
 
 def has_whole_elements(array: npt.NDArray[Any]) -> bool:
     """True if its elements lie where an image can have them."""
-    return bool(array.flags.aligned) and all(stride % array.itemsize == 0 for stride in array.strides)
+    flags = array.flags
+    return bool(flags.aligned) and (bool(flags.forc) or all(stride % array.itemsize == 0 for stride in array.strides))
 
 
 def host_array(argument: str, value: Any, instead: str) -> npt.NDArray[Any]:

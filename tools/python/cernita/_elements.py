@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,28 +12,61 @@ from ._library import ELEMENT_MAX
 from ._operators import morphology
 
 
-class AnchoredElement(NamedTuple):
-    """The offsets of an element's members from its anchor, rows before columns."""
-    argument: str  # what errors call it
-    shape: tuple[int, int]
-    anchor: tuple[int, int]  # of its first row and column, 0 to side - 1
-    members: npt.NDArray[np.bool_] | None = None  # None: all
-    heights: npt.NDArray[Any] | None = None  # None: flat
+class AnchoredElement:
+    """The offsets of an element's members from its anchor, rows before columns; not to be changed."""
 
+    def __init__(self, argument: str, shape: tuple[int, int], anchor: tuple[int, int],
+                 members: npt.NDArray[np.bool_] | None = None, heights: npt.NDArray[Any] | None = None) -> None:
+        """argument: what errors call it. anchor: of its rows and columns, 0 to side - 1. members: None: all. heights:
+        None: flat."""
+        self.argument, self.shape, self.anchor, self.members, self.heights = argument, shape, anchor, members, heights
+
+    @functools.cached_property
     def reflected(self) -> AnchoredElement:
         """The element turned by 180 degrees about its anchor."""
-        turned = tuple(side - 1 - at for side, at in zip(self.shape, self.anchor))
-        members = None if self.members is None else self.members[::-1, ::-1]
-        heights = None if self.heights is None else self.heights[::-1, ::-1]
-        return AnchoredElement(self.argument, self.shape, turned, members, heights)  # type: ignore[arg-type]
+        (height, width), (row, column) = self.shape, self.anchor
+        return AnchoredElement(self.argument, self.shape, (height - 1 - row, width - 1 - column),
+                               None if self.members is None else self.members[::-1, ::-1],
+                               None if self.heights is None else self.heights[::-1, ::-1])
+
+    @functools.cached_property
+    def is_symmetric(self) -> bool:
+        """True of a flat element that is its own reflection."""
+        return (self.heights is None and self.anchor == self.reflected.anchor and
+                (self.members is None or bool((self.members == self.reflected.members).all())))
+
+    @functools.cached_property
+    def has_anchor(self) -> bool:
+        return self.members is None or bool(self.members[self.anchor])
+
+    @functools.cached_property
+    def library_arguments(self) -> dict[str, Any]:
+        """The arguments of morphology() for it."""
+        (height, width), (row, column) = self.shape, self.anchor
+        centred = row == height // 2 and column == width // 2
+        if max(self.shape if centred else [2 * max(margin) + 1 for margin in self.margins()]) > ELEMENT_MAX:
+            raise ValueError(f"{self.argument} must reach at most {ELEMENT_MAX // 2} pixels from its centre, not be of "
+                             f"shape {self.shape}")
+        if centred and self.members is None and self.heights is None:
+            return {"element": "rect", "size": (width, height)}
+        members = np.ones(self.shape, bool) if self.members is None else self.members
+        heights = None if self.heights is None else np.where(members, self.heights, 0)
+        if not centred:
+            members, heights = self._centred(members), None if heights is None else self._centred(heights)
+        return {"element": members, "heights": heights}
 
     def margins(self) -> tuple[Margin, Margin]:
         """Rows and columns of the element before and after its anchor."""
         (height, width), (row, column) = self.shape, self.anchor
         return (row, height - 1 - row), (column, width - 1 - column)
 
-    def has_anchor(self) -> bool:
-        return self.members is None or bool(self.members[self.anchor])
+    def _centred(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The values, enlarged with zeros so that the anchor is where the library expects it."""
+        reach = [max(margin) for margin in self.margins()]
+        large = np.zeros((2 * reach[0] + 1, 2 * reach[1] + 1), values.dtype)
+        top, left = reach[0] - self.anchor[0], reach[1] - self.anchor[1]
+        large[top:top + self.shape[0], left:left + self.shape[1]] = values
+        return large
 
 
 def flat_members(members: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_] | None:
@@ -77,38 +110,14 @@ def sees_nothing_outside(element: AnchoredElement, rules: tuple[str, str]) -> bo
     return _runs_allow(element.members.tobytes(), element.shape, element.anchor, rules)
 
 
-def _centred(values: npt.NDArray[Any], element: AnchoredElement) -> npt.NDArray[Any]:
-    """The element's array, enlarged with zeros so that the anchor is where the library expects it."""
-    if all(at == side // 2 for at, side in zip(element.anchor, element.shape)):
-        return values
-    reach = [max(margin) for margin in element.margins()]
-    large = np.zeros((2 * reach[0] + 1, 2 * reach[1] + 1), values.dtype)
-    top, left = reach[0] - element.anchor[0], reach[1] - element.anchor[1]
-    large[top:top + element.shape[0], left:left + element.shape[1]] = values
-    return large
-
-
-def _library_element(element: AnchoredElement) -> dict[str, Any]:
-    """The arguments of morphology() for it."""
-    centred = all(at == side // 2 for at, side in zip(element.anchor, element.shape))
-    if max(element.shape if centred else [2 * max(margin) + 1 for margin in element.margins()]) > ELEMENT_MAX:
-        raise ValueError(f"{element.argument} must reach at most {ELEMENT_MAX // 2} pixels from its centre, not be of "
-                         f"shape {element.shape}")
-    if centred and element.members is None and element.heights is None:
-        return {"element": "rect", "size": element.shape[::-1]}
-    members = np.ones(element.shape, bool) if element.members is None else element.members
-    return {"element": _centred(members, element),
-            "heights": None if element.heights is None else _centred(np.where(members, element.heights, 0), element)}
-
-
 def filtered(operation: str, array: Any, element: AnchoredElement, rules: tuple[str, str] | None, value: Any = 0,
              out: Any = None, **how: Any) -> Any:
     """Erosion or dilation of a picture, H x W or H x W x C, as the library defines it but with that border; without
     rules any operation, and nothing lies outside."""
-    arguments = {**_library_element(element), **how}
+    arguments = {**element.library_arguments, **how}
     if rules is None or sees_nothing_outside(element, rules):
         return morphology(array, operation, out=out, **arguments)
-    rows, columns = (element if operation == "erode" else element.reflected()).margins()
+    rows, columns = (element if operation == "erode" else element.reflected).margins()
     result = cropped(morphology(padded(array, rows, columns, rules, value), operation, **arguments), rows, columns)
     if out is None:
         return result

@@ -197,7 +197,7 @@ def _outside(request: _Request, operation: str, dtype: np.dtype[Any]) -> tuple[t
         neutral = cval == (np.inf if operation == "erode" else -np.inf)
         return None if neutral and flat and whole_frame else rules, cval
     least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
-    if flat and whole_frame and element.has_anchor() and (cval >= most if operation == "erode" else cval <= least):
+    if flat and whole_frame and element.has_anchor and (cval >= most if operation == "erode" else cval <= least):
         return None, 0
     if not least <= cval <= most or abs(cval) > _EXACT_MAX:
         raise ValueError(f"cval must be a value of input's type, {dtype}, not {cval}")

@@ -33,6 +33,8 @@ BORDER_REFLECT_101 = BORDER_REFLECT101 = BORDER_DEFAULT = 4
 BORDER_ISOLATED = 16  # without effect on arrays
 CV_8U, CV_16U, CV_16S, CV_32F = 0, 2, 3, 5
 
+_NATIVE = {np.dtype("u1"), np.dtype("f4")}  # what the library computes with
+_NAMES = {np.dtype(name): name for name in ("uint8", "uint16", "int16", "float32", "float64")}
 _OPERATIONS = ("erode", "dilate", "open", "close", "gradient", "tophat", "blackhat")
 _RULES = {BORDER_CONSTANT: "constant", BORDER_REPLICATE: "edge", BORDER_REFLECT: "symmetric",
           BORDER_REFLECT_101: "mirror"}
@@ -48,7 +50,7 @@ def _source(src: Any, types: tuple[str, ...], cure: str) -> npt.NDArray[Any]:
     if not isinstance(src, np.ndarray):
         raise TypeError(f"src must be a numpy array, not {type(src).__name__}; cernita.morphology() and "
                         "cernita.convolve() take those on a device")
-    if src.dtype.name not in types:
+    if _NAMES.get(src.dtype) not in types:
         raise TypeError(f"src must be of {', '.join(types[:-1])} or {types[-1]}, not {src.dtype}; {cure}")
     if src.ndim not in (2, 3) or not src.size:
         raise ValueError(f"src must have 2 dimensions, or 3 with the channels last, and not be empty, as one of shape "
@@ -141,7 +143,7 @@ def _border_value(borderValue: Any, src: npt.NDArray[Any]) -> Any:
 # --- morphology -------------------------------------------------------------------------------------------------------
 
 def _working(src: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    if src.dtype in (np.uint8, np.float32) and src.dtype.isnative:
+    if src.dtype in _NATIVE:
         return src
     result = src.astype("f4")
     if not np.array_equal(result, src, equal_nan=src.dtype.kind == "f"):
@@ -172,23 +174,21 @@ class _Morphology(NamedTuple):
 
     def step(self, operation: str, array: npt.NDArray[Any], out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """Erosion or dilation, all iterations, of an array of src's type."""
-        element = self.element if operation == "erode" else self.element.reflected()  # the library reflects it again
+        element = self.element if operation == "erode" else self.element.reflected  # the library reflects it again
         working = _working(array)
         direct = out if working is array and self.iterations == 1 else None
         for _ in range(self.iterations):
             working = filtered(operation, working, element, self.rules, self.value, direct, **self.how)
         if working.dtype != array.dtype:
             working = _saturated(working, array.dtype)
-        if array.dtype == np.float32 and not element.has_anchor():  # OpenCV's value where no member is on the picture
+        if array.dtype == np.float32 and not element.has_anchor:  # OpenCV's value where no member is on the picture
             np.clip(working, np.finfo("f4").min, np.finfo("f4").max, out=working)
         return working
 
     def fusible(self, dtype: np.dtype[Any]) -> bool:
         """True if the library's own operation gives what the steps would."""
-        element, turned = self.element, self.element.reflected()
-        return (self.iterations == 1 and dtype in (np.uint8, np.float32) and element.anchor == turned.anchor and
-                (element.members is None or bool((element.members == turned.members).all())) and
-                (self.rules is None or "constant" not in self.rules and sees_nothing_outside(element, self.rules)))
+        return (self.iterations == 1 and dtype in _NATIVE and self.element.is_symmetric and
+                (self.rules is None or "constant" not in self.rules and sees_nothing_outside(self.element, self.rules)))
 
     def run(self, operation: str, src: npt.NDArray[Any], out: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
         if operation in ("erode", "dilate"):
@@ -332,8 +332,8 @@ def filter2D(src: Any, ddepth: int, kernel: Any, dst: Any = None, anchor: Any = 
     how = {"backend": backend, "threads": threads}
     source = _source(src, tuple(_RESULTS), "src.astype('float32') makes it one, cv2.filter2D has sums in float64")
     depth = whole("ddepth", ddepth, -1, 6)
-    if depth >= 0 and depth not in _RESULTS[source.dtype.name]:
-        allowed = [f"{depth} ({_DEPTHS[depth]})" for depth in _RESULTS[source.dtype.name]]
+    if depth >= 0 and depth not in _RESULTS[_NAMES[source.dtype]]:
+        allowed = [f"{depth} ({_DEPTHS[depth]})" for depth in _RESULTS[_NAMES[source.dtype]]]
         raise ValueError(f"ddepth must be -1, {join(allowed)} where src is of {source.dtype}, not {ddepth}")
     kind = source.dtype if depth < 0 else np.dtype(_DEPTHS[depth])
     target = _destination(dst, source.shape, kind)
