@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from typing import Any, Iterator, NamedTuple, Sequence
 
 import numpy as np
@@ -42,7 +43,10 @@ class Contours:
         return len(self.planes)
 
     def __getitem__(self, index: int) -> npt.NDArray[np.float64]:
-        index = range(len(self))[index]
+        number = operator.index(index)
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"there is no contour {number} of {len(self)}")
+        index = number % len(self)
         return self.points[self.offsets[index]:self.offsets[index + 1]]
 
     def __iter__(self) -> Iterator[npt.NDArray[np.float64]]:
@@ -176,7 +180,10 @@ def _room_for(context: Context, elements: int) -> _Room:
     if context.key.memory != MEMORY_HOST:
         return _PinnedRoom(context, 1 << 16, 1 << 13)
     points = min(max(elements >> 4, 1 << 16), 1 << 27)
-    return _Room(points, points >> 3)
+    try:
+        return _Room(points, points >> 3)
+    except MemoryError:  # of address space, where that is limited
+        return _Room(1 << 16, 1 << 13)
 
 
 def _find(context: Context, parts: Sequence[_Part], elements: int) -> Contours:
