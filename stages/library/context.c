@@ -107,7 +107,9 @@ void *crn_pinned_create(crn_context *context, size_t bytes)
         return NULL;
     const crn_gpu *gpu = crn_context_choice_of(context)->gpu;
     size_t whole = (bytes / 64 + 1) * 64;
-    void *memory = gpu ? gpu->pinned_create(whole) : aligned_alloc(64, whole);
+    void *memory = NULL;
+    if (whole > bytes) /* else it has overflowed */
+        memory = gpu ? gpu->pinned_create(whole) : aligned_alloc(64, whole);
     if (!memory)
         crn_context_end(context, -ENOMEM, "pinned memory");
     return memory;

@@ -397,7 +397,7 @@ static void memory_for_results_is_pinned_on_a_device(void **state)
         crn_pinned_free(contexts[i], NULL);
     }
     assert_null(crn_pinned_create(NULL, 1));
-    assert_null(crn_pinned_create(context, SIZE_MAX / 2));
+    assert_null(crn_pinned_create(context, SIZE_MAX));
     assert_says("memory");
     assert_int_equal(crn_fake_gpu_used.pinned, 0);
     crn_context_free(&on_device);
