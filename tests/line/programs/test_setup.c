@@ -87,10 +87,9 @@ static int tear_down(void **state)
 static void it_asks_for_what_the_mode_needs(void **state)
 {
     (void)state;
-    static const char *const tests[] = {"libcmocka-dev", "python3", "python3-skimage"};
+    static const char *const tests[] = {"libcmocka-dev", "python3-pywt", "python3-skimage"};
     static const char *const checks[] = {"clang", "clang-format", "git"};
-    static const char *const others[] = {"python3-opencv", "python3-contourpy", "python3-pywt",
-                                         "python3-matplotlib"};
+    static const char *const others[] = {"python3-silx", "python3-contourpy", "python3-matplotlib"};
     static const struct {
         const char *options;
         bool tests, checks, peers, study;
@@ -106,12 +105,12 @@ static void it_asks_for_what_the_mode_needs(void **state)
             assert_int_equal(asked_for(tests[i]), modes[m].tests);
             assert_int_equal(asked_for(checks[i]), modes[m].checks);
         }
-        for (size_t i = 0; i < 4; i++)
+        for (size_t i = 0; i < 3; i++)
             assert_false(asked_for(others[i]));
     }
     assert_int_equal(setup("--study --peers", ""), 0);
     assert_null(strstr(asked, "systemctl"));
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < 3; i++)
         assert_true(asked_for(others[i]));
     assert_false(asked_for("clang"));
     assert_int_equal(setup("--chek", ""), 2);
