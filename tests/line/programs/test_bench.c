@@ -310,7 +310,7 @@ static void bindings_pass_arguments_on(void **state)
     if (system("/usr/bin/python3 -c 'import numpy, scipy, skimage' 2>/dev/null"))
         skip();
     int status = apply_run_program(
-        "/usr/bin/python3", "%s %s %s", CRN_TEST_DATA "/line/programs/check_bindings.py",
+        "/usr/bin/python3", "%s %s %s", CRN_TEST_DATA "/python/check_bindings.py",
         CRN_BIN "/../lib/libcernita.so", CRN_TEST_DATA "/../tools/python");
     assert_string_equal(apply_output, "all as meant\n");
     assert_int_equal(status, 0);
@@ -334,7 +334,7 @@ static void arrays_of_other_libraries_are_read_where_they_lie(void **state)
     if (system("/usr/bin/python3 -c 'import numpy' 2>/dev/null"))
         skip();
     int status = apply_run_program(
-        "/usr/bin/python3", "-B %s %s %s", CRN_TEST_DATA "/line/programs/check_device_arrays.py",
+        "/usr/bin/python3", "-B %s %s %s", CRN_TEST_DATA "/python/check_device_arrays.py",
         CRN_BIN "/../lib/libcernita.so", CRN_TEST_DATA "/../tools/python");
     assert_string_equal(apply_output, "all as meant\n");
     assert_int_equal(status, 0);
@@ -346,7 +346,7 @@ static void bindings_name_wrong_arguments(void **state)
     if (system("/usr/bin/python3 -c 'import numpy' 2>/dev/null"))
         skip();
     int status = apply_run_program(
-        "/usr/bin/python3", "-B %s %s %s", CRN_TEST_DATA "/line/programs/check_binding_faults.py",
+        "/usr/bin/python3", "-B %s %s %s", CRN_TEST_DATA "/python/check_binding_faults.py",
         CRN_BIN "/../lib/libcernita.so", CRN_TEST_DATA "/../tools/python");
     assert_string_equal(apply_output, "all named\n");
     assert_int_equal(status, 0);
