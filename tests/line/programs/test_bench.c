@@ -309,9 +309,9 @@ static void bindings_pass_arguments_on(void **state)
     (void)state;
     if (system("/usr/bin/python3 -c 'import numpy, scipy, skimage' 2>/dev/null"))
         skip();
-    int status = apply_run_program(
-        "/usr/bin/python3", "%s %s %s", CRN_TEST_DATA "/python/check_bindings.py",
-        CRN_BIN "/../lib/libcernita.so", CRN_TEST_DATA "/../tools/python");
+    int status =
+        apply_run_program("/usr/bin/python3", "%s %s %s", CRN_TEST_DATA "/python/check_bindings.py",
+                          CRN_BIN "/../lib/libcernita.so", CRN_TEST_DATA "/../tools/python");
     assert_string_equal(apply_output, "all as meant\n");
     assert_int_equal(status, 0);
 }
