@@ -35,7 +35,10 @@ typedef struct call {
 
 static size_t bytes_of(const crn_image *image)
 {
-    size_t each = image->type == CRN_U8 ? 1 : image->type == CRN_F32 ? 4 : 2;
+    size_t each = image->type == CRN_U8    ? 1
+                  : image->type == CRN_F32 ? 4
+                  : image->type == CRN_F64 ? 8
+                                           : 2;
     return (size_t)image->planes * (size_t)image->height * (size_t)image->width * each;
 }
 
@@ -60,7 +63,7 @@ static void make_in(call *it)
 {
     crn_random *random = &it->random;
     crn_type type = crn_random_once_in(random, 8) ? (crn_type)crn_random_between(random, -1, 6)
-                                                  : (crn_type)crn_random_between(random, 1, 4);
+                                                  : (crn_type)crn_random_between(random, 1, 5);
     crn_layout layout = (crn_layout)crn_random_between(random, 1, 2);
     int32_t planes = crn_random_between(random, 0, 3), height = PICK(random, sides);
     int32_t width = PICK(random, sides);

@@ -49,10 +49,16 @@ static size_t row_words(const crn_contours_job *job)
     return 2 * (size_t)job->margin + job->words;
 }
 
+/* Entries of both lists, an even number: rows of f64 may follow. */
+static size_t list_entries(const crn_contours_job *job)
+{
+    return ((size_t)job->bits + job->words + 1) / 2 * 2;
+}
+
 static size_t scratch_bytes(const crn_contours_job *job)
 {
     size_t rows = SCRATCH_ROWS * row_words(job) * sizeof(uint64_t);
-    size_t lists = ((size_t)job->bits + job->words) * sizeof(uint32_t);
+    size_t lists = list_entries(job) * sizeof(uint32_t);
     size_t gathered = 2 * (size_t)job->image.width * crn_type_bytes(job->image.type);
     return (rows + lists + gathered + 63) / 64 * 64;
 }
@@ -242,7 +248,7 @@ static crn_contours_scratch set_scratch(const crn_contours_job *job, const conto
                                   .boundary = rows[9],
                                   .above = lists,
                                   .list = lists + job->bits,
-                                  .gathered = lists + job->bits + job->words,
+                                  .gathered = lists + list_entries(job),
                                   .points = m->points + segments,
                                   .links = m->links + segments,
                                   .pace = crn_pace_start(context)};
