@@ -94,8 +94,7 @@ crn_view *crn_line_acquire(crn_line *line, crn_ticket ticket)
 
 void crn_line_end_view(crn_line *line, crn_view *view)
 {
-    if (crn_line_records_all(line->config))
-        record_maps(line, view);
+    record_maps(line, view);
     bool hold = (line->kept_maps || crn_line_records_bad_fruits(line->config)) &&
                 crn_pool_free_slots(line->pool) > (uint32_t)line->config->limits.slots / 2;
     if (!hold || !crn_fruits_hold_slot(line->fruits, view->ticket))

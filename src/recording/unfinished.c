@@ -28,17 +28,9 @@ static int check_kind(const char *path, crn_error *error)
                          crn_file_kind(about.st_mode));
 }
 
-/* True if the name in the folder still refers to the open file. */
-static bool is_named_in(int folder, int fd, const char *name)
-{
-    struct stat open_file, named;
-    return !fstat(fd, &open_file) && !fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) &&
-           open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
-}
-
 static bool is_named(int fd, const char *name)
 {
-    return is_named_in(AT_FDCWD, fd, name);
+    return crn_file_is_named(AT_FDCWD, fd, name);
 }
 
 /* Removes a regular .part that no program is writing. Returns 0 or a negative errno. */
@@ -239,7 +231,7 @@ int crn_recording_part_remove_left(int folder, const char *name)
     if (fd < 0)
         return fd;
     int r = 0;
-    if (is_named_in(folder, fd, name) && unlinkat(folder, name, 0) < 0)
+    if (crn_file_is_named(folder, fd, name) && unlinkat(folder, name, 0) < 0)
         r = -errno;
     close(fd);
     return r;

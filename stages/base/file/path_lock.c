@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "stages/base/file/regular_file.h"
 
 #define MODE  0660 /* as of the sockets: the group may run a line as another user next time */
 #define TRIES 1000 /* each lost to a program that let go of the path in between */
@@ -23,9 +24,7 @@ static long read_holder(int lock)
 /* False if the file was removed between open and lock: then others lock a new one. */
 static bool is_named(int lock, const char *name)
 {
-    struct stat own, named;
-    return fstat(lock, &own) == 0 && lstat(name, &named) == 0 && own.st_dev == named.st_dev &&
-           own.st_ino == named.st_ino;
+    return crn_file_is_named(AT_FDCWD, lock, name);
 }
 
 /* The number is only for messages; the lock works without it. */

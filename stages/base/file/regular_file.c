@@ -40,3 +40,10 @@ int crn_regular_open(const char *path, crn_error *error)
                          "%s: cannot be read: it is %s, a regular file is needed", path,
                          crn_file_kind(about.st_mode));
 }
+
+bool crn_file_is_named(int folder, int fd, const char *name)
+{
+    struct stat open_file, named;
+    return !fstat(fd, &open_file) && !fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) &&
+           open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
+}

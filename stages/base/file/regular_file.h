@@ -5,6 +5,7 @@
 #ifndef CRN_STAGES_BASE_FILE_REGULAR_FILE_H
 #define CRN_STAGES_BASE_FILE_REGULAR_FILE_H
 
+#include <stdbool.h>
 #include <sys/stat.h>
 
 #include "stages/base/api.h"
@@ -20,5 +21,9 @@ CRN_API const char *crn_file_kind(mode_t mode);
  * @return the descriptor, or negative errno with one line in *error
  */
 CRN_API int crn_regular_open(const char *path, crn_error *error);
+
+/** True if the name still refers to the open file; `folder` as of fstatat(). Links are not
+ * followed. */
+CRN_API bool crn_file_is_named(int folder, int fd, const char *name);
 
 #endif
