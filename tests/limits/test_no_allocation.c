@@ -18,17 +18,9 @@
 #include "tests/support/gpu/faulty_gpu.h"
 #include "tests/support/line/line_fixture.h"
 #include "tests/support/peers/http.h"
+#include "tests/support/sanitized.h"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#endif
-
-#ifdef SANITIZED
+#ifdef CRN_SANITIZED
 
 /* Sanitizers replace malloc themselves. */
 static void the_line_allocates_nothing_per_view(void **state)

@@ -12,17 +12,9 @@
 #include "stages/cernita.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/daemon.h"
+#include "tests/support/sanitized.h"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#endif
-
-#ifdef SANITIZED
+#ifdef CRN_SANITIZED
 
 /* Sanitizers replace malloc themselves. */
 static void every_allocation_may_fail(void **state)

@@ -10,15 +10,7 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/daemon.h"
 #include "tests/support/random.h"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#endif
+#include "tests/support/sanitized.h"
 
 enum { THREADS = 8, SIDE = 16, CLASSES = 2, PIXELS = SIDE * SIDE, OUTPUTS = 8 };
 
@@ -193,7 +185,7 @@ static memory_use used(void)
 static void a_hundred_thousand_calls_do_not_grow(void **state)
 {
     (void)state;
-#ifdef SANITIZED
+#ifdef CRN_SANITIZED
     const int rounds = rounds_of(100); /* what is lost, the sanitizer tells */
 #else
     const int rounds = rounds_of(100000 / 10);
@@ -210,7 +202,7 @@ static void a_hundred_thousand_calls_do_not_grow(void **state)
             before = used();
     }
     memory_use after = used();
-#ifndef SANITIZED
+#ifndef CRN_SANITIZED
     assert_true(after.allocated < before.allocated + SLACK_BYTES);
     assert_true(after.pages < before.pages + SLACK_PAGES);
 #else
@@ -232,7 +224,7 @@ static void contexts_and_chains_leave_nothing(void **state)
         if (i == 3)
             before = used();
     }
-#ifndef SANITIZED
+#ifndef CRN_SANITIZED
     assert_true(used().allocated < before.allocated + SLACK_BYTES);
 #endif
     (void)before;
