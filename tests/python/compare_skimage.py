@@ -107,6 +107,69 @@ def compare_many():
                                      for c in range(4)))
 
 
+def compare_repeated_calls(count):
+    """Calls of a form that was met before, which are prepared: other pictures, levels, options and types between."""
+    pictures = [np.asfortranarray(one) if n == 2 else one for n in range(4)
+                for one in (rng.random((6, 12, 9)) * (1, 1, 1, 3)[n]).astype(("f4", "f8", "f4", "u1")[n])]
+    pictures += [picture > .4 for picture in pictures[:3]]
+    for _ in range(count):
+        picture, level = pictures[rng.integers(len(pictures))], rng.choice([.3, .5, .8])
+        how = {"fully_connected": rng.choice(["low", "high"]), "positive_orientation": rng.choice(["low", "high"])}
+        theirs = peer(picture, level, **how)
+        what = f"repeated {picture.dtype} {picture.strides} at {level}"
+        expect(what, is_same(cernita.find_contours(picture, level, **how), theirs))
+        levels = (float(level), level, [level], np.full((1, 1), level))[rng.integers(4)]
+        threads = rng.choice([1, 2, None])
+        found = cernita.find_contours_many(picture, levels, threads=threads and int(threads), **how)
+        expect(f"{what}, many", is_same(found.polylines(), theirs))
+
+
+def refuse_after_calls():
+    """What is wrong is refused after a call that was like it but for that."""
+    maps = rng.random((5, 6, 3), "f4")
+    cernita.find_contours(maps[:, :, 0], .5)
+    cernita.find_contours_many(maps, .5, border="closed", threads=1)
+    cernita.find_contours_many(maps, .5, threads=1)
+    for name, call in (("threads", lambda: cernita.find_contours_many(maps, .5, threads=True)),
+                       ("closed level", lambda: cernita.find_contours_many(maps, -.5, border="closed", threads=1)),
+                       ("levels", lambda: cernita.find_contours_many(maps, [.5, .5], threads=1)),
+                       ("text as level", lambda: cernita.find_contours(maps[:, :, 0], "a")),
+                       ("list as option", lambda: cernita.find_contours(maps[:, :, 0], .5, []))):
+        try:
+            call()
+            expect(f"{name}: accepted", False)
+        except (TypeError, ValueError):
+            pass
+    memory = np.zeros(maps.nbytes + 1, "u1")
+    askew = memory[1:].view("f4").reshape(maps.shape)
+    askew[...] = maps
+    expect("askew picture", is_same(cernita.find_contours(askew[:, :, 0], .5), peer(maps[:, :, 0], .5)))
+    try:
+        cernita.find_contours_many(askew, .5, threads=1)
+        expect("askew maps: accepted", False)
+    except ValueError:
+        pass
+
+
+def compare_nested_calls():
+    """A call that begins while another of its form is about to enter the library, as from a signal's handler."""
+    picture, other = rng.random((2, 9, 9))
+    cernita.find_contours(picture, .5)
+    enter, nested = Context.call, []
+
+    def interrupted(context, *arguments):
+        if not nested:
+            nested.append(None)
+            nested.append(cernita.find_contours(other, .3))
+        enter(context, *arguments)
+
+    Context.call = interrupted
+    found = cernita.find_contours(picture, .5)
+    Context.call = enter
+    expect("a call around another", is_same(found, peer(picture, .5)))
+    expect("a call within another", is_same(nested[1], peer(other, .3)))
+
+
 def compare_large():
     """Results that do not fit at first, of planes that are found one by one, whose memory becomes the result's."""
     noise = rng.random((2, 1150, 1000), "f4")
@@ -175,6 +238,9 @@ with warnings.catch_warnings():
 compare_at_the_level(3000)
 compare_odd_memory()
 compare_many()
+compare_repeated_calls(3000)
+refuse_after_calls()
+compare_nested_calls()
 compare_large()
 compare_in_threads()
 compare_context_counts()

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ._arguments import choice, whole
 from ._library import BACKENDS, MEMORY_DEVICE, MEMORY_HOST, THREADS_MAX, ContextSettings, check, lib
 
-_KEPT = 8  # contexts of a thread
+_KEPT = 8  # contexts of a thread, and prepared calls
 _AUTO, _CUDA = BACKENDS.index("auto"), BACKENDS.index("cuda")
 
 
@@ -72,6 +72,7 @@ class _Kept(threading.local):
 
     def __init__(self) -> None:
         self.contexts: OrderedDict[ContextKey, Context] = OrderedDict()
+        self.calls: dict[Any, Any] = {}  # prepared, by their form; each keeps its context
         self.is_forked = False
 
 
@@ -82,8 +83,8 @@ _leaked: list[object] = []
 def _forget_threads() -> None:
     """In the child of a fork: the threads of OpenMP and the device's state are the parent's alone. A call that counted
     on them would wait for ever, so this thread works alone from now on, with contexts of its own."""
-    _leaked.append(_kept.contexts)
-    _kept.contexts = OrderedDict()
+    _leaked.append((_kept.contexts, _kept.calls))
+    _kept.contexts, _kept.calls = OrderedDict(), {}
     _kept.is_forked = True
 
 
@@ -99,6 +100,7 @@ def context_for(key: ContextKey) -> Context:
         context = _kept.contexts[key] = Context(key)
         if len(_kept.contexts) > _KEPT:
             _kept.contexts.popitem(last=False)
+            _kept.calls.clear()
     else:
         _kept.contexts.move_to_end(key)
     return context
@@ -106,7 +108,24 @@ def context_for(key: ContextKey) -> Context:
 
 def drop_contexts() -> None:
     """Frees those of the calling thread."""
+    _kept.calls.clear()
     _kept.contexts.clear()
+
+
+def take_call(form: Any) -> Any:
+    """What the calling thread has kept for calls of this form, which is then no other call's; None without it."""
+    try:
+        return _kept.calls.pop(form, None)
+    except TypeError:  # it is no key: an argument of a wrong type is part of it
+        return None
+
+
+def keep_call(form: Any, call: Any) -> None:
+    """Keeps what was prepared for a call, for the next one of this form."""
+    calls = _kept.calls
+    calls[form] = call
+    if len(calls) > _KEPT:
+        del calls[next(iter(calls))]  # the one that was used the longest time ago
 
 
 @functools.lru_cache(maxsize=None)

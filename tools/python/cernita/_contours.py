@@ -1,231 +1,35 @@
 """Contours: of one picture as skimage gives them, of many planes and pictures as flat arrays."""
 from __future__ import annotations
 
-import ctypes
-import operator
-from typing import Any, Iterator, NamedTuple, Sequence
+from typing import Any, Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from ._arguments import choice, numbers, whole
-from ._arrays import LAYOUTS, Operand, is_native, operand
-from ._context import Context, cores
-from ._device import fetch, is_foreign
-from ._joints import Field, join_as_skimage, touches_pixels
+from ._arrays import LAYOUTS, Operand, address_of, form_of, is_native, operand
+from ._context import cores, keep_call, take_call
+from ._device import describe, fetch, is_foreign
+from ._found import Contours, Part, PreparedCall, find, join
+from ._joints import Field, join_as_skimage, may_touch_pixels
 from ._library import (BORDERS, CONNECTIVITIES, CONTOURS_PIXELS_MAX, MEMORY_HOST, ORIENTATIONS, THREADS_MAX, TYPES,
                        ContoursParams, Image)
-from ._library import Contours as _Found
 from ._pool import in_threads
 
-_POINT = np.dtype([("x", "f8"), ("y", "f8")])
-_CONTOUR = np.dtype([("plane", "i4"), ("closed", "?"), ("first", "u4"), ("count", "u4")], align=True)
-
-_COUNT_MAX = 2**32 - 1  # of points and of contours of one call
 _WORTH_THREADS = 1 << 20  # elements; with fewer, to wake a thread costs more than it saves
-_LARGE = 1 << 20  # pixels of a plane, from which on planes are found one by one, and points not copied
+_LARGE = 1 << 20  # pixels of a plane, from which on planes are found one by one
 
 
-class Contours:
-    """Contours of many planes as flat arrays, ordered by plane, within a plane as skimage orders them.
-
-    points: (n, 2) float64, row and column. offsets: (m + 1,) int64; the points of contour i are
-    points[offsets[i]:offsets[i + 1]]. planes: (m,) int32. closed: (m,) bool; a closed contour repeats its first point
-    as its last. A Contours is a sequence of its contours, each a view of points.
-    """
-    __slots__ = ("closed", "offsets", "planes", "points")
-
-    def __init__(self, points: npt.NDArray[np.float64], offsets: npt.NDArray[np.int64],
-                 planes: npt.NDArray[np.int32], closed: npt.NDArray[np.bool_]) -> None:
-        self.points, self.offsets, self.planes, self.closed = points, offsets, planes, closed
-
-    def __len__(self) -> int:
-        return len(self.planes)
-
-    def __getitem__(self, index: int) -> npt.NDArray[np.float64]:
-        number = operator.index(index)
-        if not -len(self) <= number < len(self):
-            raise IndexError(f"there is no contour {number} of {len(self)}")
-        index = number % len(self)
-        return self.points[self.offsets[index]:self.offsets[index + 1]]
-
-    def __iter__(self) -> Iterator[npt.NDArray[np.float64]]:
-        return iter(self.polylines())
-
-    def __repr__(self) -> str:
-        return f"<Contours: {len(self)} of {len(self.points)} points>"
-
-    def polylines(self, plane: int | None = None) -> list[npt.NDArray[np.float64]]:
-        """The contours of one plane, or of all: a list of (n, 2) arrays that share their memory with `points`."""
-        begin, end = 0, len(self)
-        if plane is not None:
-            plane = whole("plane", plane, 0, 2**31 - 2)
-            begin, end = np.searchsorted(self.planes, (plane, plane + 1)).tolist()
-        points, cuts = self.points, self.offsets[begin:end + 1].tolist()
-        return [points[first:last] for first, last in zip(cuts, cuts[1:])]
-
-
-class _Part(NamedTuple):
-    """What one call of the library finds: some planes, the first of which is number `plane`."""
-    image: Image
-    plane: int
-    params: ContoursParams
-
-
-class _Room:
-    """Memory that contours are found into: it grows, and the second result of a size allocates nothing."""
-    gives_memory = True  # to a large result
-
-    def __init__(self, points: int, contours: int) -> None:
-        self.points, self.contours = np.empty(points, _POINT), np.empty(contours, _CONTOUR)
-        self.addresses = self.points.ctypes.data, self.contours.ctypes.data
-        self.point_count = self.contour_count = self.parts = 0
-
-    def rest(self) -> _Found:
-        """What is left of it."""
-        points, contours = self.addresses
-        return _Found(points + _POINT.itemsize * self.point_count, contours + _CONTOUR.itemsize * self.contour_count,
-                      min(len(self.points) - self.point_count, _COUNT_MAX),
-                      min(len(self.contours) - self.contour_count, _COUNT_MAX))
-
-    def take(self, found: _Found, plane: int) -> None:
-        """Keeps what was found, as of the planes from `plane` on."""
-        self.parts += 1
-        if plane:
-            new = self.contours[self.contour_count:self.contour_count + found.contour_count]
-            new["plane"] += plane
-        self.point_count += found.point_count
-        self.contour_count += found.contour_count
-
-    def grow(self) -> None:
-        for name, count, dtype in (("points", self.point_count, _POINT), ("contours", self.contour_count, _CONTOUR)):
-            old = getattr(self, name)
-            larger = np.empty(4 * len(old), dtype)
-            larger[:count] = old[:count]
-            setattr(self, name, larger)
-        self.addresses = self.points.ctypes.data, self.contours.ctypes.data
-
-    def wait(self) -> None:
-        """Until what was found is there."""
-
-    def keep(self) -> bool:
-        """Whether to keep it for the next call."""
-        return 0 < len(self.points) <= _LARGE
-
-    def result(self) -> Contours:
-        contours, count = self.contours[:self.contour_count], self.point_count
-        offsets = np.empty(len(contours) + 1, np.int64)
-        if self.parts == 1:
-            offsets[:-1] = contours["first"]
-            offsets[-1] = count
-        else:
-            offsets[0] = 0
-            np.cumsum(contours["count"], out=offsets[1:])
-        pairs = self.points[:count].view(np.float64).reshape(count, 2)
-        if count < _LARGE or not self.gives_memory:
-            points = np.empty((count, 2))
-            points[:, 0], points[:, 1] = pairs[:, 1], pairs[:, 0]
-        else:  # in place, a piece at a time: the memory itself becomes the result
-            for first in range(0, count, _LARGE // 16):
-                piece = pairs[first:first + _LARGE // 16]
-                piece[:] = piece[:, ::-1].copy()
-            points, self.points = pairs, np.empty(0, _POINT)
-        return Contours(points, offsets, contours["plane"].copy(), contours["closed"].copy())
-
-
-class _PinnedRoom(_Room):
-    """The context's pinned memory, which a device writes to."""
-    gives_memory = False
-
-    def __init__(self, context: Context, points: int, contours: int) -> None:
-        self.context = context
-        self._reserve(points, contours)
-        self.point_count = self.contour_count = self.parts = 0
-
-    def _reserve(self, points: int, contours: int) -> None:
-        sizes = points * _POINT.itemsize, contours * _CONTOUR.itemsize
-        address = self.context.pinned(64 + sum(sizes))
-        self.found = _Found.from_address(address)
-        self.addresses = address + 64, address + 64 + sizes[0]
-        self.points, self.contours = (
-            np.frombuffer(memoryview((ctypes.c_char * size).from_address(begin)), dtype)
-            for begin, size, dtype in zip(self.addresses, sizes, (_POINT, _CONTOUR)))
-
-    def rest(self) -> _Found:
-        found, (points, contours) = self.found, self.addresses
-        found.points = points + _POINT.itemsize * self.point_count
-        found.contours = contours + _CONTOUR.itemsize * self.contour_count
-        found.point_capacity = min(len(self.points) - self.point_count, _COUNT_MAX)
-        found.contour_capacity = min(len(self.contours) - self.contour_count, _COUNT_MAX)
-        return found
-
-    def wait(self) -> None:
-        self.context.wait()
-
-    def keep(self) -> bool:
-        return True
-
-    def grow(self) -> None:
-        points, contours = self.points[:self.point_count].copy(), self.contours[:self.contour_count].copy()
-        self._reserve(4 * len(self.points), 4 * len(self.contours))
-        self.points[:len(points)], self.contours[:len(contours)] = points, contours
-
-
-def _room_for(context: Context, elements: int) -> _Room:
-    """The context's memory, taken from it; else one of which only what is used becomes resident."""
-    room, context.scratch = context.scratch, None
-    if isinstance(room, _Room) and len(room.points):
-        room.point_count = room.contour_count = room.parts = 0
-        return room
-    if context.key.memory != MEMORY_HOST:
-        return _PinnedRoom(context, 1 << 16, 1 << 13)
-    points = min(max(elements >> 4, 1 << 16), 1 << 27)
-    try:
-        return _Room(points, points >> 3)
-    except MemoryError:  # of address space, where that is limited
-        return _Room(1 << 16, 1 << 13)
-
-
-def _find(context: Context, parts: Sequence[_Part], elements: int) -> Contours:
-    room = _room_for(context, elements)
-    for part in parts:
-        while True:
-            found = room.rest()
-            context.call("crn_find_contours", ctypes.byref(part.params), ctypes.byref(part.image), ctypes.byref(found))
-            room.wait()
-            if not found.truncated:
-                break
-            if found.point_capacity == _COUNT_MAX or found.contour_capacity == _COUNT_MAX:
-                raise MemoryError("more than 2^32 points or contours; find those of fewer planes at a time")
-            room.grow()
-        room.take(found, part.plane)
-    result = room.result()
-    if room.keep():
-        context.scratch = room
-    return result
-
-
-def _join(found: Sequence[Contours]) -> Contours:
-    """All of them as one, in this order."""
-    offsets = np.empty(sum(map(len, found)) + 1, np.int64)
-    offsets[0] = first = points = 0
-    for one in found:
-        offsets[first + 1:first + len(one) + 1] = one.offsets[1:] + points
-        first, points = first + len(one), points + len(one.points)
-    return Contours(np.concatenate([one.points for one in found]), offsets,
-                    np.concatenate([one.planes for one in found]), np.concatenate([one.closed for one in found]))
-
-
-def _find_in_threads(source: Operand, backend: str, threads: int, parts: Sequence[_Part], elements: int) -> Contours:
-    """As _find(), several parts at a time."""
+def _find_in_threads(source: Operand, backend: str, threads: int, parts: Sequence[Part], elements: int) -> Contours:
+    """As find(), several parts at a time."""
     groups = min(len(parts), 8 * threads)
     cuts = [len(parts) * group // groups for group in range(groups + 1)]
-    return _join(in_threads(threads, lambda group: _find(source.context(backend, 1), parts[cuts[group]:cuts[group + 1]],
+    return join(in_threads(threads, lambda group: find(source.context(backend, 1), parts[cuts[group]:cuts[group + 1]],
                                                          elements // groups), groups))
 
 
-def _address(array: npt.NDArray[Any] | None, offset: int = 0) -> int | None:
-    return None if array is None else array.ctypes.data + offset
+def _address(array: npt.NDArray[Any] | None) -> int | None:
+    return None if array is None else address_of(array)
 
 
 # --- as skimage ---
@@ -261,6 +65,43 @@ def find_contours(image: Any, level: float | None = None, fully_connected: str =
     [array([[0. , 0.5],
            [0.5, 0. ]])]
     """
+    form: tuple[Any, ...] = ()
+    if mask is None:
+        array = describe("image", image) if is_foreign(image) else image
+        form = ("find_contours", fully_connected, positive_orientation, *form_of(array))
+        call = take_call(form)
+        if call is not None:
+            at = _level(_middle(image) if level is None else level)
+            found: Contours = call.find(address_of(array), at)
+            keep_call(form, call)
+            return _as_skimage(found, image, at, None, fully_connected, positive_orientation)
+    _check_arguments(image, fully_connected, positive_orientation)
+    valid = None if mask is None else _binary_mask(mask, image.shape)
+    at = _level(_middle(image) if level is None else level)
+    usable = _usable(image) if isinstance(image, np.ndarray) else image
+    source = operand("image", usable, TYPES, (2,))
+    _check_size("image", source.image, 2)
+    levels = np.array([at])
+    params = ContoursParams(address_of(levels), _address(valid), CONNECTIVITIES.index(fully_connected),
+                            ORIENTATIONS.index(positive_orientation), 0)
+    context, part = source.context("auto", None), Part(source.image, 0, params)
+    elements = source.image.height * source.image.width
+    found = find(context, [part], elements)
+    if form and (usable is image or image.dtype == np.bool_):  # a copy is another one in the next call
+        keep_call(form, PreparedCall(context, part, levels, elements))
+    return _as_skimage(found, usable, at, valid, fully_connected, positive_orientation)
+
+
+def _as_skimage(found: Contours, image: Any, level: float, valid: npt.NDArray[Any] | None, fully_connected: str,
+                positive_orientation: str) -> list[npt.NDArray[np.float64]]:
+    if not may_touch_pixels(found.points):
+        return found.polylines()
+    values = image if isinstance(image, np.ndarray) else fetch("image", image)
+    field = Field(values, level, valid, fully_connected == "high")
+    return join_as_skimage(found.points, found.offsets, positive_orientation == "high", field)
+
+
+def _check_arguments(image: Any, fully_connected: Any, positive_orientation: Any) -> None:
     for argument, value in (("fully_connected", fully_connected), ("positive_orientation", positive_orientation)):
         if value not in CONNECTIVITIES:
             raise ValueError(f'{argument} must be "high" or "low", not {value!r}')
@@ -270,21 +111,6 @@ def find_contours(image: Any, level: float | None = None, fully_connected: str =
         raise ValueError(f"image must have 2 dimensions, not {image.ndim}: only 2D arrays are supported")
     if min(image.shape) < 2:
         raise ValueError(f"image must be at least 2x2, not of shape {tuple(image.shape)}")
-    valid = None if mask is None else _binary_mask(mask, image.shape)
-    if level is None:
-        level = _middle(image)
-    source = operand("image", _usable(image) if isinstance(image, np.ndarray) else image, TYPES, (2,))
-    _check_size("image", source.image, 2)
-    at = ctypes.c_double(_level(level))
-    params = ContoursParams(ctypes.addressof(at), _address(valid), CONNECTIVITIES.index(fully_connected),
-                            ORIENTATIONS.index(positive_orientation), 0)
-    context = source.context("auto", None)
-    found = _find(context, [_Part(source.image, 0, params)], source.image.height * source.image.width)
-    if not touches_pixels(found.points).any():
-        return found.polylines()
-    values = source.array if isinstance(source.array, np.ndarray) else fetch("image", image)
-    field = Field(values, at.value, valid, fully_connected == "high")
-    return join_as_skimage(found.points, found.offsets, positive_orientation == "high", field)
 
 
 def _middle(image: Any) -> Any:
@@ -385,6 +211,17 @@ def find_contours_many(maps: Any, levels: Any, layout: str = "hwc", *, fully_con
     >>> found.polylines(plane=1)[0][0]
     array([1.25, 1.  ])
     """
+    form: tuple[Any, ...] = ()
+    if mask is None:
+        if is_foreign(maps) and getattr(maps, "ndim", None) != 4:
+            maps = describe("maps", maps)
+        form = ("find_contours_many", layout, fully_connected, positive_orientation, border, backend, threads,
+                type(threads), *form_of(maps))
+        call = take_call(form)
+        if call is not None:
+            found: Contours = call.find(address_of(maps), _levels_again(call, levels))
+            keep_call(form, call)
+            return found
     pictures = _pictures(maps, layout)
     first = pictures[0].image
     edge = choice("border", border, BORDERS)
@@ -394,23 +231,41 @@ def find_contours_many(maps: Any, levels: Any, layout: str = "hwc", *, fully_con
     orientation = choice("positive_orientation", positive_orientation, ORIENTATIONS)
 
     def params(plane: int) -> ContoursParams:
-        return ContoursParams(values.ctypes.data + 8 * plane, _address(valid), connectivity, orientation, edge)
+        return ContoursParams(address_of(values) + 8 * plane, _address(valid), connectivity, orientation, edge)
 
-    parts = []
-    pixels, itemsize = first.height * first.width, pictures[0].array.itemsize
-    for number, picture in enumerate(pictures):
-        base = number * first.planes
-        if pixels < _LARGE or picture.image.plane_stride == 1 or picture.memory != MEMORY_HOST:
-            parts.append(_Part(picture.image, base, params(base)))
-        else:  # so that a result that does not fit costs the plane alone
-            parts += [_Part(_plane(picture.image, plane, itemsize), base + plane, params(base + plane))
-                      for plane in range(first.planes)]
-    elements = pixels * values.size
+    parts = _parts(pictures, params)
+    elements = first.height * first.width * values.size
     if len(parts) > 1 and elements >= _WORTH_THREADS and pictures[0].memory == MEMORY_HOST and backend != "cuda":
         count = cores() if threads is None else whole("threads", threads, 1, THREADS_MAX)
         if count > 1:
             return _find_in_threads(pictures[0], backend, count, parts, elements)
-    return _find(pictures[0].context(backend, threads), parts, elements)
+    context = pictures[0].context(backend, threads)
+    found = find(context, parts, elements)
+    if form and len(parts) == 1:
+        keep_call(form, PreparedCall(context, parts[0], values, elements))
+    return found
+
+
+def _levels_again(call: PreparedCall, levels: Any) -> float | npt.NDArray[Any]:
+    """The levels for a picture of the same form."""
+    if type(levels) is float and (levels >= 0 or not call.border):
+        return levels
+    return _levels(levels, 1, call.planes, call.border)
+
+
+def _parts(pictures: Sequence[Operand], params: Callable[[int], ContoursParams]) -> list[Part]:
+    """What to find in one call of the library each: pictures, or their planes if they are large, so that a result that
+    does not fit costs the plane alone. params: those of the planes from one on."""
+    parts = []
+    for number, picture in enumerate(pictures):
+        image = picture.image
+        base, pixels = number * image.planes, image.height * image.width
+        if pixels < _LARGE or image.plane_stride == 1 or picture.memory != MEMORY_HOST:
+            parts.append(Part(image, base, params(base)))
+        else:
+            parts += [Part(_plane(image, plane, picture.array.itemsize), base + plane, params(base + plane))
+                      for plane in range(image.planes)]
+    return parts
 
 
 __all__ = ["Contours", "find_contours", "find_contours_many"]

@@ -23,6 +23,12 @@ def touches_pixels(points: _Floats) -> npt.NDArray[np.bool_]:
     return whole[:, 0] & whole[:, 1]
 
 
+def may_touch_pixels(points: _Floats) -> bool:
+    """False only if no point lies on a pixel. A point of a contour has one whole coordinate, so the sum tells."""
+    sums = points[:, 0] + points[:, 1]
+    return bool((sums == np.rint(sums)).any())
+
+
 def _raster_keys(begin: _Floats, end: _Floats, field: Field) -> _Ints:
     """By segment a number; skimage meets the segments in this order: by cell, in a saddle the upper one first.
 
