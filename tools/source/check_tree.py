@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds the source tree to its rules: sizes, READMEs, who may include whom, one name for one thing.
 
-    tools/python/check_tree.py            the tree that it lies in
+    tools/source/check_tree.py            the tree that it lies in
 
 Prints a line per fault, `FILE:LINE: what; what to do`, and exits 1 when there was any.
 """
@@ -95,7 +95,7 @@ def check_includes(path, text):
         if other is None or not (ROOT / included).is_file():
             yield f"{where}: '{included}' is no path from the root; include files by their whole path"
         elif own is not None and other > own:
-            yield f"{where}: '{included}' is on a higher floor; see FLOORS in tools/python/check_tree.py"
+            yield f"{where}: '{included}' is on a higher floor; see FLOORS in tools/source/check_tree.py"
         elif neighbours(path, included):
             yield f"{where}: '{included}' belongs to a neighbour; move what both need to where both may look"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Draws the daemon's threads, queues and memory: src/threads.svg.
 
-    tools/python/draw_threads.py             writes src/threads.svg
-    tools/python/draw_threads.py --dark      prints the dark version alone, for viewers without media queries
+    tools/source/draw_threads.py             writes src/threads.svg
+    tools/source/draw_threads.py --dark      prints the dark version alone, for viewers without media queries
 
 Needs Python only. To look at it without a browser: rsvg-convert (Debian: librsvg2-bin).
 """
