@@ -9,6 +9,7 @@ numpy.random.Philox (4x64), drawn in order, so the fields are other fields of th
 import argparse
 import time
 
+import tree
 import packages
 packages.need("numpy")
 

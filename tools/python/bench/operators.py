@@ -1,20 +1,20 @@
 #!/usr/bin/python3
-"""Five operators against their peers, in one run: bench_operators.py [NAME…]
+"""Five operators against their peers, in one run: operators.py [NAME…]
 
 Morphology and convolution against OpenCV, Haar against PyWavelets, ranklets against the histogram algorithm (IDC,
 built with the benchmarks), diamond-square against numpy. NAME: only rows whose name begins so. Results are compared
 first; then both sides are timed alternately, one thread each, and the medians compared; then two threads against one
 where the data exceed the second-level cache. Exit 1 if a result differs or a bar is missed. For contours:
-bench_contours.py.
+contours.py.
 """
 import ctypes
 import os
-import pathlib
 import sys
 
 # Before OpenMP is loaded: threads that wait busily would be timed as the peer's.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+import tree
 import packages
 packages.need("cv2", "numpy", "pywt")
 
@@ -24,13 +24,13 @@ import pywt
 
 import cernita
 from cernita._arrays import image_of
-from bench_rows import picture, time_alternately
+from rows import picture, time_alternately
 from peer_diamond_square import diamond_square as numpy_diamond_square
 
 cv2.setNumThreads(1)
 rng = np.random.default_rng(7)
 
-_peers = ctypes.CDLL(str(pathlib.Path(__file__).resolve().parents[2] / "build" / "lib" / "libcernita_peers.so"))
+_peers = ctypes.CDLL(str(tree.ROOT / "build/lib/libcernita_peers.so"))
 
 
 # Each row: what, bar (ours may take so many times the peer's time), whether it exceeds the cache, and a function that
@@ -148,7 +148,7 @@ def main():
     works = [row[0] for row in rows()]
     for name in only:
         if not any(work.startswith(name) for work in works):
-            sys.exit(f"bench_operators.py: no row's name begins with '{name}'; choose among: {'; '.join(works)}")
+            sys.exit(f"operators.py: no row's name begins with '{name}'; choose among: {'; '.join(works)}")
     print(f"{'work':42}{'peer ms':>10}{'ours ms':>10}{'ratio':>8}{'bar':>7}  met   {'2 threads':>9}{'S(2)':>6}  met")
     for work, bar, large, make in rows():
         if only and not work.startswith(only):

@@ -6,9 +6,10 @@ import pathlib
 import subprocess
 import sys
 
-import packages
+TREE = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(TREE / "tools/python"))
 
-TREE = pathlib.Path(__file__).resolve().parents[2]
+import packages
 
 EXPERIMENTS = {
     "speedup": "S(p) and E(p) of every operator by threads",
@@ -63,9 +64,9 @@ def main():
     # Busy-waiting threads would occupy the processor that is measured; libgomp reads this when it is loaded.
     os.environ["OMP_WAIT_POLICY"] = "passive"
     packages.need("numpy", "matplotlib")  # of a Python that is not Debian's
-    from study_experiments import RUN
-    from study_image import study_image
-    from study_report import Report, set_budget
+    from experiments import RUN
+    from image import study_image
+    from report import Report, set_budget
 
     set_budget(options.seconds)
     report = Report(options.out)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Contours against their peers, in one run: bench_contours.py [MAPS.npy]
+"""Contours against their peers, in one run: contours.py [MAPS.npy]
 
 MAPS.npy: a frame of class probabilities, H x W x C, float32; default: a synthetic one. Needs scikit-image, contourpy
 and scipy. First the polylines are compared with scikit-image's, bit for bit; then both sides are timed alternately,
@@ -12,6 +12,7 @@ import time
 # Before OpenMP is loaded: threads that wait busily would be timed as the peer's.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+import tree
 import packages
 packages.need("numpy", "contourpy", "scipy", "skimage")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Times of other libraries for the rows of `cernita-bench gpu`: bench_gpu_peers.py [FRAME.npy]
+"""Times of other libraries for the rows of `cernita-bench gpu`: gpu_peers.py [FRAME.npy]
 
 Opening and convolution by NPP, opening with a disk by CuPy, the Haar transform as strided convolutions by cuDNN
 (through PyTorch), the frame's contours by scikit-image on the host. Rows have the names that `cernita-bench gpu` gives
@@ -13,12 +13,13 @@ import os
 import sys
 import time
 
+import tree
 import packages
 packages.need("numpy")
 
 import numpy as np
 
-from bench_rows import picture
+from rows import picture
 
 rng = np.random.default_rng(7)
 

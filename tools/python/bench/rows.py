@@ -1,4 +1,4 @@
-"""What the name of a benchmark's row says, as `cernita-bench gpu` and the scripts bench_*.py print it, and its times."""
+"""What the name of a row says, as `cernita-bench gpu` and these benchmarks print it, and its times."""
 import functools
 import re
 import time

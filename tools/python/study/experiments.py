@@ -9,10 +9,10 @@ import numpy as np
 import internals
 
 import cernita
-import study_device
-import study_sources as sources
-from study_kept import kept
-from study_report import bars, budget_s, cores, curves, median_ms, show, thread_counts
+import gpu
+import sources
+from kept import kept
+from report import bars, budget_s, cores, curves, median_ms, show, thread_counts
 
 rng = np.random.default_rng(1)
 
@@ -23,16 +23,16 @@ SERIAL_BUDGETS = 3
 
 def noise(height, width, planes=1, dtype="u1"):
     shape = (height, width) if planes == 1 else (height, width, planes)
-    return study_device.pinned(rng.integers(0, 256, shape, "u1") if dtype == "u1" else rng.random(shape, "f4"))
+    return gpu.pinned(rng.integers(0, 256, shape, "u1") if dtype == "u1" else rng.random(shape, "f4"))
 
 
 def empty_like(picture):
-    return study_device.empty(picture.shape, picture.dtype)
+    return gpu.empty(picture.shape, picture.dtype)
 
 
 def waves(side):
     y, x = np.mgrid[:side, :side]
-    return study_device.pinned((.5 + .3 * np.sin(x * .05) * np.cos(y * .06)).astype("f4"))
+    return gpu.pinned((.5 + .3 * np.sin(x * .05) * np.cos(y * .06)).astype("f4"))
 
 
 def serial_strip(height, halo, elements_per_row, steps):
@@ -75,7 +75,7 @@ def by_threads(call, counts=None):
 def by_device(call):
     """(ms from host to host, ms of the kernels alone) of call(threads, backend), which runs one operator or says what
     the kernels of several took; None where there is no device or it has no such operator yet."""
-    if study_device.missing():
+    if gpu.missing():
         return None
     kernels = []
 
@@ -95,8 +95,8 @@ def speedup(report, long):
     photo, uhd, scaled = noise(1920, 2560, 3), noise(2160, 3840, 3), noise(1800, 2880, 1, "f4")
     grey, wide = noise(1024, 1024), waves(4096)
     dense = (rng.standard_normal((7, 7)) / 7).astype("f4")
-    out, out_uhd, buffer = empty_like(photo), empty_like(uhd), study_device.empty(3 * 1024**2, "f4")
-    coefficients, field = empty_like(scaled), study_device.empty((8193, 8193), "u1")
+    out, out_uhd, buffer = empty_like(photo), empty_like(uhd), gpu.empty(3 * 1024**2, "f4")
+    coefficients, field = empty_like(scaled), gpu.empty((8193, 8193), "u1")
     works = {
         "contours 4096²": (lambda p, b="openmp": cernita.find_contours_many(wide, .5, backend=b, threads=p), None),
         "opening 11×11, RGB 1920×2560": (lambda p, b="openmp": opening(photo, 11, b, p, out), sources.OPENING_S),
@@ -156,7 +156,7 @@ def against_serial(report, name, title, label, cases, note, x_label="elements", 
     """cases: (panel, name, x, the definition's call, or with the part of the picture that it is given, the fast one's
     call(threads, backend), source's text, source's ms or None). The panel number `highlight` tells most."""
     counts = sorted({1, cores()})
-    cuda = () if study_device.missing() else ("cuda ms", "its kernels ms")
+    cuda = () if gpu.missing() else ("cuda ms", "its kernels ms")
     header = [label, "serial ms", *(f"openmp {p} ms" for p in counts), *cuda, "serial / openmp 1", "source"]
     rows, panels, fast_times, device_times, behind = [], {}, [], [], []
     for panel, what, x, serial, fast, source, source_ms in cases:
@@ -177,7 +177,7 @@ def against_serial(report, name, title, label, cases, note, x_label="elements", 
                 xs.append(x)
                 ys.append(ms)
     first = f"openmp is behind serial at {', '.join(behind)}." if behind else "openmp is ahead of serial everywhere."
-    skipped = f" cuda is skipped: {study_device.missing()}." if study_device.missing() else ""
+    skipped = f" cuda is skipped: {gpu.missing()}." if gpu.missing() else ""
     report.table(title, header, rows, f"{first} {crossover(cases, fast_times, device_times)} {note}{skipped}")
     drawn = [curves(panel, x_label, "ms", lines) for panel, lines in panels.items()]
     report.figure(name, drawn)
@@ -201,7 +201,7 @@ def sizes_of_diamond_square(report, long):
     cases = []
     for exponent in range(4, 14):
         side = 2**exponent + 1
-        out = study_device.empty((side, side), "u1")
+        out = gpu.empty((side, side), "u1")
         times, source, source_ms = sources.DIAMOND_SQUARE_S, "", None
         if exponent == 13:
             source_ms = times[1] * 1e3
@@ -287,9 +287,9 @@ def serial_pyramid(grey):
 def sizes_of_ranklet(report, long):
     rows, lines = [], {}
     counts = sorted({1, cores()})
-    cuda = () if study_device.missing() else ("cuda ms", "its kernels ms")
+    cuda = () if gpu.missing() else ("cuda ms", "its kernels ms")
     for side in (256, 512, 1024, 2048, 4096) if long else (256, 512, 1024):
-        grey, buffer = noise(side, side), study_device.empty(3 * side**2, "f4")
+        grey, buffer = noise(side, side), gpu.empty(3 * side**2, "f4")
         serial_ms = serial_pyramid(grey)
         times = by_threads(lambda p: ranklets(grey, pyramid_of(side), threads=p, buffer=buffer), counts)
         device = by_device(lambda p, b: ranklets(grey, pyramid_of(side), b, p, buffer))
@@ -315,7 +315,7 @@ def huge_ranklet(report, long):
     if not long:
         return
     side = 16384
-    grey, buffer, rows, total = noise(side, side), study_device.empty(3 * side**2, "f4"), [], 0
+    grey, buffer, rows, total = noise(side, side), gpu.empty(3 * side**2, "f4"), [], 0
     for n in pyramid_of(side):
         ms = median_ms(lambda: ranklets(grey, [n], threads=cores(), buffer=buffer), .002)
         total += ms
@@ -327,7 +327,7 @@ def huge_ranklet(report, long):
 
 
 def phases(report, long):
-    tree = pathlib.Path(__file__).resolve().parents[2]
+    tree = pathlib.Path(__file__).resolve().parents[3]
     lines = subprocess.run([tree / "build" / "bin" / "cernita-bench", "phases", "--json"], check=True,
                            capture_output=True, text=True).stdout.splitlines()
     found = [json.loads(line) for line in lines]

@@ -4,8 +4,8 @@ import numpy as np
 import internals
 
 import cernita
-from study_experiments import by_device, by_threads
-from study_report import curves, median_ms, show
+from experiments import by_device, by_threads
+from report import curves, median_ms, show
 
 PLANES_MAX = 64
 

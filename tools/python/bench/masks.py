@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Contours of 92 masks of 3024x4032 against their peers, from Python, each call included: bench_masks.py [COUNT]
+"""Contours of 92 masks of 3024x4032 against their peers, from Python, each call included: masks.py [COUNT]
 
 Needs scikit-image, contourpy, silx and scipy. All masks at once, in one array, are ours; the peers take one after the
 other. First the polylines of some masks are compared with scikit-image's, bit for bit. Exit 1 if they differ or a bar
@@ -10,6 +10,7 @@ import re
 import sys
 import time
 
+import tree
 import packages
 packages.need("numpy", "contourpy", "scipy", "silx", "skimage")
 

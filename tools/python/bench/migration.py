@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""The functions under their peers' names against their peers, call included: bench_migration.py [FUNCTION…]
+"""The functions under their peers' names against their peers, call included: migration.py [FUNCTION…]
 
-Prints the table of MIGRATION.md. Each row: the same call of the peer and of cernita, on a picture of 511 x 95 (a view)
+Prints the table of ../MIGRATION.md. Each row: the same call of the peer and of cernita, on a picture of 511 x 95 (a view)
 and of 1024 x 1024, with all arguments left out at their defaults, one thread each, timed alternately after the results
 have been compared; then cernita's with a thread per core. FUNCTION: only rows of these. Exit 1 if a result differs.
 """
@@ -13,6 +13,7 @@ import sys
 # Before OpenMP is loaded: threads that wait busily would be timed as the peer's.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+import tree
 import packages
 packages.need("cv2", "numpy", "pywt", "scipy", "skimage")
 
@@ -24,7 +25,7 @@ import skimage
 import skimage.measure
 
 import cernita
-from bench_rows import time_alternately
+from rows import time_alternately
 
 SIZES = ((95, 511), (1024, 1024))
 rng = np.random.default_rng(7)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The Python package on arrays in device memory: bench_device.py FRAME.npy [--calls N] [--config LINE.yaml]
+"""The Python package on arrays in device memory: device.py FRAME.npy [--calls N] [--config LINE.yaml]
 
 Contours of the frame, of 92 masks of 3024 x 4032 and the chain of a line's file, from PyTorch tensors and CuPy arrays
 on the device to NumPy arrays; image operators from tensor to tensor. Wall clock from the call to the result, medians and
@@ -10,6 +10,7 @@ import argparse
 import sys
 import time
 
+import tree
 import packages
 packages.need("numpy")
 
@@ -18,7 +19,7 @@ import numpy as np
 try:
     import torch
 except ImportError as fault:
-    sys.exit(f"bench_device.py: {fault}; it needs PyTorch with CUDA: pip install torch")
+    sys.exit(f"device.py: {fault}; it needs PyTorch with CUDA: pip install torch")
 
 import cernita
 

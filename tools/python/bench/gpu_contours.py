@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Contours of random masks on a device by NPP's chain and by cernita: bench_gpu_contours.py [--masks N]
+"""Contours of random masks on a device by NPP's chain and by cernita: gpu_contours.py [--masks N]
 
 NPP labels regions (8-connected), compresses the labels, marks the contours' pixels and orders them into lists on the
 host; whole pixels, no levels. Its lists are checked for having as many pixels as NPP itself counted before. They are
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 
+import tree
 import packages
 packages.need("numpy", "scipy", "skimage")
 
@@ -23,10 +24,10 @@ import skimage.measure
 try:
     import cupy
 except ImportError as fault:
-    sys.exit(f"bench_gpu_contours.py: {fault}; it needs CuPy: pip install cupy-cuda13x")
+    sys.exit(f"gpu_contours.py: {fault}; it needs CuPy: pip install cupy-cuda13x")
 
-import bench_gpu_peers
 import cernita
+import gpu_peers
 
 NORM_INF = 0  # NppiNorm: 8-connected
 LABEL_INFO, DIRECTION_INFO, GEOMETRY_INFO, BLOCK_SEGMENT = 36, 140, 60, 16  # bytes of NPP's structures
@@ -37,11 +38,11 @@ class NppContours:
     """NPP's chain on masks of one size; its memory is reserved once."""
 
     def __init__(self, height, width):
-        self.npp = bench_gpu_peers.library("nppif")
+        self.npp = gpu_peers.library("nppif")
         if not self.npp:
             raise OSError("no libnppif")
-        self.shape, self.roi = (height, width), bench_gpu_peers.Size(width, height)
-        self.context = bench_gpu_peers.npp_context(cupy)
+        self.shape, self.roi = (height, width), gpu_peers.Size(width, height)
+        self.context = gpu_peers.npp_context(cupy)
         pixels = height * width
         self.labels = cupy.empty((height, width), "u4")
         self.label_buffer = self._buffer("nppiLabelMarkersUFGetBufferSize_32u_C1R", self.roi)

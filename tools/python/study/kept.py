@@ -1,10 +1,10 @@
 """tools/study: results that stay on the device between levels, against results fetched after each."""
 import numpy as np
 
-import study_device
-import study_sources as sources
+import gpu
+import sources
 from cernita._library import HaarParams, RankletParams
-from study_report import curves, median_ms, show
+from report import curves, median_ms, show
 
 SLOT_IN, SLOT_OUT = 16, 17
 
@@ -17,8 +17,8 @@ def haar_at_once(device, source, result, levels):
     height, width = source.shape
     near, far = device.memory(SLOT_IN, source.nbytes), device.memory(SLOT_OUT, source.nbytes)
     device.upload(near, source)
-    device.run("haar", haar_params(levels), study_device.picture(near, "f4", 1, height, width),
-               study_device.picture(far, "f4", 1, height, width))
+    device.run("haar", haar_params(levels), gpu.picture(near, "f4", 1, height, width),
+               gpu.picture(far, "f4", 1, height, width))
     device.download(result, far)
     device.wait()
 
@@ -30,8 +30,8 @@ def haar_by_levels(device, source, result, buffers):
     for level, averages in buffers:
         height, width = level.shape
         device.upload(near, picture)
-        device.run("haar", haar_params(1), study_device.picture(near, "f4", 1, height, width),
-                   study_device.picture(far, "f4", 1, height, width))
+        device.run("haar", haar_params(1), gpu.picture(near, "f4", 1, height, width),
+                   gpu.picture(far, "f4", 1, height, width))
         device.download(level, far)
         device.wait()
         result[:height, :width] = level
@@ -43,7 +43,7 @@ def buffers_of(height, width, levels):
     buffers = []
     for _ in range(levels):
         half = -(-height // 2), -(-width // 2)
-        buffers.append((study_device.empty((height, width), "f4"), study_device.empty(half, "f4")))
+        buffers.append((gpu.empty((height, width), "f4"), gpu.empty(half, "f4")))
         height, width = half
     return buffers
 
@@ -51,8 +51,8 @@ def buffers_of(height, width, levels):
 def kept_haar(report, device, _):
     rng, rows, lines = np.random.default_rng(1), [], {}
     for (height, width, levels), (_, copies, kept) in sorted(sources.HAAR_MS.items(), key=lambda i: i[0][0] * i[0][1]):
-        source = study_device.pinned(rng.random((height, width), "f4"))
-        once, levelwise = study_device.empty(source.shape, "f4"), study_device.empty(source.shape, "f4")
+        source = gpu.pinned(rng.random((height, width), "f4"))
+        once, levelwise = gpu.empty(source.shape, "f4"), gpu.empty(source.shape, "f4")
         at_once = median_ms(lambda: haar_at_once(device, source, once, levels))
         buffers = buffers_of(height, width, levels)
         between = median_ms(lambda: haar_by_levels(device, source, levelwise, buffers))
@@ -80,8 +80,8 @@ def ranklets(device, source, address, buffer=None):
     n = 2
     while n <= height:
         shape = (3, height - n + 1, width - n + 1)
-        device.run("ranklet", RankletParams(n, n), study_device.picture(near, "u1", 1, height, width),
-                   study_device.picture(address, "f4", *shape))
+        device.run("ranklet", RankletParams(n, n), gpu.picture(near, "u1", 1, height, width),
+                   gpu.picture(address, "f4", *shape))
         if buffer is None:
             address += -(-4 * int(np.prod(shape)) // 256) * 256
         else:
@@ -94,8 +94,8 @@ def ranklets(device, source, address, buffer=None):
 def kept_ranklets(report, device, long):
     rng, rows = np.random.default_rng(1), []
     for side in (256, 512, 1024, 2048, 4096) if long else (256, 512, 1024):
-        source = study_device.pinned(rng.integers(0, 256, (side, side), "u1"))
-        buffer = study_device.empty(3 * side**2, "f4")
+        source = gpu.pinned(rng.integers(0, 256, (side, side), "u1"))
+        buffer = gpu.empty(3 * side**2, "f4")
         address = device.memory(SLOT_OUT, (side.bit_length() - 1) * (12 * side**2 + 256))
         kept = median_ms(lambda: ranklets(device, source, address))
         kernels = device.kernels_ms(lambda: ranklets(device, source, address))
@@ -108,11 +108,11 @@ def kept_ranklets(report, device, long):
 
 
 def kept(report, long):
-    why = study_device.missing()
+    why = gpu.missing()
     if why:
         report.write(f"\nSkipped, results kept on a device: {why}.")
         return
-    device = study_device.Device()
+    device = gpu.Device()
     for experiment in kept_haar, kept_ranklets:
         try:
             experiment(report, device, long)
