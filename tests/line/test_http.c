@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "src/monitor/http/server.h"
-#include "src/monitor/http/streams.h"
+#include "src/monitor/http/responses/streams.h"
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/peers/http.h"

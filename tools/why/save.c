@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/monitor/http/maps_format.h"
+#include "src/monitor/http/responses/maps_format.h"
 #include "src/recording/recording.h"
 #include "stages/base/little_endian.h"
 #include "tools/why/download.h"

@@ -1,4 +1,4 @@
-#include "src/monitor/http/streams.h"
+#include "src/monitor/http/responses/streams.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The answer to /maps/LANE/EPOCH/FRUIT (maps_format.h): the maps that are kept of a fruit. */
-#ifndef CRN_SRC_MONITOR_HTTP_MAPS_H
-#define CRN_SRC_MONITOR_HTTP_MAPS_H
+#ifndef CRN_SRC_MONITOR_HTTP_RESPONSES_MAPS_H
+#define CRN_SRC_MONITOR_HTTP_RESPONSES_MAPS_H
 
 #include <microhttpd.h>
 

@@ -1,7 +1,7 @@
 /* What the operating system says of this process and its disks. For the HTTP thread: some of it may
  * take long, as that of a disk that hangs. */
-#ifndef CRN_SRC_MONITOR_HTTP_MACHINE_H
-#define CRN_SRC_MONITOR_HTTP_MACHINE_H
+#ifndef CRN_SRC_MONITOR_MACHINE_H
+#define CRN_SRC_MONITOR_MACHINE_H
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-#include "src/monitor/http/fruit_page.h"
+#include "src/monitor/http/responses/fruit_page.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* The answer to /fruits/LANE/EPOCH/FRUIT.json: all that is known of one of the last fruits. */
-#ifndef CRN_SRC_MONITOR_HTTP_FRUIT_PAGE_H
-#define CRN_SRC_MONITOR_HTTP_FRUIT_PAGE_H
+#ifndef CRN_SRC_MONITOR_HTTP_RESPONSES_FRUIT_PAGE_H
+#define CRN_SRC_MONITOR_HTTP_RESPONSES_FRUIT_PAGE_H
 
 #include <microhttpd.h>
 

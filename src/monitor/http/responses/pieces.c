@@ -1,4 +1,4 @@
-#include "src/monitor/http/pieces.h"
+#include "src/monitor/http/responses/pieces.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* An answer that is made piece by piece, each when the one before has been sent: a reader takes no
  * more memory than a piece, whatever it asks for. */
-#ifndef CRN_SRC_MONITOR_HTTP_PIECES_H
-#define CRN_SRC_MONITOR_HTTP_PIECES_H
+#ifndef CRN_SRC_MONITOR_HTTP_RESPONSES_PIECES_H
+#define CRN_SRC_MONITOR_HTTP_RESPONSES_PIECES_H
 
 #include <microhttpd.h>
 #include <stdbool.h>

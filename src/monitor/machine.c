@@ -1,4 +1,4 @@
-#include "src/monitor/http/machine.h"
+#include "src/monitor/machine.h"
 
 #include <dirent.h>
 #include <inttypes.h>

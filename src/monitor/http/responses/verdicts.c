@@ -1,9 +1,9 @@
-#include "src/monitor/http/verdicts.h"
+#include "src/monitor/http/responses/verdicts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/monitor/http/pieces.h"
+#include "src/monitor/http/responses/pieces.h"
 #include "src/publish/log/format.h"
 #include "stages/base/clock.h"
 

@@ -1,4 +1,4 @@
-#include "src/monitor/http/traces.h"
+#include "src/monitor/http/responses/traces.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
  * pause. A client that does not read keeps the event that it is at; later ones pass it by, so that
  * its memory is bounded, and the connection's time-out ends it.
  */
-#ifndef CRN_SRC_MONITOR_HTTP_STREAMS_H
-#define CRN_SRC_MONITOR_HTTP_STREAMS_H
+#ifndef CRN_SRC_MONITOR_HTTP_RESPONSES_STREAMS_H
+#define CRN_SRC_MONITOR_HTTP_RESPONSES_STREAMS_H
 
 #include <microhttpd.h>
 #include <stdbool.h>

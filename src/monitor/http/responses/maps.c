@@ -1,10 +1,10 @@
-#include "src/monitor/http/maps.h"
+#include "src/monitor/http/responses/maps.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "src/monitor/http/maps_format.h"
-#include "src/monitor/http/pieces.h"
+#include "src/monitor/http/responses/maps_format.h"
+#include "src/monitor/http/responses/pieces.h"
 #include "stages/base/little_endian.h"
 
 /* The views that are sent to one reader. */

@@ -1,6 +1,6 @@
 /* The answer to /trace: what the flight recorder keeps of the last seconds, as a trace. */
-#ifndef CRN_SRC_MONITOR_HTTP_TRACES_H
-#define CRN_SRC_MONITOR_HTTP_TRACES_H
+#ifndef CRN_SRC_MONITOR_HTTP_RESPONSES_TRACES_H
+#define CRN_SRC_MONITOR_HTTP_RESPONSES_TRACES_H
 
 #include <microhttpd.h>
 
