@@ -83,7 +83,8 @@ def neighbours(path, included):
     """Whether both lie in folders that stand apart, say two operators'."""
     for prefix in APART:
         if path.startswith(prefix) and included.startswith(prefix) and not included.startswith(SHARED):
-            return not path.startswith(included.rsplit("/", 1)[0] + "/")
+            folder, inner, _ = included[len(prefix):].partition("/")
+            return bool(inner) and not path.startswith(f"{prefix}{folder}/")
     return False
 
 

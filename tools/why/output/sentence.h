@@ -1,8 +1,8 @@
 /* One sentence that says why: a pure function of a diagnosis. */
-#ifndef CRN_TOOLS_WHY_SENTENCE_H
-#define CRN_TOOLS_WHY_SENTENCE_H
+#ifndef CRN_TOOLS_WHY_OUTPUT_SENTENCE_H
+#define CRN_TOOLS_WHY_OUTPUT_SENTENCE_H
 
-#include "tools/why/diagnosis.h"
+#include "tools/why/cause/diagnosis.h"
 
 #define CRN_SENTENCE_BYTES 1024
 

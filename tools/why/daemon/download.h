@@ -1,10 +1,10 @@
 /* What a running daemon's flight recorder keeps, fetched as a verdict log of one segment. */
-#ifndef CRN_TOOLS_WHY_DOWNLOAD_H
-#define CRN_TOOLS_WHY_DOWNLOAD_H
+#ifndef CRN_TOOLS_WHY_DAEMON_DOWNLOAD_H
+#define CRN_TOOLS_WHY_DAEMON_DOWNLOAD_H
 
 #include <stdbool.h>
 
-#include "tools/why/fetch.h"
+#include "tools/why/daemon/fetch.h"
 
 /* A folder for the time of a run. */
 typedef struct crn_download {

@@ -1,4 +1,4 @@
-#include "tools/why/waterfall.h"
+#include "tools/why/output/waterfall.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include "tools/common/view_text.h"
 #include "tools/why/scan.h"
-#include "tools/why/sentence.h"
+#include "tools/why/output/sentence.h"
 
 #define STATE_COLUMNS 28
 #define SHOWN_MS      0.005 /* what prints as more than 0.00 */

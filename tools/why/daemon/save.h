@@ -1,6 +1,6 @@
 /* The maps that a running daemon keeps of fruits, as a recording. */
-#ifndef CRN_TOOLS_WHY_SAVE_H
-#define CRN_TOOLS_WHY_SAVE_H
+#ifndef CRN_TOOLS_WHY_DAEMON_SAVE_H
+#define CRN_TOOLS_WHY_DAEMON_SAVE_H
 
 #include "tools/why/selection.h"
 

@@ -1,10 +1,10 @@
-#include "tools/why/waterfall.h"
+#include "tools/why/output/waterfall.h"
 
 #include <errno.h>
 #include <math.h>
 
 #include "src/publish/encoder.h"
-#include "tools/why/sentence.h"
+#include "tools/why/output/sentence.h"
 
 static void put_time(crn_encoder *encoder, const char *key, bool is_known, int64_t ns)
 {

@@ -1,4 +1,4 @@
-#include "tools/why/timeline.h"
+#include "tools/why/cause/timeline.h"
 
 #include <math.h>
 #include <string.h>

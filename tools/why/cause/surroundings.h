@@ -1,8 +1,8 @@
 /* What the line did at a given time, from the verdicts on other fruits. */
-#ifndef CRN_TOOLS_WHY_SURROUNDINGS_H
-#define CRN_TOOLS_WHY_SURROUNDINGS_H
+#ifndef CRN_TOOLS_WHY_CAUSE_SURROUNDINGS_H
+#define CRN_TOOLS_WHY_CAUSE_SURROUNDINGS_H
 
-#include "tools/why/timeline.h"
+#include "tools/why/cause/timeline.h"
 
 /* Zero but for the times and the lane, then filled verdict by verdict. */
 typedef struct crn_surroundings {

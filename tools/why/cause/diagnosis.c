@@ -1,4 +1,4 @@
-#include "tools/why/diagnosis.h"
+#include "tools/why/cause/diagnosis.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,11 +2,11 @@
  * Finds the one cause that a verdict is explained by: what kept its fruit from being complete, or
  * within budget, or else what took most of its time.
  */
-#ifndef CRN_TOOLS_WHY_DIAGNOSIS_H
-#define CRN_TOOLS_WHY_DIAGNOSIS_H
+#ifndef CRN_TOOLS_WHY_CAUSE_DIAGNOSIS_H
+#define CRN_TOOLS_WHY_CAUSE_DIAGNOSIS_H
 
-#include "tools/why/surroundings.h"
-#include "tools/why/timeline.h"
+#include "tools/why/cause/surroundings.h"
+#include "tools/why/cause/timeline.h"
 
 /* Views on a device in so long before a fruit tell that it could have run there, too. */
 #define CRN_DEVICE_BEFORE_S 30

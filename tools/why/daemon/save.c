@@ -1,4 +1,4 @@
-#include "tools/why/save.h"
+#include "tools/why/daemon/save.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,8 +8,8 @@
 #include "src/monitor/http/responses/maps_format.h"
 #include "src/recording/recording.h"
 #include "stages/base/little_endian.h"
-#include "tools/why/download.h"
-#include "tools/why/fetch.h"
+#include "tools/why/daemon/download.h"
+#include "tools/why/daemon/fetch.h"
 
 /* Most bytes of one fruit: the maps are read into memory. */
 #define FRUIT_BYTES_MAX ((size_t)1 << 30)

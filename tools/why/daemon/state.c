@@ -1,4 +1,4 @@
-#include "tools/why/state.h"
+#include "tools/why/daemon/state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "src/publish/encoder.h"
 #include "src/publish/messagepack_json.h"
-#include "tools/why/download.h"
+#include "tools/why/daemon/download.h"
 
 #define PAGE_BYTES_MAX 65536
 

@@ -1,6 +1,6 @@
 /* What holds for a running daemon's whole line now, and no verdict tells: the page /healthz. */
-#ifndef CRN_TOOLS_WHY_STATE_H
-#define CRN_TOOLS_WHY_STATE_H
+#ifndef CRN_TOOLS_WHY_DAEMON_STATE_H
+#define CRN_TOOLS_WHY_DAEMON_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>

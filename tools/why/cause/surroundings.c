@@ -1,4 +1,4 @@
-#include "tools/why/surroundings.h"
+#include "tools/why/cause/surroundings.h"
 
 #include <string.h>
 

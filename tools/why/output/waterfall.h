@@ -1,6 +1,6 @@
 /* A fruit's views as bars over time, and the sums, as text of at most 80 columns; or as JSON. */
-#ifndef CRN_TOOLS_WHY_WATERFALL_H
-#define CRN_TOOLS_WHY_WATERFALL_H
+#ifndef CRN_TOOLS_WHY_OUTPUT_WATERFALL_H
+#define CRN_TOOLS_WHY_OUTPUT_WATERFALL_H
 
 #include <stdio.h>
 

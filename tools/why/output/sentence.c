@@ -1,4 +1,4 @@
-#include "tools/why/sentence.h"
+#include "tools/why/output/sentence.h"
 
 #include <inttypes.h>
 #include <math.h>

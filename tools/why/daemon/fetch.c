@@ -1,4 +1,4 @@
-#include "tools/why/fetch.h"
+#include "tools/why/daemon/fetch.h"
 
 #include <curl/curl.h>
 #include <errno.h>

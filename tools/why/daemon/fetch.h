@@ -1,6 +1,6 @@
 /* One page of a daemon's monitor.http. fetch_none.c stands for a build without libcurl. */
-#ifndef CRN_TOOLS_WHY_FETCH_H
-#define CRN_TOOLS_WHY_FETCH_H
+#ifndef CRN_TOOLS_WHY_DAEMON_FETCH_H
+#define CRN_TOOLS_WHY_DAEMON_FETCH_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "tools/why/download.h"
+#include "tools/why/daemon/download.h"
 
 #include <errno.h>
 #include <stdio.h>

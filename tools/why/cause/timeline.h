@@ -2,8 +2,8 @@
  * Places a fruit's views in time, from its verdict alone, and breaks its time down. README.md has
  * the derivation and its error.
  */
-#ifndef CRN_TOOLS_WHY_TIMELINE_H
-#define CRN_TOOLS_WHY_TIMELINE_H
+#ifndef CRN_TOOLS_WHY_CAUSE_TIMELINE_H
+#define CRN_TOOLS_WHY_CAUSE_TIMELINE_H
 
 #include "tools/common/decode.h"
 
