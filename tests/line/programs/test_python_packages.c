@@ -2,9 +2,9 @@
  * package in one line. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/programs/shell.h"
 
 #define PYTHON  "/usr/bin/python3 -S -B "
 #define SCRIPTS CRN_TEST_DATA "/../tools/python"
@@ -13,13 +13,7 @@ static char output[4096];
 
 static int run(const char *command)
 {
-    FILE *out = popen(command, "r");
-    assert_non_null(out);
-    size_t used = fread(output, 1, sizeof output - 1, out);
-    output[used] = '\0';
-    int status = pclose(out);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    return crn_test_shell(command, output, sizeof output);
 }
 
 static void scripts_name_what_is_missing(void **state)
