@@ -124,6 +124,16 @@ int crn_encoder_end(crn_encoder *encoder, const unsigned char **ret_bytes, size_
     return 0;
 }
 
+int crn_encoder_print(crn_encoder *encoder, FILE *out)
+{
+    const unsigned char *bytes;
+    size_t size;
+    int r = crn_encoder_end(encoder, &bytes, &size);
+    if (r == 0)
+        fprintf(out, "%.*s\n", (int)size, (const char *)bytes);
+    return r;
+}
+
 void crn_encoder_map(crn_encoder *encoder, uint32_t pairs)
 {
     if (encoder->json)

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "stages/base/api.h"
 #include "src/config/config.h"
@@ -33,6 +34,9 @@ void crn_encoder_begin(crn_encoder *encoder);
 /* Returns the message's bytes, valid until the next begin. Returns 0, or
  * -ENOMEM if the buffer could not grow. */
 int crn_encoder_end(crn_encoder *encoder, const unsigned char **ret_bytes, size_t *ret_size);
+
+/* Ends a message of JSON and prints it as a line. Returns 0 or -ENOMEM, as crn_encoder_end. */
+int crn_encoder_print(crn_encoder *encoder, FILE *out);
 
 void crn_encoder_map(crn_encoder *encoder, uint32_t pairs);
 void crn_encoder_map_end(crn_encoder *encoder);

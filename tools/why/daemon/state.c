@@ -71,8 +71,6 @@ void crn_state_print(const crn_line_state *state, FILE *out)
 int crn_state_print_json(const crn_line_state *state, FILE *out)
 {
     crn_encoder *encoder = NULL;
-    const unsigned char *bytes;
-    size_t size;
     int r = crn_encoder_create(CRN_FORMAT_JSON, &encoder);
     if (r < 0)
         return r;
@@ -85,9 +83,7 @@ int crn_state_print_json(const crn_line_state *state, FILE *out)
         crn_encoder_text(encoder, state->reasons[i]);
     crn_encoder_array_end(encoder);
     crn_encoder_map_end(encoder);
-    r = crn_encoder_end(encoder, &bytes, &size);
-    if (r == 0)
-        fprintf(out, "%.*s\n", (int)size, (const char *)bytes);
+    r = crn_encoder_print(encoder, out);
     crn_encoder_free(&encoder);
     return r;
 }

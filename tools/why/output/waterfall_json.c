@@ -94,18 +94,12 @@ static void put_fruit(crn_encoder *encoder, const crn_chosen *fruit)
 int crn_waterfall_json(const crn_chosen *fruit, FILE *out)
 {
     crn_encoder *encoder = NULL;
-    const unsigned char *bytes;
-    size_t size;
     int r = crn_encoder_create(CRN_FORMAT_JSON, &encoder);
     if (r < 0)
         return r;
     crn_encoder_begin(encoder);
     put_fruit(encoder, fruit);
-    r = crn_encoder_end(encoder, &bytes, &size);
-    if (r == 0) {
-        fwrite(bytes, 1, size, out);
-        fputc('\n', out);
-    }
+    r = crn_encoder_print(encoder, out);
     crn_encoder_free(&encoder);
     return r;
 }
