@@ -7,15 +7,16 @@
 #include <time.h>
 #include <unistd.h>
 
-static uint64_t resident_bytes(void)
+void crn_machine_memory(uint64_t *ret_address_space_bytes, uint64_t *ret_resident_bytes)
 {
-    uint64_t pages = 0;
+    uint64_t pages = 0, resident = 0, page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     FILE *sizes = fopen("/proc/self/statm", "re");
-    if (sizes && fscanf(sizes, "%*s %" SCNu64, &pages) != 1)
-        pages = 0;
+    if (sizes && fscanf(sizes, "%" SCNu64 " %" SCNu64, &pages, &resident) != 2)
+        pages = resident = 0;
     if (sizes)
         fclose(sizes);
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    *ret_address_space_bytes = pages * page_bytes;
+    *ret_resident_bytes = resident * page_bytes;
 }
 
 static uint64_t open_descriptors(void)
@@ -48,8 +49,10 @@ static crn_machine_disk read_disk(const char *dir)
 
 void crn_machine_read(const crn_config *config, crn_machine *ret_machine)
 {
+    uint64_t address_space_bytes, resident_bytes;
+    crn_machine_memory(&address_space_bytes, &resident_bytes);
     *ret_machine = (crn_machine){
-        .resident_bytes = resident_bytes(),
+        .resident_bytes = resident_bytes,
         .descriptors = open_descriptors(),
         .cpu_s = cpu_s(),
         .record = read_disk(config->record.dir),

@@ -23,6 +23,9 @@ typedef struct crn_machine {
 
 void crn_machine_read(const crn_config *config, crn_machine *ret_machine);
 
+/* The process's address space, and what of it is in memory; 0 if that is unknown. */
+void crn_machine_memory(uint64_t *ret_address_space_bytes, uint64_t *ret_resident_bytes);
+
 CRN_C_END
 
 #endif
