@@ -28,13 +28,9 @@ static void write_number(FILE *stream, double value)
 int crn_outlines_write_json(const char *path, const crn_contours *contours, crn_error *error)
 {
     crn_new_file file = {0};
-    int r = crn_new_file_open(path, &file, error);
-    if (r == 0)
-        r = crn_new_file_stream(&file, error);
-    if (r < 0) {
-        crn_new_file_drop(&file);
+    int r = crn_new_file_open_stream(path, &file, error);
+    if (r < 0)
         return r;
-    }
     fputc('[', file.stream);
     for (uint32_t i = 0; i < contours->contour_count; i++) {
         const crn_contour *contour = &contours->contours[i];

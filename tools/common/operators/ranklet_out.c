@@ -38,9 +38,7 @@ int crn_ranklet_out_open(const char *path, const crn_image *image, const crn_win
 {
     *ret_out = (crn_ranklet_out){.path = path};
     if (crn_apply_ends(path, ".csv")) {
-        int r = crn_new_file_open(path, &ret_out->csv, error);
-        if (r == 0)
-            r = crn_new_file_stream(&ret_out->csv, error);
+        int r = crn_new_file_open_stream(path, &ret_out->csv, error);
         if (r == 0)
             fputs(csv_header, ret_out->csv.stream);
         return r;

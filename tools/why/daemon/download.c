@@ -72,13 +72,9 @@ static bool is_special(const char *path)
 static int replace_file(const char *path, const char *bytes, size_t size, crn_error *error)
 {
     crn_new_file file = {0};
-    int r = crn_new_file_open(path, &file, error);
-    if (r == 0)
-        r = crn_new_file_stream(&file, error);
-    if (r < 0) {
-        crn_new_file_drop(&file);
+    int r = crn_new_file_open_stream(path, &file, error);
+    if (r < 0)
         return r;
-    }
     fwrite(bytes, 1, size, file.stream);
     return crn_new_file_finish(&file, error);
 }
