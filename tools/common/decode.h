@@ -12,7 +12,7 @@
 #include "stages/base/error.h"
 #include "src/fruit/fruit.h"
 #include "stages/stage/classes.h"
-#include "src/publish/messagepack_json.h"
+#include "src/publish/encoding/messagepack_json.h"
 
 #define CRN_DECODED_TIMES_MAX 32
 #define CRN_DECODED_LANES_MAX 256

@@ -42,6 +42,7 @@ FLOORS = [
     ["src/fruit"],
     ["src/engine"],
     ["src/publish/log"],
+    ["src/publish/encoding"],
     ["src/publish"],
     ["src/recording"],
     ["src/monitor", "src/monitor/fruits", "src/monitor/events", "src/monitor/http",

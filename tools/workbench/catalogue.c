@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <stdio.h>
 
-#include "src/publish/encoder.h"
+#include "src/publish/encoding/encoder.h"
 #include "stages/backend.h"
 #include "stages/kernel/kernel.h"
 #include "stages/stage/stage.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "src/chain/chain.h"
-#include "src/publish/encoder.h"
+#include "src/publish/encoding/encoder.h"
 #include "stages/backend.h"
 #include "stages/base/clock.h"
 #include "tools/workbench/tasks.h"

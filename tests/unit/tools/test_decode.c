@@ -1,5 +1,5 @@
 /* Decoding of verdicts in MessagePack and in JSON, valid and invalid
- * (src/publish/messagepack_json.h, decode.h). */
+ * (src/publish/encoding/messagepack_json.h, decode.h). */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
  * where they end: callers give both. Values are written in the order of the message; in a map,
  * texts (keys) and values alternate.
  */
-#ifndef CRN_SRC_PUBLISH_ENCODER_H
-#define CRN_SRC_PUBLISH_ENCODER_H
+#ifndef CRN_SRC_PUBLISH_ENCODING_ENCODER_H
+#define CRN_SRC_PUBLISH_ENCODING_ENCODER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "src/publish/messagepack_check.h"
+#include "src/publish/encoding/messagepack_check.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "src/publish/messagepack_json.h"
+#include "src/publish/encoding/messagepack_json.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include <yajl/yajl_gen.h>
 #include <yajl/yajl_tree.h>
 
-#include "src/publish/messagepack_check.h"
+#include "src/publish/encoding/messagepack_check.h"
 
 /* Nesting depth of a JSON text's brackets outside strings:
  * yajl's tree is freed recursively, without a limit. */

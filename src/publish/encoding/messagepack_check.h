@@ -1,6 +1,6 @@
 /* Validates the lengths that MessagePack data declares before any memory is allocated for them. */
-#ifndef CRN_SRC_PUBLISH_MESSAGEPACK_CHECK_H
-#define CRN_SRC_PUBLISH_MESSAGEPACK_CHECK_H
+#ifndef CRN_SRC_PUBLISH_ENCODING_MESSAGEPACK_CHECK_H
+#define CRN_SRC_PUBLISH_ENCODING_MESSAGEPACK_CHECK_H
 
 #include <stddef.h>
 

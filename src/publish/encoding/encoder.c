@@ -1,4 +1,4 @@
-#include "src/publish/encoder.h"
+#include "src/publish/encoding/encoder.h"
 
 #include <errno.h>
 #include <inttypes.h>
