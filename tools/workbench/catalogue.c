@@ -10,7 +10,7 @@
 #include "stages/stage/stage.h"
 #include "tools/common/scene/scene.h"
 #include "tools/workbench/requests.h"
-#include "tools/workbench/tasks.h"
+#include "tools/workbench/tasks/tasks.h"
 
 static void write_texts(crn_encoder *encoder, const char *key, const char *const *texts)
 {

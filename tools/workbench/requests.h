@@ -2,7 +2,7 @@
 #ifndef CRN_TOOLS_WORKBENCH_REQUESTS_H
 #define CRN_TOOLS_WORKBENCH_REQUESTS_H
 
-#include "tools/workbench/tasks.h"
+#include "tools/workbench/tasks/tasks.h"
 #include "tools/workbench/workbench.h"
 
 /* A file that is uploaded; several at once. */

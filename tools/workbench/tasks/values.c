@@ -7,7 +7,7 @@
 #include "src/recording/format.h"
 #include "src/recording/recording.h"
 #include "tools/common/operators/map.h"
-#include "tools/workbench/tasks.h"
+#include "tools/workbench/tasks/tasks.h"
 
 /* --- planes ----------------------------------------------------------------------------------- */
 

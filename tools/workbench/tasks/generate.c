@@ -4,7 +4,7 @@
 
 #include "stages/backend.h"
 #include "tools/common/scene/scene.h"
-#include "tools/workbench/tasks.h"
+#include "tools/workbench/tasks/tasks.h"
 
 #define VIEW_WIDTH  511
 #define VIEW_HEIGHT 95

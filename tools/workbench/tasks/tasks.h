@@ -1,7 +1,7 @@
 /* What jobs do: each runs in a child process (jobs.h), in the folder of the pictures, and knows
  * them by their names there. */
-#ifndef CRN_TOOLS_WORKBENCH_TASKS_H
-#define CRN_TOOLS_WORKBENCH_TASKS_H
+#ifndef CRN_TOOLS_WORKBENCH_TASKS_TASKS_H
+#define CRN_TOOLS_WORKBENCH_TASKS_TASKS_H
 
 #include "stages/picture/picture.h"
 #include "tools/common/operators/operators.h"

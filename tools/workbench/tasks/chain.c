@@ -8,7 +8,7 @@
 #include "src/publish/encoding/encoder.h"
 #include "stages/backend.h"
 #include "stages/base/clock.h"
-#include "tools/workbench/tasks.h"
+#include "tools/workbench/tasks/tasks.h"
 
 /* The first fault of a configuration is told; a page shows one sentence. */
 static int read_config(const crn_task *task, crn_config *ret_config, crn_error *error)

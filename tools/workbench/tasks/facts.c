@@ -6,7 +6,7 @@
 #include "src/recording/recording.h"
 #include "stages/kernel/kernel.h"
 #include "tools/common/operators/apply.h"
-#include "tools/workbench/tasks.h"
+#include "tools/workbench/tasks/tasks.h"
 
 int crn_task_end(int r, const crn_error *error)
 {

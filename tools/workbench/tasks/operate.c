@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tools/workbench/tasks.h"
+#include "tools/workbench/tasks/tasks.h"
 
 static int run_operator(const crn_task *task, bool dry)
 {
