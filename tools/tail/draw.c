@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "stages/base/file/new_file.h"
-#include "tools/common/font.h"
+#include "tools/common/drawing/font.h"
 #include "tools/tail/labels.h"
 #include "tools/tail/view_marks.h"
 

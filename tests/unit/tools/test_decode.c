@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tools/common/decode.h"
+#include "tools/common/verdicts/decode.h"
 
 static void put_text(msgpack_packer *packer, const char *text)
 {

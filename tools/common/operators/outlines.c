@@ -7,7 +7,7 @@
 
 #include "stages/base/file/new_file.h"
 #include "tools/common/operators/map.h"
-#include "tools/common/palette.h"
+#include "tools/common/drawing/palette.h"
 
 #define GAP        8     /* pixels between pages */
 #define SIDE_MAX   32767 /* cairo's limit */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "tools/common/font.h"
+#include "tools/common/drawing/font.h"
 
 #define COLUMNS   4
 #define GAP       4 /* pixels between cells */

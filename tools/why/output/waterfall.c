@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tools/common/view_text.h"
+#include "tools/common/verdicts/view_text.h"
 #include "tools/why/scan.h"
 #include "tools/why/output/sentence.h"
 

@@ -1,6 +1,6 @@
 /* The font of everything that the tools draw. */
-#ifndef CRN_TOOLS_COMMON_FONT_H
-#define CRN_TOOLS_COMMON_FONT_H
+#ifndef CRN_TOOLS_COMMON_DRAWING_FONT_H
+#define CRN_TOOLS_COMMON_DRAWING_FONT_H
 
 #include <cairo.h>
 #include <stdbool.h>

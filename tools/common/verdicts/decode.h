@@ -2,8 +2,8 @@
  * A received verdict as a plain struct, for tools to print, draw and count. MessagePack and JSON
  * verdicts decode to the same struct.
  */
-#ifndef CRN_TOOLS_COMMON_DECODE_H
-#define CRN_TOOLS_COMMON_DECODE_H
+#ifndef CRN_TOOLS_COMMON_VERDICTS_DECODE_H
+#define CRN_TOOLS_COMMON_VERDICTS_DECODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "tools/common/view_text.h"
+#include "tools/common/verdicts/view_text.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

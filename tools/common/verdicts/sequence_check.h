@@ -2,8 +2,8 @@
  * Detects missing verdicts: checks each lane's sequence numbers, and the daemon's runs. A lane's
  * numbering is checked from the first verdict received.
  */
-#ifndef CRN_TOOLS_COMMON_SEQUENCE_CHECK_H
-#define CRN_TOOLS_COMMON_SEQUENCE_CHECK_H
+#ifndef CRN_TOOLS_COMMON_VERDICTS_SEQUENCE_CHECK_H
+#define CRN_TOOLS_COMMON_VERDICTS_SEQUENCE_CHECK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* The state of a fruit's views as text, for lines and pictures. */
-#ifndef CRN_TOOLS_COMMON_VIEW_TEXT_H
-#define CRN_TOOLS_COMMON_VIEW_TEXT_H
+#ifndef CRN_TOOLS_COMMON_VERDICTS_VIEW_TEXT_H
+#define CRN_TOOLS_COMMON_VERDICTS_VIEW_TEXT_H
 
-#include "tools/common/decode.h"
+#include "tools/common/verdicts/decode.h"
 
 /* "lost: no_slot", "missing", "refused: class_set", "not_finite in rot (7 values)"; empty for a
  * view judged whole or with what the verdict's own keys say. Returns false if empty. */

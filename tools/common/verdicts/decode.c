@@ -1,4 +1,4 @@
-#include "tools/common/decode.h"
+#include "tools/common/verdicts/decode.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* Class colours. */
-#ifndef CRN_TOOLS_COMMON_PALETTE_H
-#define CRN_TOOLS_COMMON_PALETTE_H
+#ifndef CRN_TOOLS_COMMON_DRAWING_PALETTE_H
+#define CRN_TOOLS_COMMON_DRAWING_PALETTE_H
 
-#include "tools/common/decode.h"
+#include "tools/common/verdicts/decode.h"
 
 /*
  * Maps classes to colours, consistent over all pictures of one palette. Classes get the colours in

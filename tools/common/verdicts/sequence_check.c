@@ -1,4 +1,4 @@
-#include "tools/common/sequence_check.h"
+#include "tools/common/verdicts/sequence_check.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "tools/common/font.h"
+#include "tools/common/drawing/font.h"
 
 /*
  * fontconfig, beneath cairo, keeps a few patterns for the life of the program. Called only by the

@@ -1,4 +1,4 @@
-#include "tools/common/palette.h"
+#include "tools/common/drawing/palette.h"
 
 #include <stdio.h>
 #include <string.h>
