@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/monitor/losses.h"
+#include "src/monitor/log_messages/losses.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/line_fixture.h"
 #include "tests/support/peers/http.h"

@@ -45,7 +45,7 @@ FLOORS = [
     ["src/publish/encoding"],
     ["src/publish"],
     ["src/recording"],
-    ["src/monitor", "src/monitor/fruits", "src/monitor/events", "src/monitor/http",
+    ["src/monitor", "src/monitor/log_messages", "src/monitor/fruits", "src/monitor/events", "src/monitor/http",
      "src/monitor/http/responses"],
     ["src", "src/control", "src/self_check"],
     ["tools/common", "tools/common/operators", "tools/common/scene"],

@@ -1,7 +1,7 @@
 /* Every counter of something that was lost, or out of the ordinary: its name in the log, and what
  * helps. README.md of systemd/ explains each to users. */
-#ifndef CRN_SRC_MONITOR_LOSSES_H
-#define CRN_SRC_MONITOR_LOSSES_H
+#ifndef CRN_SRC_MONITOR_LOG_MESSAGES_LOSSES_H
+#define CRN_SRC_MONITOR_LOG_MESSAGES_LOSSES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "src/monitor/losses.h"
+#include "src/monitor/log_messages/losses.h"
 
 #include <stddef.h>
 

@@ -6,8 +6,8 @@
  * was out of the ordinary a third. A line without fruits or views is reported after one minute and
  * then every hour.
  */
-#ifndef CRN_SRC_MONITOR_REPORT_H
-#define CRN_SRC_MONITOR_REPORT_H
+#ifndef CRN_SRC_MONITOR_LOG_MESSAGES_REPORT_H
+#define CRN_SRC_MONITOR_LOG_MESSAGES_REPORT_H
 
 #include <stdint.h>
 

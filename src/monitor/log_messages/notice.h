@@ -3,8 +3,8 @@
  * hint. At most one a second of each kind, with the number of those suppressed. report.h logs
  * rates and losses every minute.
  */
-#ifndef CRN_SRC_MONITOR_NOTICE_H
-#define CRN_SRC_MONITOR_NOTICE_H
+#ifndef CRN_SRC_MONITOR_LOG_MESSAGES_NOTICE_H
+#define CRN_SRC_MONITOR_LOG_MESSAGES_NOTICE_H
 
 #include <stdint.h>
 

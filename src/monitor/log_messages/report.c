@@ -1,9 +1,9 @@
-#include "src/monitor/report.h"
+#include "src/monitor/log_messages/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "src/monitor/losses.h"
+#include "src/monitor/log_messages/losses.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 

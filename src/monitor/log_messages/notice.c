@@ -1,4 +1,4 @@
-#include "src/monitor/notice.h"
+#include "src/monitor/log_messages/notice.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/monitor/losses.h"
+#include "src/monitor/log_messages/losses.h"
 #include "stages/base/clock.h"
 #include "stages/base/process/priority.h"
 
