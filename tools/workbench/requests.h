@@ -5,9 +5,8 @@
 #include "tools/workbench/tasks/tasks.h"
 #include "tools/workbench/workbench.h"
 
-/* A file that is uploaded; several at once. */
-#define CRN_UPLOAD_BYTES_MAX (UINT64_C(256) << 20)
-#define CRN_UPLOADS_MAX      4
+/* Files that are uploaded at once. */
+#define CRN_UPLOADS_MAX 4
 
 /* Any other body: arguments, YAML. */
 #define CRN_BODY_BYTES_MAX (256 << 10)

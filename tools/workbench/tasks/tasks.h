@@ -10,6 +10,9 @@
 /* Pixels of all planes of a picture: 16384 x 16384 in one plane. */
 #define CRN_PIXELS_MAX (INT64_C(1) << 28)
 
+/* A file that is uploaded. */
+#define CRN_UPLOAD_BYTES_MAX (UINT64_C(256) << 20)
+
 /* Settings of all tasks; each uses some. Texts are valid as long as the job. */
 typedef struct crn_task {
     char in[CRN_STORE_NAME_BYTES];

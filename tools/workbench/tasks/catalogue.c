@@ -9,7 +9,6 @@
 #include "stages/kernel/kernel.h"
 #include "stages/stage/stage.h"
 #include "tools/common/scene/scene.h"
-#include "tools/workbench/requests.h"
 #include "tools/workbench/tasks/tasks.h"
 
 static void write_texts(crn_encoder *encoder, const char *key, const char *const *texts)
