@@ -48,7 +48,7 @@ FLOORS = [
     ["src/monitor", "src/monitor/log_messages", "src/monitor/fruits", "src/monitor/events", "src/monitor/http",
      "src/monitor/http/responses"],
     ["src", "src/control", "src/self_check"],
-    ["tools/common", "tools/common/operators", "tools/common/scene"],
+    ["tools/common", "tools/common/drawing", "tools/common/operators", "tools/common/scene", "tools/common/verdicts"],
     ["tools", "tools/apply", "tools/bench", "tools/ctl", "tools/replay", "tools/synth", "tools/tail",
      "tools/top", "tools/why", "tools/workbench"],
     ["tests"],

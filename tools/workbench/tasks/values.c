@@ -6,7 +6,7 @@
 
 #include "src/recording/format.h"
 #include "src/recording/recording.h"
-#include "tools/common/operators/map.h"
+#include "tools/common/operators/output/map.h"
 #include "tools/workbench/tasks/tasks.h"
 
 /* --- planes ----------------------------------------------------------------------------------- */

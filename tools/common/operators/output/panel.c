@@ -1,4 +1,4 @@
-#include "tools/common/operators/panel.h"
+#include "tools/common/operators/output/panel.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Contours in files: as JSON, and drawn over their picture. */
-#ifndef CRN_TOOLS_COMMON_OPERATORS_OUTLINES_H
-#define CRN_TOOLS_COMMON_OPERATORS_OUTLINES_H
+#ifndef CRN_TOOLS_COMMON_OPERATORS_OUTPUT_OUTLINES_H
+#define CRN_TOOLS_COMMON_OPERATORS_OUTPUT_OUTLINES_H
 
 #include "stages/cernita.h"
 #include "tools/common/operators/apply.h"

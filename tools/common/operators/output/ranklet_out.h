@@ -1,9 +1,9 @@
 /* Output of cernita-apply ranklet, window by window: TIFF, CSV or a panel as PNG. */
-#ifndef CRN_TOOLS_COMMON_OPERATORS_RANKLET_OUT_H
-#define CRN_TOOLS_COMMON_OPERATORS_RANKLET_OUT_H
+#ifndef CRN_TOOLS_COMMON_OPERATORS_OUTPUT_RANKLET_OUT_H
+#define CRN_TOOLS_COMMON_OPERATORS_OUTPUT_RANKLET_OUT_H
 
 #include "stages/base/file/new_file.h"
-#include "tools/common/operators/panel.h"
+#include "tools/common/operators/output/panel.h"
 #include "tools/common/operators/windows.h"
 
 typedef struct crn_ranklet_out {

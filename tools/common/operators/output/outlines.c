@@ -1,4 +1,4 @@
-#include "tools/common/operators/outlines.h"
+#include "tools/common/operators/output/outlines.h"
 
 #include <cairo.h>
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "stages/base/file/new_file.h"
-#include "tools/common/operators/map.h"
+#include "tools/common/operators/output/map.h"
 #include "tools/common/drawing/palette.h"
 
 #define GAP        8     /* pixels between pages */

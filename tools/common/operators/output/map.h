@@ -2,8 +2,8 @@
  * Results as pictures: conversion from the operators' types to those of files, and to the greys of
  * a PNG for viewing.
  */
-#ifndef CRN_TOOLS_COMMON_OPERATORS_MAP_H
-#define CRN_TOOLS_COMMON_OPERATORS_MAP_H
+#ifndef CRN_TOOLS_COMMON_OPERATORS_OUTPUT_MAP_H
+#define CRN_TOOLS_COMMON_OPERATORS_OUTPUT_MAP_H
 
 #include "stages/base/param.h"
 #include "tools/common/operators/apply.h"

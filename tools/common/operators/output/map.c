@@ -1,4 +1,4 @@
-#include "tools/common/operators/map.h"
+#include "tools/common/operators/output/map.h"
 
 #include <errno.h>
 #include <math.h>

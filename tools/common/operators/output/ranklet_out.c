@@ -1,4 +1,4 @@
-#include "tools/common/operators/ranklet_out.h"
+#include "tools/common/operators/output/ranklet_out.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* Ranklets for viewing: one row per plane and window, with captions. */
-#ifndef CRN_TOOLS_COMMON_OPERATORS_PANEL_H
-#define CRN_TOOLS_COMMON_OPERATORS_PANEL_H
+#ifndef CRN_TOOLS_COMMON_OPERATORS_OUTPUT_PANEL_H
+#define CRN_TOOLS_COMMON_OPERATORS_OUTPUT_PANEL_H
 
 #include "stages/base/param.h"
-#include "tools/common/operators/map.h"
+#include "tools/common/operators/output/map.h"
 
 /* Margins in pixels above and left of the pictures, for the captions of columns and rows. */
 #define CRN_PANEL_TOP  22
