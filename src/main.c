@@ -17,7 +17,7 @@
 #include "src/control/control.h"
 #include "src/ingest/socket/descriptors.h"
 #include "src/line.h"
-#include "src/monitor/report.h"
+#include "src/monitor/log_messages/report.h"
 #include "stages/base/process/malloc_tuning.h"
 #include "src/preflight.h"
 #include "src/realtime/realtime.h"

@@ -24,6 +24,7 @@
 #include "src/ingest/socket/endpoint.h"
 #include "src/line.h"
 #include "src/monitor/http/address.h"
+#include "src/monitor/machine.h"
 #include "src/publish/log/format.h"
 #include "src/publish/log/writer.h"
 #include "src/realtime/realtime.h"
@@ -328,24 +329,14 @@ static void check_recording(preflight *check)
 
 /* --- memory, descriptors, devices ------------------------------------------------------------- */
 
-/* Address space that this process uses already. */
-static uint64_t address_space_bytes(void)
-{
-    uint64_t pages = 0;
-    FILE *sizes = fopen("/proc/self/statm", "re");
-    if (sizes && fscanf(sizes, "%" SCNu64, &pages) != 1)
-        pages = 0;
-    if (sizes)
-        fclose(sizes);
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 static void check_memory(preflight *check)
 {
     const crn_config *config = check->config;
     uint64_t bytes = crn_line_bytes(config);
     uint64_t there = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t used, resident;
     struct rlimit space;
+    crn_machine_memory(&used, &resident);
     if (bytes > there)
         fail(check, "limits",
              "they reserve %" PRIu64 " MiB, %" PRId64 " + %" PRId64 " slots of %" PRId64
@@ -355,7 +346,7 @@ static void check_memory(preflight *check)
              crn_line_kept_slots(config) + crn_line_recorded_slots(config), config->limits.view_mib,
              there >> 20);
     else if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY &&
-             bytes + address_space_bytes() > space.rlim_cur)
+             bytes + used > space.rlim_cur)
         fail(check, "limits",
              "they reserve %" PRIu64 " MiB, and this process may have %" PRIu64
              " MiB of address space; lower limits.slots, monitor.keep_slots or limits.view_mib, or "

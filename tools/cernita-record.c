@@ -2,11 +2,9 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <zmq.h>
 
 #include "stages/base/clock.h"
@@ -17,6 +15,7 @@
 #include "src/ingest/socket/endpoint.h"
 #include "src/recording/recorder.h"
 #include "tools/common/options.h"
+#include "tools/common/signals.h"
 
 #define HIGH_WATER_MARK 16
 #define LINGER_MS       500
@@ -268,18 +267,6 @@ static void relay_all(relay *r)
 
 /* --- run --- */
 
-/* Blocks the termination signals in all future threads and makes them readable (signalfd). */
-static int catch_signals(void)
-{
-    sigset_t ends;
-    sigemptyset(&ends);
-    sigaddset(&ends, SIGINT);
-    sigaddset(&ends, SIGTERM);
-    sigaddset(&ends, SIGHUP);
-    sigprocmask(SIG_BLOCK, &ends, NULL);
-    return signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 static int open_out(relay *r, crn_error *error)
 {
     int mark = HIGH_WATER_MARK, yes = 1, linger_ms = LINGER_MS;
@@ -304,7 +291,7 @@ static int open_out(relay *r, crn_error *error)
 
 static int open_relay(relay *r, crn_error *error)
 {
-    r->signals = catch_signals();
+    r->signals = crn_signals_catch();
     r->zmq = zmq_ctx_new();
     if (r->signals < 0 || !r->zmq)
         return crn_error_set(error, -ENOMEM, "no signals or no context: %s", strerror(errno));

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/publish/encoder.h"
+#include "src/publish/encoding/encoder.h"
 #include "stages/base/clock.h"
 
 int crn_request_reload(const crn_control_settings *settings, crn_reloader *reloader, FILE *out)
@@ -58,8 +58,6 @@ static void put_status_text(const char *file, const crn_line_status *status,
 static void put_status_json(const char *file, const crn_line_status *status,
                             const crn_reasons *reasons, FILE *out)
 {
-    const unsigned char *bytes;
-    size_t size;
     char hash[17];
     crn_encoder *encoder;
     if (crn_encoder_create(CRN_FORMAT_JSON, &encoder) < 0)
@@ -86,8 +84,7 @@ static void put_status_json(const char *file, const crn_line_status *status,
     crn_encoder_pair_unsigned(encoder, "reloads_taken_in", status->settings.taken_in);
     crn_encoder_pair_unsigned(encoder, "reloads_refused", status->settings.refused);
     crn_encoder_map_end(encoder);
-    if (crn_encoder_end(encoder, &bytes, &size) == 0)
-        fprintf(out, "%.*s\n", (int)size, (const char *)bytes);
+    crn_encoder_print(encoder, out);
     crn_encoder_free(&encoder);
 }
 

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "src/monitor/http/machine.h"
+#include "src/monitor/machine.h"
 #include "src/monitor/snapshot.h"
 
 CRN_C_BEGIN

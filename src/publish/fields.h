@@ -1,7 +1,7 @@
 /*
  * The keys of a verdict in the order of the message: one table for the encoder (verdict.c,
- * verdict_views.c), the decoder (tools/common/decode.c) and the reference in README.md. A new key
- * is a row here; readers ignore keys that they do not know.
+ * verdict_views.c), the decoder (tools/common/verdicts/decode.c) and the reference in README.md. A
+ * new key is a row here; readers ignore keys that they do not know.
  *
  * A row: key, type, unit ("": none), meaning (one clause of Markdown). CRN_KEY(view, state) is
  * the key `state` of the table `view`, CRN_KEYS_view the number of that table's keys.

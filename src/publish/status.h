@@ -21,7 +21,7 @@
 #ifndef CRN_SRC_PUBLISH_STATUS_H
 #define CRN_SRC_PUBLISH_STATUS_H
 
-#include "src/publish/encoder.h"
+#include "src/publish/encoding/encoder.h"
 #include "src/fruit/lane.h"
 #include "src/publish/publish.h"
 

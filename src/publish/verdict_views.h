@@ -4,7 +4,7 @@
 #define CRN_SRC_PUBLISH_VERDICT_VIEWS_H
 
 #include "src/config/config.h"
-#include "src/publish/encoder.h"
+#include "src/publish/encoding/encoder.h"
 #include "src/fruit/fruit.h"
 
 /* Breakdown of the time from a fruit's close to its verdict: queue + all stages <= total. */

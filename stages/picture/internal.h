@@ -19,6 +19,9 @@ typedef struct crn_picture_shape {
 int crn_picture_set_shape(const char *path, const crn_picture_shape *shape,
                           crn_picture *ret_picture, crn_error *error);
 
+/* Bytes of a dense image; UINT64_MAX on overflow. */
+uint64_t crn_picture_bytes(const crn_image *image);
+
 /* Allocates the memory of a picture whose shape is set, zeroed. extra_bytes: additional memory
  * needed for reading. 0, or -ENOMEM with a line in *error if it exceeds the available memory or
  * malloc fails. */

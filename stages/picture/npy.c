@@ -106,22 +106,11 @@ static int read_shape(const char *path, const npy_header *header, crn_picture *r
     return crn_picture_set_shape(path, &shape, ret_picture, error);
 }
 
-/* The bytes that the values take; UINT64_MAX if they are too many. */
-static uint64_t value_bytes(const crn_image *image)
-{
-    uint64_t bytes = crn_type_bytes(image->type);
-    if (__builtin_mul_overflow(bytes, (uint64_t)image->planes, &bytes) ||
-        __builtin_mul_overflow(bytes, (uint64_t)image->height, &bytes) ||
-        __builtin_mul_overflow(bytes, (uint64_t)image->width, &bytes))
-        return UINT64_MAX;
-    return bytes;
-}
-
 /* Reads the values, of which the file must have as many as its header says. */
 static int read_values(int fd, const char *path, uint64_t at, crn_picture *picture,
                        crn_error *error)
 {
-    uint64_t bytes = value_bytes(&picture->image), done = 0;
+    uint64_t bytes = crn_picture_bytes(&picture->image), done = 0;
     struct stat status;
     if (fstat(fd, &status) < 0 || (uint64_t)status.st_size < at ||
         (uint64_t)status.st_size - at != bytes)

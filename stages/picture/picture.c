@@ -51,8 +51,7 @@ void crn_picture_copy(const void *from, ptrdiff_t from_step, void *to, ptrdiff_t
     }
 }
 
-/* Bytes of a dense image; UINT64_MAX on overflow. */
-static uint64_t image_bytes(const crn_image *image)
+uint64_t crn_picture_bytes(const crn_image *image)
 {
     uint64_t bytes = crn_type_bytes(image->type);
     if (__builtin_mul_overflow(bytes, (uint64_t)image->planes, &bytes) ||
@@ -85,7 +84,8 @@ int crn_picture_set_shape(const char *path, const crn_picture_shape *shape,
 int crn_picture_reserve(const char *path, uint64_t extra_bytes, crn_picture *picture,
                         crn_error *error)
 {
-    uint64_t bytes = image_bytes(&picture->image), alpha_bytes = image_bytes(&picture->alpha);
+    uint64_t bytes = crn_picture_bytes(&picture->image),
+             alpha_bytes = crn_picture_bytes(&picture->alpha);
     uint64_t all, available = crn_memory_available_bytes();
     char need[CRN_BYTES_TEXT], have[CRN_BYTES_TEXT];
     if (__builtin_add_overflow(bytes, alpha_bytes, &all) ||

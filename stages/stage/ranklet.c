@@ -115,13 +115,39 @@ static crn_image area_of(const crn_image *map, part p, crn_size window)
     return area;
 }
 
-static crn_texture texture_of(crn_size window, const crn_box_mean *mean)
+/* The end of the group of defects that begins at `begin`, and whose maps are computed together: all
+ * defects on the photograph, else those of `maps` classes. Defects are in the order of classes. */
+static uint32_t group_end(const crn_job *job, uint32_t begin, uint32_t count, int32_t maps)
 {
-    return (crn_texture){.width = window.width,
-                         .height = window.height,
-                         .vertical = mean->of[0],
-                         .horizontal = mean->of[1],
-                         .diagonal = mean->of[2]};
+    const crn_defect *defects = job->defects->defects;
+    uint32_t end = begin + 1;
+    while (end < count &&
+           (job->intensity.data || defects[end].channel - defects[begin].channel < maps))
+        end++;
+    return end;
+}
+
+/* The range around those of the defects from `begin` to `end`. */
+static part part_around_all(const crn_defect *defects, uint32_t begin, uint32_t end,
+                            crn_size window, const crn_image *map)
+{
+    part all = part_of(&defects[begin], window, map);
+    for (uint32_t i = begin + 1; i < end; i++)
+        all = part_around(all, part_of(&defects[i], window, map));
+    return all;
+}
+
+/* Stores a texture of a defect at index `behind` after those that it already has. */
+static void store_texture(crn_defects *defects, uint32_t defect, uint32_t behind, crn_size window,
+                          const crn_box_mean *mean)
+{
+    const crn_defect *of = &defects->defects[defect];
+    defects->textures[of->first_texture + of->texture_count + behind] =
+        (crn_texture){.width = window.width,
+                      .height = window.height,
+                      .vertical = mean->of[0],
+                      .horizontal = mean->of[1],
+                      .diagonal = mean->of[2]};
 }
 
 /* --- maps in host memory: one rectangle after the other --- */
@@ -171,25 +197,21 @@ static int mean_of(crn_job *job, const crn_image *ranklets, int32_t x0, int32_t 
 /*
  * Textures of one window size for the defects of one map. Computed range by range, or for all
  * ranges at once where they overlap so much that it costs less; the results are the same. Each
- * is stored at index `behind` after the textures that its defect already has.
+ * is stored at index `behind`.
  */
 static int texture_defects(crn_job *job, const crn_image *map, crn_size window, uint32_t begin,
                            uint32_t end, uint32_t behind)
 {
     crn_defects *defects = job->defects;
-    part all = part_of(&defects->defects[begin], window, map);
+    part all = part_around_all(defects->defects, begin, end, window, map);
     uint64_t apart = 0;
-    for (uint32_t i = begin; i < end; i++) {
-        part p = part_of(&defects->defects[i], window, map);
-        all = part_around(all, p);
-        apart += cost_of(p);
-    }
+    for (uint32_t i = begin; i < end; i++)
+        apart += cost_of(part_of(&defects->defects[i], window, map));
     bool at_once = cost_of(all) <= apart;
     crn_image ranklets;
     int r = at_once ? transform(job, map, all, window, &ranklets) : 0;
     for (uint32_t i = begin; i < end && r == 0; i++) {
-        const crn_defect *defect = &defects->defects[i];
-        part p = part_of(defect, window, map);
+        part p = part_of(&defects->defects[i], window, map);
         if (!at_once) {
             all = p;
             r = transform(job, map, p, window, &ranklets);
@@ -198,8 +220,7 @@ static int texture_defects(crn_job *job, const crn_image *map, crn_size window, 
         if (r == 0)
             r = mean_of(job, &ranklets, all.x0, all.y0, p, &mean);
         if (r == 0)
-            defects->textures[defect->first_texture + defect->texture_count + behind] =
-                texture_of(window, &mean);
+            store_texture(defects, i, behind, window, &mean);
     }
     return r;
 }
@@ -208,11 +229,8 @@ static int texture_here(crn_job *job, const crn_sizes *windows, uint32_t count)
 {
     const crn_defects *defects = job->defects;
     for (uint32_t begin = 0, end; begin < count; begin = end) {
-        int32_t channel = defects->defects[begin].channel;
-        crn_image map = map_of(job, channel);
-        for (end = begin + 1; end < count; end++)
-            if (!job->intensity.data && defects->defects[end].channel != channel)
-                break;
+        crn_image map = map_of(job, defects->defects[begin].channel);
+        end = group_end(job, begin, count, 1);
         for (int32_t i = 0; i < windows->count; i++) {
             int r = texture_defects(job, &map, windows->item[i], begin, end, (uint32_t)i);
             if (r < 0)
@@ -284,9 +302,7 @@ static int enqueue_means(crn_job *job, const texture_group *g, crn_size window)
 {
     const crn_defect *defects = job->defects->defects;
     crn_context *context = crn_job_map_context(job);
-    part all = part_of(&defects[g->begin], window, &g->bytes);
-    for (uint32_t i = g->begin; i < g->end; i++)
-        all = part_around(all, part_of(&defects[i], window, &g->bytes));
+    part all = part_around_all(defects, g->begin, g->end, window, &g->bytes);
     double largest = 0;
     for (uint32_t i = g->begin; i < g->end; i++) {
         part p = part_of(&defects[i], window, &g->bytes);
@@ -318,11 +334,8 @@ static int enqueue_all(crn_job *job, const crn_sizes *windows, uint32_t count, c
     int32_t at_once = maps_at_once(job);
     int r = 0;
     for (uint32_t begin = 0, end; begin < count && r == 0; begin = end) {
-        texture_group g = {.begin = begin, .channel = defects[begin].channel};
-        for (end = begin + 1; end < count; end++)
-            if (!job->intensity.data && defects[end].channel - g.channel >= at_once)
-                break;
-        g.end = end;
+        end = group_end(job, begin, count, at_once);
+        texture_group g = {.begin = begin, .end = end, .channel = defects[begin].channel};
         int32_t maps = job->intensity.data ? 1 : defects[end - 1].channel - g.channel + 1;
         r = bytes_from(job, g.channel, maps, &g.bytes);
         for (int32_t i = 0; i < windows->count && r == 0; i++) {
@@ -345,12 +358,9 @@ static int texture_on_device(crn_job *job, const crn_sizes *windows, uint32_t co
     int r = enqueue_all(job, windows, count, (crn_box *)(means + capacity), means);
     if (r == 0)
         r = crn_job_wait(job);
-    for (uint32_t i = 0; i < count && r == 0; i++) {
-        const crn_defect *defect = &defects->defects[i];
+    for (uint32_t i = 0; i < count && r == 0; i++)
         for (int32_t w = 0; w < windows->count; w++)
-            defects->textures[defect->first_texture + defect->texture_count + (uint32_t)w] =
-                texture_of(windows->item[w], &means[(size_t)w * count + i]);
-    }
+            store_texture(defects, i, (uint32_t)w, windows->item[w], &means[(size_t)w * count + i]);
     return r;
 }
 

@@ -16,7 +16,7 @@
 #include "tests/support/line/recorded.h"
 #include "tests/support/programs/picture_files.h"
 #include "tests/support/random.h"
-#include "tools/workbench/tasks.h"
+#include "tools/workbench/tasks/tasks.h"
 
 #define BYTES_MAX 65536
 #define WIDTH     40

@@ -14,8 +14,8 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/random.h"
 #include "tools/why/selection.h"
-#include "tools/why/sentence.h"
-#include "tools/why/waterfall.h"
+#include "tools/why/output/sentence.h"
+#include "tools/why/output/waterfall.h"
 
 static double draw_ms(crn_random *random)
 {

@@ -14,6 +14,7 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/daemon.h"
 #include "tests/support/peers/keys.h"
+#include "tests/support/programs/shell.h"
 
 #define PYTHON "/usr/bin/python3 -B " CRN_TEST_DATA "/../tools/python/"
 
@@ -42,11 +43,7 @@ __attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
     used += vsnprintf(command + used, sizeof command - (size_t)used, format, arguments);
     va_end(arguments);
     snprintf(command + used, sizeof command - (size_t)used, " ) 2>&1");
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    output[fread(output, 1, sizeof output - 1, pipe)] = '\0';
-    int status = pclose(pipe);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return crn_test_shell(command, output, sizeof output);
 }
 
 static void expect(int status, const char *said, int got)

@@ -17,6 +17,7 @@
 #include "tests/support/gpu/faulty_gpu.h"
 #include "tests/support/peers/peer.h"
 #include "tests/support/random.h"
+#include "tests/support/sanitized.h"
 
 #define FRUITS CRN_EVERY_STAGE_SHOWN
 
@@ -30,7 +31,7 @@
 
 /* Batches until a line counts as warmed up, and faults at a call of one device; the simulated
  * device is slow under a sanitizer. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#ifdef CRN_SANITIZED
 #define WARM_BATCHES 10
 #define CASES        4
 #else

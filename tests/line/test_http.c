@@ -8,18 +8,11 @@
 #include <unistd.h>
 
 #include "src/monitor/http/server.h"
-#include "src/monitor/http/streams.h"
+#include "src/monitor/http/responses/streams.h"
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/peers/http.h"
 #include "tests/support/line/line_fixture.h"
-
-static const char yaml[] = "classes: [{name: ground}, {name: rot, level: 0.5}]\n"
-                           "chain: [contours]\n"
-                           "run: {backend: openmp, workers: 1, threads: 1}\n"
-                           "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
-                           "monitor: {http: '127.0.0.1:0'}\n"
-                           "log: {level: error}\n";
 
 typedef struct http_fixture {
     line_fixture line;
@@ -32,7 +25,7 @@ static int set_up(void **state)
 {
     http_fixture *f = calloc(1, sizeof *f);
     assert_non_null(f);
-    line_start_on(&f->line, yaml, NULL);
+    line_start_on(&f->line, line_with_pages, NULL);
     f->maps = line_discs(40, 60, 2);
     snprintf(f->address, sizeof f->address, "%s", crn_line_http(f->line.line));
     *state = f;

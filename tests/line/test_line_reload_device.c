@@ -103,10 +103,7 @@ static void devices_take_new_settings_in(void **state)
     (void)state;
     judge_on(crn_fake_gpu(1, false), "[0]");
     judge_on(crn_fake_gpu(3, false), "[2, 0]");
-    assert_int_equal(atomic_load(&crn_fake_gpu_used.contexts), 0);
-    assert_int_equal(atomic_load(&crn_fake_gpu_used.graphs), 0);
-    assert_int_equal(atomic_load(&crn_fake_gpu_used.pinned), 0);
-    assert_int_equal(atomic_load(&crn_fake_gpu_used.pins), 0);
+    assert_true(crn_fake_gpu_all_freed());
 }
 
 static void cuda_takes_new_settings_in(void **state)

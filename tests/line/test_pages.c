@@ -4,19 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/monitor/losses.h"
+#include "src/monitor/log_messages/losses.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/line_fixture.h"
 #include "tests/support/peers/http.h"
 
 #define VIEWS 2
-
-static const char yaml[] = "classes: [{name: ground}, {name: rot, level: 0.5}]\n"
-                           "chain: [contours]\n"
-                           "run: {backend: openmp, workers: 1, threads: 1}\n"
-                           "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
-                           "monitor: {http: '127.0.0.1:0'}\n"
-                           "log: {level: error}\n";
 
 typedef struct pages_fixture {
     line_fixture line;
@@ -29,7 +22,7 @@ static int set_up_in(void **state, crn_format format)
 {
     pages_fixture *f = calloc(1, sizeof *f);
     assert_non_null(f);
-    line_configure(&f->line, yaml);
+    line_configure(&f->line, line_with_pages);
     f->line.config.publish.grader.format = f->line.config.publish.viewers.format = (int32_t)format;
     line_run(&f->line, NULL);
     f->maps = line_discs(40, 60, 2);

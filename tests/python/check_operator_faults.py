@@ -6,6 +6,7 @@ import numpy as np
 
 import cernita
 from cernita import opencv as cv
+from comparing import wrong_errors
 
 grey = np.zeros((8, 12), "u1")
 rgb = np.zeros((8, 12, 3), "u1")
@@ -147,12 +148,5 @@ CASES = {
     "no coefficients": (lambda: cernita.waverec2([], "haar"), ValueError, "coeffs must be a sequence of averages"),
 }
 
-faults = []
-for name, (call, error, text) in CASES.items():
-    try:
-        call()
-        faults.append(f"{name}: no error")
-    except Exception as fault:
-        if type(fault) is not error or not str(fault).startswith(text):
-            faults.append(f"{name}: {fault!r}")
+faults = wrong_errors(CASES)
 print("\n".join(faults) if faults else "all named")

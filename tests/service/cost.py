@@ -95,6 +95,9 @@ class Side:
         ordered = sorted(self.latencies_ms)
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
+    def quantiles(self, *names):
+        return ", ".join(f"{name} {self.quantile(QUANTILES[name]):.3f} ms" for name in names)
+
 
 def measure(machine, given):
     machine.run("install", "--directory", "--owner=cernita", PLAIN)
@@ -114,7 +117,7 @@ def measure(machine, given):
         for side in sides if block % 2 else sides[::-1]:
             side.run(given.block, given.rate)
         print(f"     block {block + 1}: " + "; ".join(
-            f"{side.name} p50 {side.quantile(.5):.3f} p99.9 {side.quantile(.999):.3f} ms" for side in sides), flush=True)
+            f"{side.name} {side.quantiles('p50', 'p99.9')}" for side in sides), flush=True)
     plain.terminate()
     plain.wait()
     machine.run("systemctl", "stop", check_service.UNIT)
@@ -135,8 +138,7 @@ def main():
         unit, plain = measure(machine, given)
         recorded = sum(file.stat().st_size for file in machine.path(f"{STATE}/recordings").iterdir())
     for side in (unit, plain):
-        print(f"{side.name:6} {len(side.latencies_ms)} fruits, {side.incomplete} not complete: " + ", ".join(
-            f"{name} {side.quantile(share):.3f} ms" for name, share in QUANTILES.items()))
+        print(f"{side.name:6} {len(side.latencies_ms)} fruits, {side.incomplete} not complete: {side.quantiles(*QUANTILES)}")
     print("ratio  " + ", ".join(f"{name} {unit.quantile(share) / plain.quantile(share):.3f}"
                                 for name, share in QUANTILES.items()) + f"; {recorded >> 20} MiB recorded and kept; {os.cpu_count()} cores")
     return unit.incomplete + plain.incomplete > 0 or len(unit.latencies_ms) != len(plain.latencies_ms)

@@ -182,9 +182,7 @@ static int download(const char *url, const char *path)
     }
     crn_new_file file = {0};
     crn_error error = {""};
-    int r = crn_new_file_open(path, &file, &error);
-    if (r == 0)
-        r = crn_new_file_stream(&file, &error);
+    int r = crn_new_file_open_stream(path, &file, &error);
     if (r < 0)
         close(descriptor);
     else if (!copy_body(descriptor, file.stream))

@@ -3,13 +3,11 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <zmq.h>
 
 #include "stages/base/clock.h"
@@ -17,6 +15,7 @@
 #include "src/ingest/access/client.h"
 #include "tools/common/progress.h"
 #include "tools/common/recordings.h"
+#include "tools/common/signals.h"
 #include "tools/replay/expect.h"
 #include "tools/replay/plan.h"
 #include "tools/replay/schedule.h"
@@ -218,22 +217,10 @@ static int play(replay *r, crn_error *error)
 
 /* --- run --- */
 
-/* Blocks the termination signals, also in libzmq's threads, and makes them readable (signalfd). */
-static int catch_signals(void)
-{
-    sigset_t ends;
-    sigemptyset(&ends);
-    sigaddset(&ends, SIGINT);
-    sigaddset(&ends, SIGTERM);
-    sigaddset(&ends, SIGHUP);
-    sigprocmask(SIG_BLOCK, &ends, NULL);
-    return signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 static int connect_line(replay *r, crn_error *error)
 {
     int mark = HIGH_WATER_MARK, yes = 1, none = 0;
-    r->signals = catch_signals();
+    r->signals = crn_signals_catch();
     r->zmq = zmq_ctx_new();
     r->socket = r->zmq ? zmq_socket(r->zmq, ZMQ_PUSH) : NULL;
     if (r->signals < 0 || !r->socket)

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "src/publish/messagepack_json.h"
+#include "src/publish/encoding/messagepack_json.h"
 
 typedef struct crn_expect_fruit {
     uint64_t lane, fruit;

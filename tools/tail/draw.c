@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "stages/base/file/new_file.h"
-#include "tools/common/font.h"
+#include "tools/common/drawing/font.h"
 #include "tools/tail/labels.h"
 #include "tools/tail/view_marks.h"
 
@@ -340,9 +340,7 @@ static cairo_status_t write_bytes(void *stream, const unsigned char *bytes, unsi
 static int write_picture(cairo_t *cairo, const char *path, crn_error *error)
 {
     crn_new_file file = {.fd = -1};
-    int r = crn_new_file_open(path, &file, error);
-    if (!r)
-        r = crn_new_file_stream(&file, error);
+    int r = crn_new_file_open_stream(path, &file, error);
     cairo_status_t status = cairo_status(cairo);
     if (!r && !status)
         status =

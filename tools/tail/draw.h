@@ -3,8 +3,8 @@
 #define CRN_TOOLS_TAIL_DRAW_H
 
 #include "stages/base/error.h"
-#include "tools/common/decode.h"
-#include "tools/common/palette.h"
+#include "tools/common/verdicts/decode.h"
+#include "tools/common/drawing/palette.h"
 #include "tools/tail/photos.h"
 
 #define CRN_DRAW_VIEWS_MAX CRN_FRUIT_VIEWS_MAX

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "tools/common/decode.h"
-#include "tools/common/sequence_check.h"
+#include "tools/common/verdicts/decode.h"
+#include "tools/common/verdicts/sequence_check.h"
 
 /* Percentiles cover this many latest verdicts; maximum and counts cover all. */
 #define CRN_LATENCY_KEPT 131072

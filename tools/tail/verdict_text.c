@@ -9,7 +9,7 @@
 
 #include "stages/base/clock.h"
 #include "tools/common/append_text.h"
-#include "tools/common/view_text.h"
+#include "tools/common/verdicts/view_text.h"
 
 static const char *const kind_colors[] = {
     [CRN_VERDICT_COMPLETE] = "\033[32m", /* green */

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "tools/tail/labels.h"
-#include "tools/common/view_text.h"
+#include "tools/common/verdicts/view_text.h"
 
 #define HATCH_STEP 13
 #define HATCH_LINE 2.2

@@ -4,7 +4,7 @@
 
 #include <cairo.h>
 
-#include "tools/common/decode.h"
+#include "tools/common/verdicts/decode.h"
 
 /*
  * Marks the view in a frame of width x height picture pixels at cairo's origin: a view received but

@@ -12,12 +12,12 @@
 #include "tools/common/local_time.h"
 #include "tools/common/options.h"
 #include "tools/common/progress.h"
-#include "tools/why/download.h"
-#include "tools/why/save.h"
+#include "tools/why/daemon/download.h"
+#include "tools/why/daemon/save.h"
 #include "tools/why/scan.h"
 #include "tools/why/selection.h"
-#include "tools/why/state.h"
-#include "tools/why/waterfall.h"
+#include "tools/why/daemon/state.h"
+#include "tools/why/output/waterfall.h"
 
 #define COUNT_DEFAULT 10
 

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "stages/base/clock.h"
-#include "tools/why/timeline.h"
+#include "tools/why/cause/timeline.h"
 
 int crn_scan_open(crn_scan *ret_scan, const char *dir, crn_error *error)
 {

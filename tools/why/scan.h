@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "src/publish/log/reader.h"
-#include "tools/common/decode.h"
-#include "tools/common/sequence_check.h"
+#include "tools/common/verdicts/decode.h"
+#include "tools/common/verdicts/sequence_check.h"
 
 #define CRN_COVERAGE_LANES 16 /* named individually */
 

@@ -2,7 +2,7 @@
 #ifndef CRN_TOOLS_WHY_SELECTION_H
 #define CRN_TOOLS_WHY_SELECTION_H
 
-#include "tools/why/diagnosis.h"
+#include "tools/why/cause/diagnosis.h"
 
 #define CRN_CHOSEN_MAX 1000
 

@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "stages/base/clock.h"
 #include "stages/base/process/standard.h"
 #include "tools/common/options.h"
+#include "tools/common/signals.h"
 #include "tools/workbench/requests.h"
 
 #define LISTEN_DEFAULT "127.0.0.1:8080"
@@ -293,25 +293,14 @@ static void stop(crn_workbench *bench)
     free(bench->catalogue);
 }
 
-static int catch_signals(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    signal(SIGPIPE, SIG_IGN);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 int main(int argc, char **argv)
 {
     static crn_workbench bench; /* static: large */
     crn_error error = {0};
     crn_standard_streams("cernita-workbench");
     read_options(argc, argv, &bench);
-    int signals = catch_signals();
+    signal(SIGPIPE, SIG_IGN);
+    int signals = crn_signals_catch();
     int r = start(&bench, signals, argc - optind, argv + optind, &error);
     if (r == 0) {
         printf("cernita-workbench: open http://%s/%s%s in a browser; Ctrl-C ends it\n",

@@ -2,12 +2,11 @@
 #ifndef CRN_TOOLS_WORKBENCH_REQUESTS_H
 #define CRN_TOOLS_WORKBENCH_REQUESTS_H
 
-#include "tools/workbench/tasks.h"
+#include "tools/workbench/tasks/tasks.h"
 #include "tools/workbench/workbench.h"
 
-/* A file that is uploaded; several at once. */
-#define CRN_UPLOAD_BYTES_MAX (UINT64_C(256) << 20)
-#define CRN_UPLOADS_MAX      4
+/* Files that are uploaded at once. */
+#define CRN_UPLOADS_MAX 4
 
 /* Any other body: arguments, YAML. */
 #define CRN_BODY_BYTES_MAX (256 << 10)

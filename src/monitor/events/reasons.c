@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "src/monitor/losses.h"
+#include "src/monitor/log_messages/losses.h"
 #include "stages/base/clock.h"
 
 static double seconds(int64_t ns)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "stages/base/clock.h"
-#include "src/publish/encoder.h"
+#include "src/publish/encoding/encoder.h"
 #include "src/publish/log/format.h"
 #include "stages/base/byte_ring.h"
 

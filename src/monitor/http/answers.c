@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/monitor/events/health.h"
 #include "src/monitor/http/address.h"
 #include "src/monitor/http/assets.h"
-#include "src/monitor/http/fruit_page.h"
-#include "src/monitor/http/maps.h"
-#include "src/monitor/http/maps_format.h"
-#include "src/monitor/events/health.h"
-#include "src/monitor/http/traces.h"
-#include "src/monitor/http/verdicts.h"
+#include "src/monitor/http/responses/fruit_page.h"
+#include "src/monitor/http/responses/maps.h"
+#include "src/monitor/http/responses/maps_format.h"
+#include "src/monitor/http/responses/traces.h"
+#include "src/monitor/http/responses/verdicts.h"
 #include "src/publish/log/format.h"
 #include "stages/base/clock.h"
 

@@ -9,7 +9,7 @@
 #include "src/monitor/http/clients.h"
 #include "src/monitor/events/events.h"
 #include "src/monitor/http/server.h"
-#include "src/monitor/http/streams.h"
+#include "src/monitor/http/responses/streams.h"
 #include "src/service/pulse.h"
 
 CRN_C_BEGIN

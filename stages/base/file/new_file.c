@@ -130,7 +130,7 @@ fail:
     return r;
 }
 
-int crn_new_file_stream(crn_new_file *file, crn_error *error)
+static int open_stream(crn_new_file *file, crn_error *error)
 {
     int fd = dup(file->fd);
     file->stream = fd < 0 ? NULL : fdopen(fd, "w");
@@ -140,6 +140,20 @@ int crn_new_file_stream(crn_new_file *file, crn_error *error)
     if (fd >= 0)
         close(fd);
     return crn_error_set(error, code, "%s: cannot be written: %s", file->path, strerror(-code));
+}
+
+int crn_new_file_open_stream(const char *path, crn_new_file *ret_file, crn_error *error)
+{
+    crn_new_file file;
+    int r = crn_new_file_open(path, &file, error);
+    if (r < 0)
+        return r;
+    r = open_stream(&file, error);
+    if (r < 0)
+        crn_new_file_drop(&file);
+    else
+        *ret_file = file;
+    return r;
 }
 
 /* 0, or the negative errno of the first failed write. */

@@ -14,7 +14,7 @@
 /** A file that does not exist yet under its path; zero-initialise. */
 typedef struct crn_new_file {
     int fd;
-    FILE *stream;     /**< set by crn_new_file_stream */
+    FILE *stream;     /**< set by crn_new_file_open_stream */
     const char *path; /**< the path to create; owned by the caller */
     char *target;     /**< the path with links resolved */
     char *folder;     /**< the target's folder, with its last slash */
@@ -30,12 +30,9 @@ typedef struct crn_new_file {
  */
 CRN_API int crn_new_file_open(const char *path, crn_new_file *ret_file, crn_error *error);
 
-/**
- * Opens file->stream for text; failed writes are reported by crn_new_file_finish().
- *
- * @return 0, or negative errno with one line in *error
+/** The same with ret_file->stream, for text; failed writes are reported by crn_new_file_finish().
  */
-CRN_API int crn_new_file_stream(crn_new_file *file, crn_error *error);
+CRN_API int crn_new_file_open_stream(const char *path, crn_new_file *ret_file, crn_error *error);
 
 /**
  * Moves the file to its path, replacing what was there, and closes it.

@@ -10,7 +10,7 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/fixture.h"
 #include "tests/support/operators/operator_tests.h"
-#include "tools/common/operators/panel.h"
+#include "tools/common/operators/output/panel.h"
 #include "tools/common/operators/windows.h"
 
 #define POINTS   20000

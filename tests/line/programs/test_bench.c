@@ -13,6 +13,7 @@
 #include "tests/support/programs/apply_program.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/operators/cuda.h"
+#include "tests/support/sanitized.h"
 #include "tools/bench/frame.h"
 
 #define bench(...) apply_run_program(CRN_BIN "/cernita-bench", __VA_ARGS__)
@@ -301,55 +302,46 @@ static void other_files_are_no_frames(void **state)
 }
 
 /* A library built with a sanitizer cannot be loaded into a program without it. */
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define BINDINGS_LOAD 1
+#ifndef CRN_SANITIZED
+/* Runs a script on a library of this build, and asserts what it prints; skipped where Debian's
+ * Python lacks a module. */
+static void run_script(const char *modules, const char *script, const char *library,
+                       const char *wanted)
+{
+    char command[256];
+    snprintf(command, sizeof command, "/usr/bin/python3 -c 'import %s' 2>/dev/null", modules);
+    if (system(command))
+        skip();
+    int status = apply_run_program("/usr/bin/python3", "-B %s/%s %s/%s %s", CRN_TEST_DATA, script,
+                                   CRN_BIN "/../lib", library, CRN_TEST_DATA "/../tools/python");
+    assert_string_equal(apply_output, wanted);
+    assert_int_equal(status, 0);
+}
 
 static void bindings_pass_arguments_on(void **state)
 {
     (void)state;
-    if (system("/usr/bin/python3 -c 'import numpy, scipy, skimage' 2>/dev/null"))
-        skip();
-    int status =
-        apply_run_program("/usr/bin/python3", "%s %s %s", CRN_TEST_DATA "/python/check_bindings.py",
-                          CRN_BIN "/../lib/libcernita.so", CRN_TEST_DATA "/../tools/python");
-    assert_string_equal(apply_output, "all as meant\n");
-    assert_int_equal(status, 0);
+    run_script("numpy, scipy, skimage", "python/check_bindings.py", "libcernita.so",
+               "all as meant\n");
 }
 
 static void internals_read_files_and_kernels(void **state)
 {
     (void)state;
-    if (system("/usr/bin/python3 -c 'import numpy' 2>/dev/null"))
-        skip();
-    int status = apply_run_program(
-        "/usr/bin/python3", "-B %s %s %s", CRN_TEST_DATA "/line/programs/check_internals.py",
-        CRN_BIN "/../lib/libcernita-internal.so", CRN_TEST_DATA "/../tools/python");
-    assert_string_equal(apply_output, "all as meant\n");
-    assert_int_equal(status, 0);
+    run_script("numpy", "line/programs/check_internals.py", "libcernita-internal.so",
+               "all as meant\n");
 }
 
 static void arrays_of_other_libraries_are_read_where_they_lie(void **state)
 {
     (void)state;
-    if (system("/usr/bin/python3 -c 'import numpy' 2>/dev/null"))
-        skip();
-    int status = apply_run_program(
-        "/usr/bin/python3", "-B %s %s %s", CRN_TEST_DATA "/python/check_device_arrays.py",
-        CRN_BIN "/../lib/libcernita.so", CRN_TEST_DATA "/../tools/python");
-    assert_string_equal(apply_output, "all as meant\n");
-    assert_int_equal(status, 0);
+    run_script("numpy", "python/check_device_arrays.py", "libcernita.so", "all as meant\n");
 }
 
 static void bindings_name_wrong_arguments(void **state)
 {
     (void)state;
-    if (system("/usr/bin/python3 -c 'import numpy' 2>/dev/null"))
-        skip();
-    int status = apply_run_program(
-        "/usr/bin/python3", "-B %s %s %s", CRN_TEST_DATA "/python/check_binding_faults.py",
-        CRN_BIN "/../lib/libcernita.so", CRN_TEST_DATA "/../tools/python");
-    assert_string_equal(apply_output, "all named\n");
-    assert_int_equal(status, 0);
+    run_script("numpy", "python/check_binding_faults.py", "libcernita.so", "all named\n");
 }
 #endif
 
@@ -372,7 +364,7 @@ int main(void)
                                         apply_teardown),
         cmocka_unit_test_setup_teardown(a_frame_is_read_from_npy, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(other_files_are_no_frames, apply_setup, apply_teardown),
-#ifdef BINDINGS_LOAD
+#ifndef CRN_SANITIZED
         cmocka_unit_test_setup_teardown(bindings_pass_arguments_on, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(internals_read_files_and_kernels, apply_setup,
                                         apply_teardown),

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/daemon.h"
+#include "tests/support/programs/shell.h"
 
 static char folder[64];
 static daemon_process line;
@@ -42,12 +42,7 @@ __attribute__((format(printf, 2, 3))) static int ctl(char output[8192], const ch
     used += vsnprintf(command + used, sizeof command - (size_t)used, format, list);
     va_end(list);
     snprintf(command + used, sizeof command - (size_t)used, " 2>&1");
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    output[fread(output, 1, 8191, pipe)] = '\0';
-    int status = pclose(pipe);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    return crn_test_shell(command, output, 8192);
 }
 
 static void expect(int status, const char *said, const char *arguments)

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/programs/shell.h"
+#include "tests/support/sanitized.h"
 
 #define PACKAGE CRN_TEST_DATA "/../tools/python"
 
@@ -21,12 +23,7 @@ static void run(const char *script)
              "CRN_LIBRARY=" CRN_BIN "/../lib/libcernita.so PYTHONPATH=" PACKAGE
              " exec /usr/bin/python3 -B " CRN_TEST_DATA "/%s 2>&1",
              script);
-    FILE *out = popen(command, "r");
-    assert_non_null(out);
-    output[fread(output, 1, sizeof output - 1, out)] = '\0';
-    while (fgetc(out) != EOF) {
-    }
-    if (pclose(out) != 0)
+    if (crn_test_shell(command, output, sizeof output) != 0)
         fail_msg("%s", output);
 }
 
@@ -62,7 +59,7 @@ int main(void)
         cmocka_unit_test(recordings_and_logs),
         cmocka_unit_test(the_example_finds_its_spots),
     };
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef CRN_SANITIZED
     (void)tests;
     return 0;
 #else

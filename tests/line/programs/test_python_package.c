@@ -8,12 +8,13 @@
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/sanitized.h"
 
 #define TESTS       CRN_TEST_DATA "/python"
 #define HAS(module) "/usr/bin/python3 -c 'import " module "' 2>/dev/null"
 
 /* A library built with a sanitizer cannot be loaded into a program without it. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef CRN_SANITIZED
 #define LOADS false
 #else
 #define LOADS true

@@ -2,9 +2,9 @@
  * package in one line. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/programs/shell.h"
 
 #define PYTHON  "/usr/bin/python3 -S -B "
 #define SCRIPTS CRN_TEST_DATA "/../tools/python"
@@ -13,13 +13,7 @@ static char output[4096];
 
 static int run(const char *command)
 {
-    FILE *out = popen(command, "r");
-    assert_non_null(out);
-    size_t used = fread(output, 1, sizeof output - 1, out);
-    output[used] = '\0';
-    int status = pclose(out);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    return crn_test_shell(command, output, sizeof output);
 }
 
 static void scripts_name_what_is_missing(void **state)
@@ -30,19 +24,20 @@ static void scripts_name_what_is_missing(void **state)
     } cases[] = {
         {"sender.py", "python3-zmq"},
         {"subscriber.py", "python3-msgpack"},
-        {"bench_contours.py", "python3-contourpy python3-scipy python3-skimage"},
-        {"bench_masks.py", "python3-contourpy python3-scipy python3-silx"},
-        {"bench_operators.py", "python3-opencv python3-numpy python3-pywt"},
-        {"bench_migration.py", "python3-opencv python3-numpy python3-pywt python3-scipy "
+        {"bench/contours.py", "python3-contourpy python3-scipy python3-skimage"},
+        {"bench/masks.py", "python3-contourpy python3-scipy python3-silx"},
+        {"bench/operators.py", "python3-opencv python3-numpy python3-pywt"},
+        {"bench/migration.py", "python3-opencv python3-numpy python3-pywt python3-scipy "
                                "python3-skimage"},
-        {"bench_gpu_peers.py", "python3-numpy"},
+        {"bench/gpu_peers.py", "python3-numpy"},
         {"gallery.py", "python3-matplotlib python3-numpy"},
-        {"peer_diamond_square.py", "python3-numpy"},
+        {"bench/peer_diamond_square.py", "python3-numpy"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char command[512], begin[128];
         snprintf(command, sizeof command, "exec " PYTHON SCRIPTS "/%s 2>&1", cases[i].script);
-        snprintf(begin, sizeof begin, "%s: /usr/bin/python3 has no module '", cases[i].script);
+        snprintf(begin, sizeof begin, "%s: /usr/bin/python3 has no module '",
+                 basename(cases[i].script));
         int status = run(command);
         if (status != 1 || strncmp(output, begin, strlen(begin)) != 0 ||
             !strstr(output, cases[i].package) ||

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/daemon.h"
+#include "tests/support/programs/shell.h"
 
 static char folder[64], output[65536];
 
@@ -28,10 +28,7 @@ static int run(const char *program, const char *arguments)
         used += (size_t)(*c == '@' ? snprintf(command + used, sizeof command - used, "%s", folder)
                                    : snprintf(command + used, sizeof command - used, "%c", *c));
     snprintf(command + used, sizeof command - used, " 2>&1");
-    FILE *out = popen(command, "r");
-    assert_non_null(out);
-    output[fread(output, 1, sizeof output - 1, out)] = '\0';
-    return WEXITSTATUS(pclose(out));
+    return crn_test_shell(command, output, sizeof output);
 }
 
 static void expect_said(const char *text)

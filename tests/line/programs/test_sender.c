@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <zmq.h>
 
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/line_fixture.h"
+#include "tests/support/programs/shell.h"
 
 #define SCRIPT "/usr/bin/python3 -B " CRN_TEST_DATA "/../tools/python/sender.py "
 
@@ -32,13 +32,7 @@ __attribute__((format(printf, 1, 2))) static int run_sender(const char *format, 
     vsnprintf(arguments, sizeof arguments, format, list);
     va_end(list);
     snprintf(command, sizeof command, "exec " SCRIPT "%s 2>&1", arguments);
-    FILE *out = popen(command, "r");
-    assert_non_null(out);
-    size_t used = fread(output, 1, sizeof output - 1, out);
-    output[used] = '\0';
-    int status = pclose(out);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    return crn_test_shell(command, output, sizeof output);
 }
 
 static void expect_said(const char *wanted)
@@ -164,10 +158,7 @@ static void run_python(const char *code)
             CRN_TEST_DATA, (long)getpid(), code);
     assert_int_equal(fclose(file), 0);
     snprintf(command, sizeof command, "exec /usr/bin/python3 -B %s 2>&1", script);
-    FILE *out = popen(command, "r");
-    assert_non_null(out);
-    output[fread(output, 1, sizeof output - 1, out)] = '\0';
-    assert_int_equal(pclose(out), 0);
+    assert_int_equal(crn_test_shell(command, output, sizeof output), 0);
     unlink(script);
 }
 

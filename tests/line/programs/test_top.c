@@ -4,38 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/line_fixture.h"
 #include "tests/support/peers/http.h"
-
-static const char yaml[] = "classes: [{name: ground}, {name: rot, level: 0.5}]\n"
-                           "chain: [contours]\n"
-                           "run: {backend: openmp, workers: 1, threads: 1}\n"
-                           "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
-                           "monitor: {http: '127.0.0.1:0'}\n"
-                           "log: {level: error}\n";
-
-/* Runs a command; returns its exit status, and its output in `text`. */
-static int run(const char *command, char *text, size_t size)
-{
-    FILE *out = popen(command, "r");
-    assert_non_null(out);
-    size_t used = fread(text, 1, size - 1, out);
-    text[used] = '\0';
-    int status = pclose(out);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
-}
+#include "tests/support/programs/shell.h"
 
 static void once_prints_the_state(void **state)
 {
     (void)state;
     line_fixture line;
     char command[256], text[8192];
-    line_start_on(&line, yaml, NULL);
+    line_start_on(&line, line_with_pages, NULL);
     float *maps = line_discs(40, 60, 2);
     for (uint64_t fruit = 0; fruit < 3; fruit++) {
         seen_verdict verdict;
@@ -49,7 +30,7 @@ static void once_prints_the_state(void **state)
     close(stream);
     snprintf(command, sizeof command, "LC_ALL=C " CRN_BIN "/cernita-top --once %s",
              crn_line_http(line.line));
-    assert_int_equal(run(command, text, sizeof text), 0);
+    assert_int_equal(crn_test_shell(command, text, sizeof text), 0);
     assert_non_null(strstr(text, "complete          3 "));
     assert_non_null(strstr(text, "\n+ WITHIN THE BUDGET  since "));
     assert_non_null(strstr(text, "\n+   0 good "));
@@ -61,10 +42,12 @@ static void without_a_daemon_it_says_so(void **state)
 {
     (void)state;
     char text[512];
-    assert_int_equal(run(CRN_BIN "/cernita-top --once 127.0.0.1:9 2>&1", text, sizeof text), 1);
+    assert_int_equal(
+        crn_test_shell(CRN_BIN "/cernita-top --once 127.0.0.1:9 2>&1", text, sizeof text), 1);
     assert_non_null(strstr(text, "cernita-top: 127.0.0.1:9: "));
     assert_non_null(strstr(text, "expected the address of monitor.http"));
-    assert_int_equal(run(CRN_BIN "/cernita-top 127.0.0.1:9 2>&1 </dev/null", text, sizeof text), 1);
+    assert_int_equal(
+        crn_test_shell(CRN_BIN "/cernita-top 127.0.0.1:9 2>&1 </dev/null", text, sizeof text), 1);
     assert_non_null(strstr(text, "cernita-top: this is no terminal; --once prints"));
 }
 
@@ -102,7 +85,7 @@ static void it_lives_in_a_terminal(void **state)
              "/usr/bin/python3 " CRN_TEST_DATA "/line/programs/check_top.py " CRN_BIN
              " %s 127.0.0.1:%d 2>&1",
              path, port);
-    if (run(command, text, sizeof text) != 0)
+    if (crn_test_shell(command, text, sizeof text) != 0)
         fail_msg("%s", text);
     snprintf(command, sizeof command, "rm -rf %s", folder);
     assert_int_equal(system(command), 0);

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "stages/base/clock.h"
@@ -14,6 +13,7 @@
 #include "tests/support/line/gate.h"
 #include "tests/support/line/line_fixture.h"
 #include "tests/support/line/logged.h"
+#include "tests/support/programs/shell.h"
 
 #define HEIGHT 48
 #define WIDTH  64
@@ -108,13 +108,7 @@ static int run_why_on(const char *source, const char *arguments)
     char command[512];
     snprintf(command, sizeof command, "TZ=UTC exec " CRN_BIN "/cernita-why '%s' %s 2>&1", source,
              arguments);
-    FILE *out = popen(command, "r");
-    assert_non_null(out);
-    size_t size = fread(output, 1, sizeof output - 1, out);
-    output[size] = '\0';
-    int status = pclose(out);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    return crn_test_shell(command, output, sizeof output);
 }
 
 static int run_why(const char *arguments)

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "src/recording/recording.h"
@@ -10,6 +9,7 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/gate.h"
 #include "tests/support/line/line_fixture.h"
+#include "tests/support/programs/shell.h"
 
 #define HEIGHT 48
 #define WIDTH  64
@@ -89,17 +89,13 @@ static int run_why(const char *arguments)
     char command[512];
     snprintf(command, sizeof command, "exec " CRN_BIN "/cernita-why %s %s --save %s 2>&1",
              crn_line_http(line.line), arguments, path);
-    FILE *out = popen(command, "r");
-    assert_non_null(out);
-    output[fread(output, 1, sizeof output - 1, out)] = '\0';
-    int status = pclose(out);
-    assert_true(WIFEXITED(status));
+    int status = crn_test_shell(command, output, sizeof output);
     if (strstr(output, ": this build cannot ask a daemon")) {
         crn_gate_let_through(64);
         stop();
         skip();
     }
-    return WEXITSTATUS(status);
+    return status;
 }
 
 static void expect_said(const char *text)

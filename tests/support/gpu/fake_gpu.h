@@ -19,6 +19,12 @@ typedef struct crn_fake_gpu_use {
 
 extern crn_fake_gpu_use crn_fake_gpu_used;
 
+static inline bool crn_fake_gpu_all_freed(void)
+{
+    return !crn_fake_gpu_used.contexts && !crn_fake_gpu_used.graphs && !crn_fake_gpu_used.pinned &&
+           !crn_fake_gpu_used.pins;
+}
+
 /* Added to the time between any two events, to simulate slow steps. */
 extern _Atomic int64_t crn_fake_gpu_slower_ns;
 

@@ -9,6 +9,7 @@
 
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/peers/decode.h"
+#include "tests/support/sanitized.h"
 
 #define CLASSES 3
 
@@ -17,7 +18,7 @@
 static const struct {
     int32_t height, width;
 } sizes[CRN_EVERY_STAGE_VIEWS] =
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#ifdef CRN_SANITIZED
     {{31, 50}, {41, 70}, {24, 91}};
 #else
     {{47, 90}, {71, 150}, {32, 211}};

@@ -31,6 +31,23 @@ static void *connect_socket(line_fixture *fixture, int type, const char *name)
     return socket;
 }
 
+const char line_with_pages[] = "classes: [{name: ground}, {name: rot, level: 0.5}]\n"
+                               "chain: [contours]\n"
+                               "run: {backend: openmp, workers: 1, threads: 1}\n"
+                               "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
+                               "monitor: {http: '127.0.0.1:0'}\n"
+                               "log: {level: error}\n";
+
+void line_print_sockets(const char *folder, FILE *out)
+{
+    fprintf(out,
+            "ingest: {bind: ['ipc://%s/in'], high_water_mark: 16}\n"
+            "publish:\n"
+            "  grader: {bind: 'ipc://%s/grader'}\n"
+            "  viewers: {bind: 'ipc://%s/viewers'}\n",
+            folder, folder, folder);
+}
+
 void line_start(line_fixture *fixture, const char *yaml)
 {
     const char *no_gpu;
@@ -46,13 +63,8 @@ void line_configure(line_fixture *fixture, const char *yaml)
     snprintf(path, sizeof path, "%s/line.yaml", fixture->folder);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    fprintf(file,
-            "ingest: {bind: ['ipc://%s/in'], high_water_mark: 16}\n"
-            "publish:\n"
-            "  grader: {bind: 'ipc://%s/grader'}\n"
-            "  viewers: {bind: 'ipc://%s/viewers'}\n"
-            "%s",
-            fixture->folder, fixture->folder, fixture->folder, yaml);
+    line_print_sockets(fixture->folder, file);
+    fputs(yaml, file);
     assert_int_equal(fclose(file), 0);
     assert_int_equal(crn_config_load(path, stderr, &fixture->config), 0);
     assert_int_equal(crn_config_hash(&fixture->config, &fixture->config.hash, NULL), 0);

@@ -34,11 +34,17 @@ typedef struct seen_verdict {
     char settings[20], recipe[64];
 } seen_verdict;
 
+/* Prints the sections ingest and publish of a line whose sockets lie in the folder. */
+void line_print_sockets(const char *folder, FILE *out);
+
 /*
  * Starts a line with `yaml` (to which ingest and publish sections are added) and connects a sender
  * and a grader. Fails the test on errors.
  */
 void line_start(line_fixture *fixture, const char *yaml);
+
+/* A line on the processor with pages and time enough. */
+extern const char line_with_pages[];
 
 /* The same with these devices, NULL for none; line_start uses the machine's. */
 void line_start_on(line_fixture *fixture, const char *yaml, const crn_gpu *gpu);

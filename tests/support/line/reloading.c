@@ -59,14 +59,8 @@ void reloading_write_text(const reloading_line *self, const char *text)
     snprintf(part, sizeof part, "%s.part", self->path);
     FILE *file = fopen(part, "w");
     assert_non_null(file);
-    fprintf(file,
-            "ingest: {bind: ['ipc://%s/in'], high_water_mark: 16}\n"
-            "publish:\n"
-            "  grader: {bind: 'ipc://%s/grader'}\n"
-            "  viewers: {bind: 'ipc://%s/viewers'}\n"
-            "control: {path: '%s'}\n"
-            "%s",
-            self->line.folder, self->line.folder, self->line.folder, self->socket, text);
+    line_print_sockets(self->line.folder, file);
+    fprintf(file, "control: {path: '%s'}\n%s", self->socket, text);
     assert_int_equal(fclose(file), 0);
     assert_int_equal(rename(part, self->path), 0);
 }

@@ -6,23 +6,7 @@
 
 #include <zmq.h>
 
-/* Field offsets, written independently of wire.c so that the two verify each other. */
-enum {
-    MAGIC = 0,
-    HEADER_BYTES = 4,
-    FLAGS = 6,
-    VIEW = 60,
-    VIEWS = 62,
-    HEIGHT = 64,
-    WIDTH = 68,
-    CHANNELS = 72,
-    DTYPE = 76,
-    LAYOUT = 77,
-    RESERVED = 78,
-    CLASS_SET = 80,
-    PAYLOAD = 88,
-    TAIL = 96,
-};
+#include "tests/support/peers/message_fields.h"
 
 void crn_message_put(unsigned char *at, uint64_t value, int bytes)
 {

@@ -2,21 +2,7 @@
 
 #include <string.h>
 
-/* Field offsets, written independently of wire.c so that the two verify each other. */
-enum {
-    FLAGS = 6,
-    VIEW = 60,
-    VIEWS = 62,
-    HEIGHT = 64,
-    WIDTH = 68,
-    CHANNELS = 72,
-    DTYPE = 76,
-    LAYOUT = 77,
-    RESERVED = 78,
-    CLASS_SET = 80,
-    PAYLOAD = 88,
-    TAIL = 96,
-};
+#include "tests/support/peers/message_fields.h"
 
 uint64_t crn_message_chance(uint64_t *state)
 {

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/operators/compare.h"
 #include "tests/support/operators/images.h"
+#include "tests/support/programs/shell.h"
 
 char apply_output[8192];
 static char folder[64];
@@ -43,13 +43,7 @@ int apply_run_program(const char *program, const char *format, ...)
     vsnprintf(arguments, sizeof arguments, format, list);
     va_end(list);
     snprintf(command, sizeof command, "exec %s %s 2>&1", program, arguments);
-    FILE *out = popen(command, "r");
-    assert_non_null(out);
-    size_t got = fread(apply_output, 1, sizeof apply_output - 1, out);
-    apply_output[got] = '\0';
-    int status = pclose(out);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    return crn_test_shell(command, apply_output, sizeof apply_output);
 }
 
 void apply_check_quiet(int status)

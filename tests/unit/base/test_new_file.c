@@ -75,8 +75,7 @@ static void write_text(const char *text, bool finish)
 {
     crn_error error = {""};
     crn_new_file file = {0};
-    assert_int_equal(crn_new_file_open(path, &file, &error), 0);
-    assert_int_equal(crn_new_file_stream(&file, &error), 0);
+    assert_int_equal(crn_new_file_open_stream(path, &file, &error), 0);
     fputs(text, file.stream);
     if (finish)
         assert_int_equal(crn_new_file_finish(&file, &error), 0);
@@ -111,8 +110,7 @@ static void a_write_that_fails_is_told(void **state)
     (void)state;
     crn_error error = {""};
     crn_new_file file = {0};
-    assert_int_equal(crn_new_file_open(path, &file, &error), 0);
-    assert_int_equal(crn_new_file_stream(&file, &error), 0);
+    assert_int_equal(crn_new_file_open_stream(path, &file, &error), 0);
     fclose(file.stream);
     file.stream = fopen("/dev/full", "w"); /* a full disk */
     assert_non_null(file.stream);

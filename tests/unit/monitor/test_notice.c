@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/monitor/notice.h"
+#include "src/monitor/log_messages/notice.h"
 #include "tests/support/line/log_capture.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/publishing.h"

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/monitor/losses.h"
-#include "src/monitor/report.h"
+#include "src/monitor/log_messages/losses.h"
+#include "src/monitor/log_messages/report.h"
 #include "stages/base/clock.h"
 #include "tests/support/line/log_capture.h"
 #include "tests/support/cmocka_prelude.h"

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/publish/encoder.h"
+#include "src/publish/encoding/encoder.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/peers/decode.h"
+#include "tests/support/sanitized.h"
 
-/* Sanitizers have their own allocator, whose calls cannot
- * be counted here; clang has no single macro for them. */
-#if defined(__clang__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/* Sanitizers have their own allocator, whose calls cannot be counted here. */
+#ifdef CRN_SANITIZED
 #define COUNTS_ALLOCATIONS 0
 #else
 #define COUNTS_ALLOCATIONS 1

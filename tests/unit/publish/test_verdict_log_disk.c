@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -20,6 +19,7 @@
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/free_space.h"
 #include "tests/support/line/log_capture.h"
 #include "tests/support/line/logged.h"
 
@@ -58,17 +58,6 @@ ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
     if (left > 0 && wrote > 0)
         atomic_store(&room, left - (int)wrote);
     return wrote;
-}
-
-static _Atomic uint64_t free_bytes = UINT64_MAX >> 1;
-
-int statvfs(const char *file, struct statvfs *ret_disk)
-{
-    (void)file;
-    memset(ret_disk, 0, sizeof *ret_disk);
-    ret_disk->f_frsize = 1;
-    ret_disk->f_bavail = atomic_load(&free_bytes);
-    return 0;
 }
 
 /* --- helpers --- */
@@ -237,7 +226,7 @@ static void room_for_others_is_left_on_the_disk(void **state)
     assert_int_equal(crn_verdict_log_get_stats(log).failed, 3);
     atomic_store(&free_bytes, CRN_VERDICT_LOG_SPARE_BYTES + 100000);
     offer_patiently(log, 2, 5);
-    atomic_store(&free_bytes, UINT64_MAX >> 1);
+    atomic_store(&free_bytes, CRN_PLENTY_BYTES);
     crn_verdict_log_close(&log);
     logged_expect(0, 5, 0);
     assert_int_equal(logged_files(), 1);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -18,6 +17,7 @@
 #include "stages/base/log.h"
 #include "src/recording/recorder.h"
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/free_space.h"
 #include "tests/support/line/log_capture.h"
 #include "tests/support/line/recorded.h"
 
@@ -25,7 +25,6 @@
 
 static atomic_bool stuck;
 static sem_t reached, released; /* a write has arrived; it may continue */
-static _Atomic uint64_t free_bytes = UINT64_MAX >> 1;
 static atomic_int refused;      /* errno of every write, 0: success */
 static atomic_int refused_view; /* errno of writes after a file's first bytes */
 
@@ -45,15 +44,6 @@ ssize_t pwrite(int fd, const void *bytes, size_t size, off_t offset)
         return -1;
     }
     return syscall(SYS_pwrite64, fd, bytes, size, offset);
-}
-
-int statvfs(const char *file, struct statvfs *ret_disk)
-{
-    (void)file;
-    memset(ret_disk, 0, sizeof *ret_disk);
-    ret_disk->f_frsize = 1;
-    ret_disk->f_bavail = atomic_load(&free_bytes);
-    return 0;
 }
 
 /* --- helpers --- */
@@ -307,7 +297,7 @@ static void room_for_others_is_left_on_the_disk(void **state)
     atomic_store(&free_bytes, CRN_RECORDER_SPARE_BYTES + 100000);
     offer_patiently(recorder, 0, 1);
     assert_int_equal(crn_recorder_get_stats(recorder).written, 1);
-    atomic_store(&free_bytes, UINT64_MAX >> 1);
+    atomic_store(&free_bytes, CRN_PLENTY_BYTES);
     crn_recorder_close(&recorder);
     int files;
     assert_int_equal(read_segments(true, 0, &files), 1);
@@ -324,7 +314,7 @@ static void a_full_disk_is_told_before_the_first_view(void **state)
     crn_recorder_close(&recorder); /* its thread has run */
     const char *told = crn_log_capture_stop(&caught);
     crn_log_set_level(CRN_LOG_ERROR);
-    atomic_store(&free_bytes, UINT64_MAX >> 1);
+    atomic_store(&free_bytes, CRN_PLENTY_BYTES);
     assert_non_null(
         strstr(told, ": only 255 MiB are left on the disk, and 256 MiB must stay free: "));
     assert_non_null(strstr(told, "; 0 views not recorded so far, sorting continues\n"));

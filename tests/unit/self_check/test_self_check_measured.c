@@ -3,23 +3,11 @@
 #include <errno.h>
 #include <yajl/yajl_tree.h>
 
+#include "tests/support/free_space.h"
 #include "tests/support/gpu/fake_gpu.h"
-#include <sys/statvfs.h>
 
 #include "src/publish/log/writer.h"
 #include "tests/unit/self_check/made_up.h"
-
-/* Instead of libc's. */
-static uint64_t free_bytes;
-
-int statvfs(const char *file, struct statvfs *ret_disk)
-{
-    (void)file;
-    memset(ret_disk, 0, sizeof *ret_disk);
-    ret_disk->f_frsize = 1;
-    ret_disk->f_bavail = free_bytes;
-    return 0;
-}
 
 static int begin(void **state)
 {
@@ -27,7 +15,7 @@ static int begin(void **state)
     made_up_begin(&the);
     the.check.wake_ups = 10;
     the.check.disk_bytes = 3 << 20;
-    free_bytes = UINT64_C(1) << 40;
+    atomic_store(&free_bytes, UINT64_C(1) << 40);
     return 0;
 }
 
@@ -94,7 +82,8 @@ static void a_disk_without_room_is_told(void **state)
     the.config.record.dir[0] = '\0';
     snprintf(the.config.publish.log.dir, CRN_TEXT_BYTES, "%s", the.root);
     the.config.publish.log.segment_mib = 64;
-    free_bytes = CRN_VERDICT_LOG_SPARE_BYTES + (UINT64_C(63) << 20); /* the log leaves 128 MiB */
+    atomic_store(&free_bytes,
+                 CRN_VERDICT_LOG_SPARE_BYTES + (UINT64_C(63) << 20)); /* the log leaves 128 MiB */
     expect(crn_self_check_disk, "publish.log.dir", CRN_FINDING_NOTE, "191 MiB free");
     assert_non_null(strstr(row("publish.log.dir")->cost, "full"));
 }

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tools/common/operators/panel.h"
+#include "tools/common/operators/output/panel.h"
 #include "tools/common/operators/windows.h"
 
 static const crn_tool tool = {.name = "test", .operands = "", .about = ""};

@@ -1,5 +1,5 @@
 /* What cernita-why says of an endpoint that is no daemon, and that it leaves files alone then. */
-#include "tools/why/download.h"
+#include "tools/why/daemon/download.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tools/why/state.h"
+#include "tools/why/daemon/state.h"
 
 #define ANSWER(status, headers, body) "HTTP/1.1 " status " -\r\n" headers "\r\n" body
 #define EMPTY                         "Content-Length: 0\r\n"

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tools/common/sequence_check.h"
+#include "tools/common/verdicts/sequence_check.h"
 #include "tools/tail/latency.h"
 #include "tools/tail/verdict_text.h"
 

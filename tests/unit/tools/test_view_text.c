@@ -1,5 +1,5 @@
 /* States of views: decoded from a verdict
- * (tools/common/decode.h) and formatted as text (view_text.h). */
+ * (tools/common/verdicts/decode.h) and formatted as text (view_text.h). */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tools/common/view_text.h"
+#include "tools/common/verdicts/view_text.h"
 
 #define HEAD                                                                                       \
     "{\"v\":1,\"run\":\"a\",\"settings\":\"00ff\",\"recipe\":\"\",\"lane\":0,\"fruit\":1,"         \

@@ -1,5 +1,5 @@
-/* From verdicts to the cause (tools/why/diagnosis.h) and to what went on meanwhile
- * (tools/why/surroundings.h). */
+/* From verdicts to the cause (tools/why/cause/diagnosis.h) and to what went on meanwhile
+ * (tools/why/cause/surroundings.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tools/why/selection.h"
-#include "tools/why/sentence.h"
+#include "tools/why/output/sentence.h"
 
 #define AT (UINT64_C(1763672705) * 1000000000) /* when fruits are published, unless told */
 

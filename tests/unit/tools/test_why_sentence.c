@@ -1,11 +1,11 @@
-/* Every cause and its sentence (tools/why/sentence.h). */
+/* Every cause and its sentence (tools/why/output/sentence.h). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "src/ingest/refusal.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tools/why/sentence.h"
+#include "tools/why/output/sentence.h"
 
 #define VIEW(v)      (UINT64_C(1) << (v))
 #define BUDGET       .latency_ms = 98, .budget_ms = 100, .left_ms = 100

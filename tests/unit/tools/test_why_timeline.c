@@ -1,9 +1,9 @@
-/* Views placed in time from a verdict alone, and the sums (tools/why/timeline.h): compared with the
- * fruits that the verdicts were packed from. */
+/* Views placed in time from a verdict alone, and the sums (tools/why/cause/timeline.h): compared
+ * with the fruits that the verdicts were packed from. */
 #include "tests/support/random.h"
 #include "tests/unit/publish/verdict_bench.h"
-#include "tools/why/timeline.h"
-#include "tools/why/waterfall.h"
+#include "tools/why/cause/timeline.h"
+#include "tools/why/output/waterfall.h"
 
 #define MS  CRN_NS_PER_MS
 #define NOW (20 * CRN_NS_PER_S)

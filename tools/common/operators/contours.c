@@ -6,8 +6,8 @@
 
 #include "stages/names.h"
 #include "stages/serial/contours.h"
-#include "tools/common/operators/map.h"
-#include "tools/common/operators/outlines.h"
+#include "tools/common/operators/output/map.h"
+#include "tools/common/operators/output/outlines.h"
 
 static const crn_option options[] = {
     {"level", "L", "the contours' value, in the picture's own range (required)"},

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "tools/common/operators/map.h"
+#include "tools/common/operators/output/map.h"
 #include "tools/common/progress.h"
 
 #define GROUP_PIXELS (1 << 22) /* per call: some milliseconds for most operators */

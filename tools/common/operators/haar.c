@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "tools/common/operators/filter.h"
-#include "tools/common/operators/map.h"
+#include "tools/common/operators/output/map.h"
 
 static const crn_option options[] = {
     {"levels", "N", "number of levels, 0 to ceil(log2(longer side)) (required)"},

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tools/common/operators/ranklet_out.h"
+#include "tools/common/operators/output/ranklet_out.h"
 #include "tools/common/progress.h"
 
 static const crn_option options[] = {

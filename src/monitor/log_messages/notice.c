@@ -1,0 +1,201 @@
+#include "src/monitor/log_messages/notice.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/monitor/log_messages/losses.h"
+#include "stages/base/clock.h"
+#include "stages/base/process/priority.h"
+
+void crn_notice_ready(const crn_config *config, const crn_ingest *ingest,
+                      const crn_publish *publish, const crn_engine *engine, const char *http)
+{
+    char views[700] = "";
+    const char *endpoint;
+    for (int i = 0; (endpoint = crn_ingest_endpoint(ingest, i)); i++) {
+        size_t used = strlen(views);
+        snprintf(views + used, sizeof views - used, "%s%s", i ? ", " : "", endpoint);
+    }
+    crn_log(CRN_LOG_INFO,
+            "ready: cernitad " CRN_VERSION "%s%s; views at %s, grader at %s, viewers at %s%s%s; %d "
+            "class%s, %d stage%s; %s%s",
+            config->file ? ", " : "", config->file ? config->file : "", views,
+            crn_publish_endpoint(publish, CRN_OUTLET_GRADER),
+            crn_publish_endpoint(publish, CRN_OUTLET_VIEWERS),
+            http[0] ? ", live page and metrics at http://" : "", http, config->classes.count,
+            config->classes.count == 1 ? "" : "es", config->steps, config->steps == 1 ? "" : "s",
+            crn_engine_describe(engine),
+            crn_priority_is_real_time()
+                ? ""
+                : "; no permission for real-time scheduling, so workers run at a lower priority");
+}
+
+/* Why a fruit is not complete: the views' reasons, and causes that are not a view's. */
+enum cause {
+    CAUSE_REFUSED = CRN_REASONS,
+    CAUSE_MISSING,
+    CAUSE_SKIPPED,
+    CAUSE_TRUNCATED,
+    CAUSES,
+};
+
+static const char *const hints[CAUSES] = {
+    [CAUSE_REFUSED] = "the log says of each refused message what is wrong with it",
+    [CAUSE_MISSING] = "see whether the sender sends every view, and within latency.assemble_ms",
+    [CAUSE_SKIPPED] = "optional stages are skipped when time is short (latency.budget_ms)",
+    [CAUSE_TRUNCATED] = "more defects than limits.points or limits.defects allow",
+};
+
+static const char *cause_name(int cause)
+{
+    return cause == CAUSE_REFUSED     ? "refused"
+           : cause == CAUSE_MISSING   ? "missing"
+           : cause == CAUSE_SKIPPED   ? "with stages skipped"
+           : cause == CAUSE_TRUNCATED ? "truncated"
+                                      : crn_view_reason_names[cause];
+}
+
+/* Why this view keeps its fruit from being complete; CRN_REASON_NONE if it does not. */
+static int cause_of(const crn_fruit_view *view, bool expected)
+{
+    crn_view_reason reason = crn_fruit_view_reason(view);
+    if (reason)
+        return reason;
+    switch (view->state) {
+    case CRN_VIEW_ABSENT:
+        return expected ? CAUSE_MISSING : CRN_REASON_NONE;
+    case CRN_VIEW_REFUSED:
+        return CAUSE_REFUSED;
+    default:
+        return view->judgement.skipped     ? CAUSE_SKIPPED
+               : view->judgement.truncated ? CAUSE_TRUNCATED
+                                           : CRN_REASON_NONE;
+    }
+}
+
+void crn_notice_fruit(crn_notices *notices, const crn_fruit *fruit, int64_t views, int64_t now_ns)
+{
+    crn_verdict_kind kind = crn_fruit_verdict(fruit);
+    uint64_t held;
+    if (kind == CRN_VERDICT_COMPLETE || !crn_log_gate_open(&notices->fruit[kind], now_ns, &held))
+        return;
+    int count[CAUSES] = {0}, first[CAUSES] = {0}, main_cause = CRN_REASON_NONE;
+    for (int v = 0; v < views; v++) {
+        int cause = cause_of(&fruit->views[v], v < fruit->expected);
+        if (cause != CRN_REASON_NONE && count[cause]++ == 0)
+            first[cause] = v;
+        if (cause != CRN_REASON_NONE && count[cause] > count[main_cause])
+            main_cause = cause;
+    }
+    char why[400] = "", more[CRN_LOG_HELD_BYTES];
+    for (int cause = CRN_REASON_NONE + 1; cause < CAUSES; cause++) {
+        size_t used = strlen(why);
+        if (count[cause] > 0)
+            snprintf(why + used, sizeof why - used, "%s %d %s (%sview %d)", used ? "," : ":",
+                     count[cause], cause_name(cause), count[cause] > 1 ? "first " : "",
+                     first[cause]);
+    }
+    const char *hint = main_cause < CRN_REASONS ? crn_losses_view_hint((crn_view_reason)main_cause)
+                                                : hints[main_cause];
+    char expected[32] = "";
+    if (fruit->expected > 0)
+        snprintf(expected, sizeof expected, " of %u", (unsigned)fruit->expected);
+    crn_log(CRN_LOG_WARNING,
+            "lane %" PRIu32 ", fruit %" PRIu64
+            " is %s, with %u%s views received and %u judged%s%s%s%s",
+            crn_lane_number(fruit->lane), fruit->fruit, crn_verdict_kind_names[kind],
+            (unsigned)fruit->received, expected, (unsigned)fruit->judged, why, hint ? "; " : "",
+            hint ? hint : "", crn_log_held(held, more));
+}
+
+void crn_notice_failure(crn_notices *notices, const crn_output *output, int64_t now_ns)
+{
+    uint64_t held;
+    if (!crn_log_gate_open(&notices->failed, now_ns, &held))
+        return;
+    const crn_view_header *header = &output->view->header;
+    char more[CRN_LOG_HELD_BYTES];
+    crn_log(CRN_LOG_ERROR,
+            "lane %" PRIu32 ", fruit %" PRIu64 ", view %u: the chain failed: %s, %" PRIu32
+            " x %" PRIu32 " x %" PRIu32 " as H x W x C; its fruit is judged without it%s%s",
+            header->lane, header->fruit, (unsigned)header->view, strerror(-output->status),
+            header->height, header->width, header->channels,
+            output->status == -ENOMEM ? "; fewer run.workers or smaller views need less memory"
+                                      : "",
+            crn_log_held(held, more));
+}
+
+void crn_notice_epoch(crn_notices *notices, const crn_view_header *header, int64_t now_ns)
+{
+    uint64_t held;
+    if (!crn_log_gate_open(&notices->epoch, now_ns, &held))
+        return;
+    char more[CRN_LOG_HELD_BYTES];
+    crn_log(CRN_LOG_WARNING,
+            "lane %" PRIu32 ": the sequence begins again at %" PRIu64 " within epoch %" PRIu64
+            ", with fruit %" PRIu64 ": fruits numbered as before in this epoch get no verdict; a "
+            "sender must choose a new epoch at each start, such as its time of day in ns%s",
+            header->lane, header->sequence, header->epoch, header->fruit, crn_log_held(held, more));
+}
+
+void crn_notice_refused_view(crn_notices *notices, const crn_view_header *header,
+                             crn_arrival arrival, int64_t now_ns)
+{
+    bool mismatch = arrival == CRN_ARRIVAL_VIEWS_MISMATCH;
+    if (!mismatch && arrival != CRN_ARRIVAL_NO_LANE)
+        return;
+    uint64_t held;
+    if (!crn_log_gate_open(mismatch ? &notices->mismatch : &notices->lanes, now_ns, &held))
+        return;
+    char why[160], more[CRN_LOG_HELD_BYTES];
+    if (mismatch)
+        snprintf(why, sizeof why,
+                 "its views is %u, not what the fruit's first message said; all views of a fruit "
+                 "must name the same number",
+                 (unsigned)header->views);
+    else
+        snprintf(why, sizeof why,
+                 "limits.lanes other lanes are in use; is the lane's number right, or the limit "
+                 "too low?");
+    crn_log(CRN_LOG_WARNING,
+            "lane %" PRIu32 ", fruit %" PRIu64 ", view %u: message refused (%s): %s%s",
+            header->lane, header->fruit, (unsigned)header->view,
+            crn_refusal_name(mismatch ? CRN_REFUSAL_VIEWS_MISMATCH : CRN_REFUSAL_LANES), why,
+            crn_log_held(held, more));
+}
+
+void crn_notice_deadline(crn_notices *notices, const crn_view_header *header, int64_t realtime_ns,
+                         int64_t now_ns)
+{
+    uint64_t held;
+    if (!crn_log_gate_open(&notices->deadline, now_ns, &held))
+        return;
+    double ahead_s = ((double)header->deadline_ns - (double)realtime_ns) / CRN_NS_PER_S;
+    char more[CRN_LOG_HELD_BYTES];
+    crn_log(CRN_LOG_WARNING,
+            "lane %" PRIu32 ", fruit %" PRIu64
+            ", view %u: deadline_ns is ignored, as it lies %.3f s "
+            "%s its reception (10 s at most): synchronise the clocks by PTP or NTP, and "
+            "send ns of CLOCK_REALTIME; until then latency.budget_ms decides%s",
+            header->lane, header->fruit, (unsigned)header->view, ahead_s < 0 ? -ahead_s : ahead_s,
+            ahead_s < 0 ? "before" : "after", crn_log_held(held, more));
+}
+
+void crn_notice_grader(crn_notices *notices, const crn_publish *publish, int64_t now_ns)
+{
+    const crn_publish_stats *stats = crn_publish_get_stats(publish);
+    if (stats->graders > 0 || stats->waiting == 0) {
+        notices->grader_ns = 0;
+        return;
+    }
+    if (now_ns < notices->grader_ns)
+        return;
+    notices->grader_ns = now_ns + CRN_NOTICE_GRADER_NS;
+    crn_log(CRN_LOG_WARNING,
+            "publish.grader: no grader is connected to %s; verdicts waiting for one: %" PRIu64
+            ", dropped so far: %" PRIu64 "; start it, or see why it cannot reach this machine",
+            crn_publish_endpoint(publish, CRN_OUTLET_GRADER), stats->waiting, stats->dropped);
+}

@@ -1,0 +1,54 @@
+/*
+ * Immediate log messages of the line's thread about fruits, senders and the grader, each with a
+ * hint. At most one a second of each kind, with the number of those suppressed. report.h logs
+ * rates and losses every minute.
+ */
+#ifndef CRN_SRC_MONITOR_LOG_MESSAGES_NOTICE_H
+#define CRN_SRC_MONITOR_LOG_MESSAGES_NOTICE_H
+
+#include <stdint.h>
+
+#include "stages/base/log.h"
+#include "src/engine/engine.h"
+#include "src/fruit/fruit.h"
+#include "src/ingest/ingest.h"
+#include "src/publish/publish.h"
+
+/* Period of the warning about an absent grader. */
+#define CRN_NOTICE_GRADER_NS (10 * CRN_NS_PER_S)
+
+/* When each kind was last logged. Used by one thread; zero-initialise. */
+typedef struct crn_notices {
+    crn_log_gate fruit[CRN_VERDICT_LATE + 1]; /* by verdict */
+    crn_log_gate failed, epoch, deadline, mismatch, lanes;
+    int64_t grader_ns; /* time of the next warning about an absent grader; 0: it is not absent */
+} crn_notices;
+
+/* At the start: version, file, endpoints as bound, classes, backend. `http`: the address of the
+ * pages, "" for none. */
+void crn_notice_ready(const crn_config *config, const crn_ingest *ingest,
+                      const crn_publish *publish, const crn_engine *engine, const char *http);
+
+/* A fruit was judged: the reasons if its verdict is not complete. `views` is limits.views. */
+void crn_notice_fruit(crn_notices *notices, const crn_fruit *fruit, int64_t views, int64_t now_ns);
+
+/* The chain failed on a view. */
+void crn_notice_failure(crn_notices *notices, const crn_output *output, int64_t now_ns);
+
+/* The sender of this view restarted its sequence numbers without a new epoch. */
+void crn_notice_epoch(crn_notices *notices, const crn_view_header *header, int64_t now_ns);
+
+/* A message that matches the line but contradicts earlier
+ * messages; other arrivals are not logged. */
+void crn_notice_refused_view(crn_notices *notices, const crn_view_header *header,
+                             crn_arrival arrival, int64_t now_ns);
+
+/* A header's deadline is ignored because it is too far from
+ * realtime_ns (CLOCK_REALTIME at reception). */
+void crn_notice_deadline(crn_notices *notices, const crn_view_header *header, int64_t realtime_ns,
+                         int64_t now_ns);
+
+/* Call it often: warns if verdicts wait for a grader that is not connected. */
+void crn_notice_grader(crn_notices *notices, const crn_publish *publish, int64_t now_ns);
+
+#endif

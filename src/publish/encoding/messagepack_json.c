@@ -1,0 +1,267 @@
+#include "src/publish/encoding/messagepack_json.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <yajl/yajl_gen.h>
+#include <yajl/yajl_tree.h>
+
+#include "src/publish/encoding/messagepack_check.h"
+
+/* Nesting depth of a JSON text's brackets outside strings:
+ * yajl's tree is freed recursively, without a limit. */
+static int json_depth(const char *text)
+{
+    int depth = 0, deepest = 0;
+    bool quoted = false;
+    for (; *text; text++) {
+        if (quoted) {
+            if (*text == '\\' && text[1])
+                text++;
+            else if (*text == '"')
+                quoted = false;
+        } else if (*text == '"') {
+            quoted = true;
+        } else if (*text == '[' || *text == '{') {
+            if (++depth > deepest)
+                deepest = depth;
+        } else if (*text == ']' || *text == '}') {
+            depth--;
+        }
+    }
+    return deepest;
+}
+
+static void repack_text(msgpack_packer *packer, const char *text)
+{
+    msgpack_pack_str(packer, strlen(text));
+    msgpack_pack_str_body(packer, text, strlen(text));
+}
+
+static void repack_number(msgpack_packer *packer, const yajl_val value)
+{
+    const char *text = YAJL_GET_NUMBER(value);
+    if (YAJL_IS_INTEGER(value))
+        msgpack_pack_int64(packer, YAJL_GET_INTEGER(value));
+    else if (text[strspn(text, "0123456789")] == '\0') /* beyond int64: a 64-bit id */
+        msgpack_pack_uint64(packer, strtoull(text, NULL, 10));
+    else
+        msgpack_pack_double(packer, strtod(text, NULL));
+}
+
+static void repack(msgpack_packer *packer, const yajl_val value)
+{
+    switch (value->type) {
+    case yajl_t_string:
+        repack_text(packer, YAJL_GET_STRING(value));
+        break;
+    case yajl_t_number:
+        repack_number(packer, value);
+        break;
+    case yajl_t_object:
+        msgpack_pack_map(packer, value->u.object.len);
+        for (size_t i = 0; i < value->u.object.len; i++) {
+            repack_text(packer, value->u.object.keys[i]);
+            repack(packer, value->u.object.values[i]);
+        }
+        break;
+    case yajl_t_array:
+        msgpack_pack_array(packer, value->u.array.len);
+        for (size_t i = 0; i < value->u.array.len; i++)
+            repack(packer, value->u.array.values[i]);
+        break;
+    case yajl_t_true:
+        msgpack_pack_true(packer);
+        break;
+    case yajl_t_false:
+        msgpack_pack_false(packer);
+        break;
+    default:
+        msgpack_pack_nil(packer);
+        break;
+    }
+}
+
+static int repack_json(const void *bytes, size_t size, msgpack_sbuffer *buffer, crn_error *error)
+{
+    if (memchr(bytes, 0, size))
+        return crn_error_set(error, -EBADMSG, "not good JSON: it holds a zero byte");
+    char *text = strndup(bytes, size); /* yajl_tree_parse needs a terminator */
+    if (!text)
+        return crn_error_set(error, -ENOMEM, "no memory for %zu bytes of JSON", size);
+    char fault[256] = "";
+    yajl_val tree = NULL;
+    if (json_depth(text) > CRN_PACKED_DEPTH_MAX)
+        snprintf(fault, sizeof fault, "nested more than %d deep", CRN_PACKED_DEPTH_MAX);
+    else
+        tree = yajl_tree_parse(text, fault, sizeof fault);
+    free(text);
+    if (!tree) {
+        fault[strcspn(fault, "\n")] = '\0';
+        return crn_error_set(error, -EBADMSG, "not good JSON: %s", fault);
+    }
+    msgpack_packer packer;
+    msgpack_packer_init(&packer, buffer, msgpack_sbuffer_write);
+    repack(&packer, tree);
+    yajl_tree_free(tree);
+    return 0;
+}
+
+int crn_messagepack_json_init(crn_messagepack_json *ret_packed, const void *bytes, size_t size,
+                              crn_error *error)
+{
+    crn_messagepack_json packed;
+    msgpack_unpacked_init(&packed.tree);
+    msgpack_sbuffer_init(&packed.repacked);
+    int r = 0;
+
+    if (size && *(const char *)bytes == '{') {
+        r = repack_json(bytes, size, &packed.repacked, error);
+        if (r < 0)
+            goto fail;
+        bytes = packed.repacked.data;
+        size = packed.repacked.size;
+    }
+    r = crn_messagepack_check(bytes, size, error);
+    if (r < 0)
+        goto fail;
+    size_t used = 0;
+    msgpack_unpack_return unpacked = msgpack_unpack_next(&packed.tree, bytes, size, &used);
+    if (unpacked == MSGPACK_UNPACK_NOMEM_ERROR)
+        r = crn_error_set(error, -ENOMEM, "no memory for a message of %zu bytes", size);
+    else if (unpacked != MSGPACK_UNPACK_SUCCESS)
+        r = crn_error_set(error, -EBADMSG, "neither whole MessagePack nor JSON (%zu bytes)", size);
+    else if (used != size)
+        r = crn_error_set(error, -EBADMSG, "%zu bytes follow the MessagePack value", size - used);
+    else if (packed.tree.data.type != MSGPACK_OBJECT_MAP)
+        r = crn_error_set(error, -EBADMSG, "not a map of keys and values");
+    if (r < 0)
+        goto fail;
+    *ret_packed = packed;
+    return 0;
+
+fail:
+    crn_messagepack_json_done(&packed);
+    return r;
+}
+
+void crn_messagepack_json_done(crn_messagepack_json *packed)
+{
+    msgpack_unpacked_destroy(&packed->tree);
+    msgpack_sbuffer_destroy(&packed->repacked);
+    memset(packed, 0, sizeof *packed);
+}
+
+const msgpack_object *crn_messagepack_json_get(const msgpack_object *map, const char *key)
+{
+    size_t length = strlen(key);
+    for (uint32_t i = 0; i < map->via.map.size; i++) {
+        const msgpack_object_kv *entry = &map->via.map.ptr[i];
+        if (entry->key.type == MSGPACK_OBJECT_STR && entry->key.via.str.size == length &&
+            !memcmp(entry->key.via.str.ptr, key, length))
+            return &entry->val;
+    }
+    return NULL;
+}
+
+/* Prints with the fewest of the given digits that read back as the same value. */
+static void print_real(yajl_gen json, double value, int digits, int digits_max)
+{
+    char text[40] = "null";
+    bool same = !isfinite(value);
+    for (; !same && digits <= digits_max; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        double back = strtod(text, NULL);
+        same = digits_max <= 9 ? (float)back == (float)value : back == value;
+    }
+    yajl_gen_number(json, text, strlen(text));
+}
+
+/* Little-endian f32 pairs: the coordinates of a contour. */
+static void print_points(yajl_gen json, const msgpack_object_bin *bin)
+{
+    yajl_gen_array_open(json);
+    for (uint32_t at = 0; at + 8 <= bin->size; at += 8) {
+        float point[2];
+        memcpy(point, bin->ptr + at, sizeof point);
+        yajl_gen_array_open(json);
+        print_real(json, point[0], 6, 9);
+        print_real(json, point[1], 6, 9);
+        yajl_gen_array_close(json);
+    }
+    yajl_gen_array_close(json);
+}
+
+static void print_text(yajl_gen json, const msgpack_object_str *text)
+{
+    if (yajl_gen_string(json, (const unsigned char *)text->ptr, text->size) != yajl_gen_status_ok)
+        yajl_gen_string(json, (const unsigned char *)"?", 1); /* not UTF-8 */
+}
+
+static void print_value(yajl_gen json, const msgpack_object *value)
+{
+    char text[24];
+    switch (value->type) {
+    case MSGPACK_OBJECT_BOOLEAN:
+        yajl_gen_bool(json, value->via.boolean);
+        break;
+    case MSGPACK_OBJECT_POSITIVE_INTEGER:
+        snprintf(text, sizeof text, "%" PRIu64, value->via.u64);
+        yajl_gen_number(json, text, strlen(text));
+        break;
+    case MSGPACK_OBJECT_NEGATIVE_INTEGER:
+        yajl_gen_integer(json, value->via.i64);
+        break;
+    case MSGPACK_OBJECT_FLOAT32:
+        print_real(json, value->via.f64, 6, 9);
+        break;
+    case MSGPACK_OBJECT_FLOAT64:
+        print_real(json, value->via.f64, 15, 17);
+        break;
+    case MSGPACK_OBJECT_STR:
+        print_text(json, &value->via.str);
+        break;
+    case MSGPACK_OBJECT_BIN:
+        print_points(json, &value->via.bin);
+        break;
+    case MSGPACK_OBJECT_ARRAY:
+        yajl_gen_array_open(json);
+        for (uint32_t i = 0; i < value->via.array.size; i++)
+            print_value(json, &value->via.array.ptr[i]);
+        yajl_gen_array_close(json);
+        break;
+    case MSGPACK_OBJECT_MAP:
+        yajl_gen_map_open(json);
+        for (uint32_t i = 0; i < value->via.map.size; i++) {
+            if (value->via.map.ptr[i].key.type != MSGPACK_OBJECT_STR)
+                continue; /* JSON has no such keys */
+            print_text(json, &value->via.map.ptr[i].key.via.str);
+            print_value(json, &value->via.map.ptr[i].val);
+        }
+        yajl_gen_map_close(json);
+        break;
+    default:
+        yajl_gen_null(json);
+        break;
+    }
+}
+
+int crn_messagepack_json_print(const crn_messagepack_json *packed, FILE *out)
+{
+    yajl_gen json = yajl_gen_alloc(NULL);
+    if (!json)
+        return -ENOMEM;
+    yajl_gen_config(json, yajl_gen_validate_utf8, 1);
+    print_value(json, &packed->tree.data);
+    const unsigned char *text;
+    size_t length;
+    yajl_gen_get_buf(json, &text, &length);
+    fwrite(text, 1, length, out);
+    fputc('\n', out);
+    yajl_gen_free(json);
+    return ferror(out) ? -EIO : 0;
+}

@@ -1,0 +1,120 @@
+#!/usr/bin/python3
+"""Contours against their peers, in one run: contours.py [MAPS.npy]
+
+MAPS.npy: a frame of class probabilities, H x W x C, float32; default: a synthetic one. Needs scikit-image, contourpy
+and scipy. First the polylines are compared with scikit-image's, bit for bit; then both sides are timed alternately,
+and the medians compared. Exit 1 if a result differs or a bar is missed.
+"""
+import os
+import sys
+import time
+
+# Before OpenMP is loaded: threads that wait busily would be timed as the peer's.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+import tree
+import packages
+packages.need("numpy", "contourpy", "scipy", "skimage")
+
+import numpy as np
+from contourpy import LineType, contour_generator
+from scipy.ndimage import gaussian_filter
+from skimage.measure import find_contours
+
+import cernita
+
+rng = np.random.default_rng(7)
+
+
+def noise(height, width, sigma=0):
+    """Noise with its median at 0.5, smoothed as a picture without borders."""
+    z = rng.random((height, width))
+    if sigma:
+        z = gaussian_filter(z, sigma, mode="wrap")
+        z = 0.5 + (z - np.median(z)) / (8 * z.std())
+    return z.astype("f4")
+
+
+def synthetic_frame(height=95, width=511, classes=12):
+    """Softmax of a few blobs on four of the classes: most of it uniform, as on a fruit."""
+    y, x = np.mgrid[:height, :width]
+    scores = rng.normal(0, .3, (height, width, classes))
+    scores[:, :, 2] += 6
+    for plane, blobs in ((0, 50), (1, 1), (8, 1), (10, 50)):
+        for _ in range(blobs):
+            cy, cx, r = rng.integers(height), rng.integers(width), rng.uniform(2, 7)
+            scores[:, :, plane] += 9 * np.exp(-((y - cy)**2 + (x - cx)**2) / (2 * r * r))
+    e = np.exp(scores)
+    return (e / e.sum(axis=2, keepdims=True)).astype("f4")
+
+
+def planes_of(z):
+    return [z] if z.ndim == 2 else [z[:, :, c] for c in range(z.shape[2])]
+
+
+def is_equal(z, threads):
+    found = cernita.find_contours_many(z, 0.5, threads=threads)
+    for plane, values in enumerate(planes_of(z)):
+        ours, theirs = found.polylines(plane), find_contours(values, 0.5)
+        if len(ours) != len(theirs) or not all(np.array_equal(a, b) for a, b in zip(ours, theirs)):
+            return False
+    return True
+
+
+def seconds(call):
+    begin = time.perf_counter()
+    call()
+    return time.perf_counter() - begin
+
+
+def time_alternately(peer, ours, repeat):
+    """Medians in ms. Ours runs several times after each run of the peer, which has replaced the caches' content."""
+    peers, mine = [], []
+    for _ in range(repeat):
+        peers.append(seconds(peer))
+        mine += [seconds(ours) for _ in range(7)]
+    return np.median(peers) * 1e3, np.median(mine) * 1e3
+
+
+def our_call(z, threads):
+    cernita.find_contours_many(z, 0.5, threads=threads)
+    return lambda: cernita.find_contours_many(z, 0.5, threads=threads)
+
+
+def skimage_call(z):
+    planes = planes_of(z)
+    return lambda: [find_contours(plane, 0.5) for plane in planes]
+
+
+def contourpy_call(z):
+    return lambda: contour_generator(z=z, name="serial", line_type=LineType.Separate).lines(0.5)
+
+
+def main():
+    frame = np.load(sys.argv[1]) if len(sys.argv) > 1 else synthetic_frame()
+    smooth, large = noise(2048, 2048, 6), noise(4096, 4096, 6)
+    busy, busy_smooth = noise(95, 511), noise(95, 511, 2)
+    name = "frame " + "x".join(map(str, frame.shape))
+    rows = [(name, frame, "skimage", skimage_call, 1, 40, 15),
+            ("noise 95x511", busy, "skimage", skimage_call, 1, 10, 15),
+            ("smoothed noise 95x511", busy_smooth, "skimage", skimage_call, 1, 10, 15),
+            ("smooth 2048x2048", smooth, "contourpy", contourpy_call, 1, 6, 9),
+            ("smooth 2048x2048", smooth, "1 thread", lambda z: our_call(z, 1), 2, 1.7, 25),
+            ("smooth 4096x4096", large, "1 thread", lambda z: our_call(z, 1), 2, 1.7, 11)]
+    fine = True
+    print(f"{'work':24}{'peer':12}{'peer ms':>10}{'ours ms':>10}{'threads':>9}{'ratio':>8}{'bar':>6}  met")
+    for work, z, peer, make_peer, threads, bar, repeat in rows:
+        if z is not large and not is_equal(z, threads):
+            fine = False
+            print(f"{work:24}differs from scikit-image")
+            continue
+        theirs, ours = time_alternately(make_peer(z), our_call(z, threads), repeat)
+        met = theirs / ours >= bar
+        fine = fine and met
+        print(f"{work:24}{peer:12}{theirs:10.3f}{ours:10.3f}{threads:9}{theirs / ours:8.2f}{bar:6}  "
+              f"{'yes' if met else 'NO'}", flush=True)
+    sys.exit(0 if fine else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""Holds the source tree to its rules: sizes, READMEs, who may include whom, one name for one thing.
+
+    tools/source/check_tree.py            the tree that it lies in
+
+Prints a line per fault, `FILE:LINE: what; what to do`, and exits 1 when there was any.
+"""
+import argparse
+import collections
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LINES_MAX = 500
+FUNCTION_LINES_MAX = 80
+ARGUMENTS_MAX = 7
+# Functions whose arguments a library prescribes.
+CALLBACKS = {"src/monitor/http/answers.c: crn_http_handle", "tools/workbench/requests.c: crn_request_handle"}
+SOURCES = (".c", ".h", ".cu", ".cuh", ".cpp")
+HEADERS = (".h", ".cuh")
+
+# Folders and files from the lowest floor to the highest; a file includes from its own floor and those below. Of two
+# names that fit the longer counts.
+FLOORS = [
+    ["stages/base"],
+    ["stages/cernita"],
+    [f"stages/{name}" for name in ("image", "ops", "result", "context", "philox", "kernel/element", "maps")],
+    ["stages/serial"],
+    ["stages/openmp", "gpu"],
+    ["stages/backend"],
+    ["stages", "stages/picture"],
+    ["src/config"],
+    ["src/service"],
+    ["src/chain"],
+    ["src/realtime"],
+    ["src/ingest/access"],
+    ["src/ingest/socket"],
+    ["src/ingest"],
+    ["src/fruit"],
+    ["src/engine"],
+    ["src/publish/log"],
+    ["src/publish/encoding"],
+    ["src/publish"],
+    ["src/recording"],
+    ["src/monitor", "src/monitor/log_messages", "src/monitor/fruits", "src/monitor/events", "src/monitor/http",
+     "src/monitor/http/responses"],
+    ["src", "src/control", "src/self_check"],
+    ["tools/common", "tools/common/drawing", "tools/common/operators", "tools/common/scene", "tools/common/verdicts"],
+    ["tools", "tools/apply", "tools/bench", "tools/ctl", "tools/replay", "tools/synth", "tools/tail",
+     "tools/top", "tools/why", "tools/workbench"],
+    ["tests"],
+]
+FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
+# On the same floor, but not for each other: an operator's folder, a program's. What they share lies in the folder above
+# them, or in tools/common/.
+APART = ("stages/openmp/", "gpu/", "tools/")
+SHARED = "tools/common/"
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+TYPE = re.compile(r"^typedef\s+(?:struct|union|enum)\s*\w*\s*\{.*?^\}\s*(?:\w+\(.*?\)\s*)?(\w+)\s*;", re.M | re.S)
+MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
+
+
+def tracked():
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True,
+                            capture_output=True, text=True).stdout
+    return [path for path in listed.splitlines() if (ROOT / path).is_file()]
+
+
+def floor(path):
+    parts = path.split("/")
+    names = [path.rsplit(".", 1)[0]] + ["/".join(parts[:n]) for n in range(len(parts) - 1, 0, -1)]
+    return next((FLOOR[name] for name in names if name in FLOOR), None)
+
+
+def line_of(text, position):
+    return text.count("\n", 0, position) + 1
+
+
+def neighbours(path, included):
+    """Whether both lie in folders that stand apart, say two operators'."""
+    for prefix in APART:
+        if path.startswith(prefix) and included.startswith(prefix) and not included.startswith(SHARED):
+            folder, inner, _ = included[len(prefix):].partition("/")
+            return bool(inner) and not path.startswith(f"{prefix}{folder}/")
+    return False
+
+
+def check_includes(path, text):
+    own = floor(path)
+    for found in INCLUDE.finditer(text):
+        included = found.group(1)
+        where = f"{path}:{line_of(text, found.start())}"
+        other = floor(included)
+        if other is None or not (ROOT / included).is_file():
+            yield f"{where}: '{included}' is no path from the root; include files by their whole path"
+        elif own is not None and other > own:
+            yield f"{where}: '{included}' is on a higher floor; see FLOORS in tools/source/check_tree.py"
+        elif neighbours(path, included):
+            yield f"{where}: '{included}' belongs to a neighbour; move what both need to where both may look"
+
+
+def check_cycles(texts):
+    graph = {path: [name for name in INCLUDE.findall(text) if name in texts] for path, text in texts.items()}
+    state = {}
+
+    def visit(path, trail):
+        state[path] = "open"
+        for name in graph[path]:
+            if state.get(name) == "open":
+                yield f"{path}: includes itself by way of {' -> '.join(trail[trail.index(name):] + [name])}" \
+                    if name in trail else f"{path}: includes itself"
+            elif name not in state:
+                yield from visit(name, trail + [name])
+        state[path] = "done"
+
+    for path in sorted(graph):
+        if path not in state:
+            yield from visit(path, [path])
+
+
+def check_names(texts):
+    """A type in no two files, and in headers no macro without a prefix."""
+    types = collections.defaultdict(dict)
+    for path, text in texts.items():
+        for found in TYPE.finditer(text):
+            types[found.group(1)].setdefault(path, line_of(text, found.start(1)))
+        if path.endswith(HEADERS):
+            for found in MACRO.finditer(text):
+                if not found.group(1).startswith(("CRN_", "crn_")):
+                    yield f"{path}:{line_of(text, found.start())}: macro {found.group(1)} in a header; begin it with CRN_"
+    for name, places in sorted(types.items()):
+        (first, _), *others = sorted(places.items())
+        for path, line in others:
+            yield f"{path}:{line}: type {name} is also defined in {first}; give one of them another name"
+
+
+def check_sizes(paths):
+    for path in paths:
+        if path.endswith(SOURCES + (".py",)) or (path.startswith("tools/") and "." not in path.rsplit("/", 1)[1]):
+            lines = (ROOT / path).read_bytes().count(b"\n")
+            if lines > LINES_MAX:
+                yield f"{path}: {lines} lines; {LINES_MAX} is the limit: split it"
+
+
+def arguments(signature):
+    """How many a C function with this signature, `(int a, void (*b)(int, int))`, takes."""
+    inner, depth, count = signature[1:-1].strip(), 0, 1
+    for character in inner:
+        depth += (character in "([<") - (character in ")]>")
+        count += character == "," and depth == 0
+    return count if inner not in ("", "void") else 0
+
+
+def check_functions(paths):
+    """Lengths and arguments, as universal-ctags sees them."""
+    listed = subprocess.run(["ctags", "--output-format=json", "--fields=+neS", "--langmap=C:.c.h.cu.cuh", "--kinds-C=f",
+                             "-f", "-", "-L", "-"], input="\n".join(path for path in paths if path.endswith(SOURCES)),
+                            cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for line in listed.splitlines():
+        found = json.loads(line)
+        where = f"{found['path']}:{found['line']}: {found['name']}"
+        length = found.get("end", found["line"]) - found["line"] + 1
+        count = arguments(found.get("signature", "()"))
+        if length > FUNCTION_LINES_MAX:
+            yield f"{where} has {length} lines; {FUNCTION_LINES_MAX} is the limit: split it"
+        if count > ARGUMENTS_MAX and f"{found['path']}: {found['name']}" not in CALLBACKS:
+            yield f"{where} takes {count} arguments; {ARGUMENTS_MAX} is the limit: take a struct"
+
+
+def check_readmes(paths):
+    folders = {path.rsplit("/", 1)[0] for path in paths if "/" in path and not path.startswith(".")}
+    for folder in sorted(folders):
+        if not folder.startswith("tests/") and f"{folder}/README.md" not in paths:
+            yield f"{folder}/README.md: missing; say what lives there, what it may include, how to add one more"
+
+
+def main():
+    argparse.ArgumentParser(description=__doc__.split("\n", 1)[0]).parse_args()
+    paths = tracked()
+    texts = {path: (ROOT / path).read_text() for path in paths if path.endswith(SOURCES)}
+    faults = list(check_sizes(paths)) + list(check_readmes(paths)) + list(check_functions(paths))
+    for path, text in texts.items():
+        faults += check_includes(path, text)
+    faults += check_cycles(texts)
+    faults += check_names(texts)
+    for fault in faults:
+        print(fault)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,456 @@
+#include "tools/why/output/sentence.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/ingest/refusal.h"
+#include "tools/common/append_text.h"
+
+/* A view dated after its reception, or so long before it, was dated by another clock than the
+ * daemon's. The alert CernitaClocksApart has the same limit. */
+#define AHEAD_MS  10
+#define BEHIND_MS 10000
+
+/* The sentence under construction; text that does not fit is cut. */
+typedef struct sentence {
+    char *text;
+    size_t used;
+    const crn_diagnosis *of;
+    char views[CRN_VIEW_LIST_BYTES]; /* to which the cause applies */
+    bool many;                       /* more than one */
+} sentence;
+
+__attribute__((format(printf, 2, 3))) static void say(sentence *s, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    crn_append_text(s->text, CRN_SENTENCE_BYTES, &s->used, format, arguments);
+    va_end(arguments);
+}
+
+typedef struct rounded {
+    char text[24];
+} rounded;
+
+/* Three digits, and no more than a person reads. */
+static rounded of_ms(double ms)
+{
+    rounded r;
+    bool large = fabs(ms) >= 99.95, small = fabs(ms) < 1;
+    double value = fabs(ms) < 0.005 ? 0 : ms;
+    snprintf(r.text, sizeof r.text, "%.*g", large ? 15 : small ? 2 : 3, large ? round(ms) : value);
+    return r;
+}
+
+#define MS(value) of_ms(value).text
+
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+void crn_view_list(uint64_t views, char text[CRN_VIEW_LIST_BYTES])
+{
+    size_t used =
+        (size_t)snprintf(text, CRN_VIEW_LIST_BYTES, "view%s", views & (views - 1) ? "s" : "");
+    const char *between = " ";
+    for (uint32_t v = 0; v < CRN_FRUIT_VIEWS_MAX && used < CRN_VIEW_LIST_BYTES; v++) {
+        if (!(views >> v & 1))
+            continue;
+        uint32_t last = v;
+        while (last + 1 < CRN_FRUIT_VIEWS_MAX && views >> (last + 1) & 1)
+            last++;
+        char range[24];
+        bool is_range = last >= v + 2;
+        snprintf(range, sizeof range, is_range ? "%u to %u" : "%u", v, last);
+        used += (size_t)snprintf(text + used, CRN_VIEW_LIST_BYTES - used, "%s%s", between, range);
+        between = ", ";
+        v = is_range ? last : v;
+    }
+}
+
+/* --- what else went on --- */
+
+/* Why a view waited for a worker although no view ran. */
+#define IDLE ": did another process have the cores?"
+
+/* "; 34 views were waiting, the worker spent 61 ms on fruit 4711" */
+static void say_surroundings(sentence *s, const char *hint)
+{
+    const crn_surroundings *around = &s->of->around;
+    if (!around->waiting && !(around->longest_ms > 0)) {
+        say(s, "; the log shows no other view at that time%s", hint);
+        return;
+    }
+    say(s, "; ");
+    if (around->waiting)
+        say(s, "%u view%s %s waiting", around->waiting, plural(around->waiting),
+            around->waiting == 1 ? "was" : "were");
+    double usual_ms = crn_surroundings_usual_ms(around);
+    if (!(around->longest_ms > 0)) {
+        say(s, ", and the log shows none that ran%s", hint);
+        return;
+    }
+    if (usual_ms > 0) {
+        say(s, "%sthe %u views that ran took %s ms each", around->waiting ? ", " : "", around->ran,
+            MS(usual_ms));
+        return;
+    }
+    say(s, "%s%s spent %s ms on ", around->waiting ? ", " : "",
+        around->longest_on_device ? "the device"
+        : around->running > 1     ? "one of the workers"
+                                  : "the worker",
+        MS(around->longest_ms));
+    if (around->longest_own)
+        say(s, "its view %" PRIu64, around->longest_view);
+    else
+        say(s, "fruit %" PRIu64, around->longest_fruit);
+    if (around->longest_lane != around->lane)
+        say(s, " of lane %" PRIu64, around->longest_lane);
+}
+
+/* Did this view take long, or do all? */
+static void say_average(sentence *s)
+{
+    const crn_surroundings *around = &s->of->around;
+    if (around->ran)
+        say(s, "; %u other view%s around that time ran for %s ms on average", around->ran,
+            plural(around->ran), MS(around->ran_ms / around->ran));
+    else
+        say(s, " (latency.budget_ms, run.workers, or a lighter chain)");
+}
+
+/* The deadline left less than the budget, although not so much less that it is to blame. */
+static void say_limit(sentence *s)
+{
+    if (s->of->left_ms < s->of->budget_ms - 0.5)
+        say(s, " (the deadline in a header left %s of %s ms)", MS(s->of->left_ms),
+            MS(s->of->budget_ms));
+}
+
+/* --- causes that a view has --- */
+
+static void say_refused(sentence *s)
+{
+    const char *why = s->of->name, *hint = "the daemon's log says what is wrong with it";
+    for (int fault = CRN_WIRE_OK + 1; fault < CRN_WIRE_FAULTS; fault++)
+        if (!strcmp(why, crn_wire_fault_names[fault]))
+            hint = crn_wire_fault_hints[fault];
+    if (!strcmp(why, crn_refusal_name(CRN_REFUSAL_VIEWS_MISMATCH)))
+        hint = "`views` is not that of the fruit's first message";
+    if (!strcmp(why, crn_refusal_name(CRN_REFUSAL_LANES)))
+        hint = "a lane more than limits.lanes allows";
+    if (s->many)
+        say(s, "the messages of %s were refused (%s): %s", s->views, why, hint);
+    else
+        say(s, "%s's message was refused (%s): %s", s->views, why, hint);
+}
+
+static void say_evicted(sentence *s)
+{
+    say(s, "%s lost %s to views of higher priority%s after waiting %s ms", s->views,
+        s->many ? "their slots" : "its slot", s->many ? ", the last" : "", MS(s->of->waited_ms));
+    say_surroundings(s, " (limits.slots, run.workers)");
+}
+
+static void say_unfinished(sentence *s)
+{
+    const crn_diagnosis *d = s->of;
+    bool waited = d->waited_ms >= d->ran_ms;
+    if (s->many)
+        say(s, "%s were not finished when their time was up; ", s->views);
+    if (waited)
+        say(s, "view %u waited %s ms for a worker and had run for %s ms", d->view, MS(d->waited_ms),
+            MS(d->ran_ms));
+    else
+        say(s, "view %u had run for %s ms, after waiting %s ms", d->view, MS(d->ran_ms),
+            MS(d->waited_ms));
+    if (!s->many)
+        say(s, ", when its time was up");
+    say_limit(s);
+    if (waited)
+        say_surroundings(s, IDLE);
+    else
+        say_average(s);
+}
+
+static void say_discarded(sentence *s)
+{
+    say(s, "%s %s discarded%s after waiting %s ms, because %s could no longer finish in time",
+        s->views, s->many ? "were" : "was", s->many ? ", the last" : "", MS(s->of->waited_ms),
+        s->many ? "they" : "it");
+    say_limit(s);
+    say_surroundings(s, IDLE);
+}
+
+static bool clocks_disagree(const crn_diagnosis *d)
+{
+    return d->has_dated && (d->age_ms < -AHEAD_MS || d->age_ms > BEHIND_MS);
+}
+
+/* The views that came were old already: so are those that did not, by the time they come. */
+static bool is_late_by_itself(const crn_diagnosis *d)
+{
+    return d->has_dated && d->age_ms >= d->open_ms / 2 && !clocks_disagree(d);
+}
+
+static void say_missing(sentence *s)
+{
+    const crn_diagnosis *d = s->of;
+    if (!strcmp(d->closed_by, "deadline"))
+        say(s,
+            "%s had not come when the deadline in a header closed the fruit, %s ms after its first "
+            "view (CNN or camera, or too early a deadline)",
+            s->views, MS(d->open_ms));
+    else
+        say(s, "%s did not come in the %s ms from the fruit's first view until it closed (%s)",
+            s->views, MS(d->open_ms),
+            d->around.restarted    ? "the sender was restarted: fruits after it have another epoch"
+            : is_late_by_itself(d) ? "the CNN, or the way from it"
+                                   : "CNN, camera, or a message that was lost");
+    if (is_late_by_itself(d))
+        say(s, "; view %u, the last that came, was exposed %s ms before", d->dated, MS(d->age_ms));
+}
+
+static void say_values(sentence *s)
+{
+    const crn_diagnosis *d = s->of;
+    const char *values = d->cause == CRN_CAUSE_NOT_FINITE ? "NaN or infinite" : "outside 0 to 1";
+    bool one = d->count == 1 && !s->many;
+    if (s->many)
+        say(s, "%s hold values (view %u: %" PRIu64 "%s%s)", s->views, d->view, d->count,
+            *d->name ? " in " : "", d->name);
+    else
+        say(s, "%s holds %" PRIu64 " value%s%s%s", s->views, d->count, plural(d->count),
+            *d->name ? " in " : "", d->name);
+    say(s, " that %s %s: %s", one ? "is" : "are", values,
+        d->cause == CRN_CAUSE_NOT_FINITE ? "look at the CNN's weights and input"
+                                         : "does the CNN send logits rather than probabilities?");
+}
+
+static void say_skipped(sentence *s)
+{
+    say(s, "%s went without %s, because less time was left than %s recently took", s->views,
+        *s->of->name ? s->of->name : "an optional step", strchr(s->of->name, ',') ? "they" : "it");
+    say_limit(s);
+}
+
+static void say_truncated(sentence *s)
+{
+    if (s->of->views[CRN_CAUSE_TRUNCATED])
+        say(s,
+            "a limit cut the defects of %s (limits.points, limits.defects, or the classes' levels)",
+            s->views);
+    else
+        say(s, "its defects were left out for want of memory: the daemon's log says so");
+}
+
+/* --- causes that a view's times do not show --- */
+
+static void say_arrival(sentence *s)
+{
+    const crn_diagnosis *d = s->of;
+    if (d->alone) {
+        say(s, "view %u arrived %s ms after its exposure (CNN, or clocks that disagree)", d->view,
+            MS(d->gap_ms));
+    } else {
+        say(s, "view %u arrived %s ms after view %u ", d->view, MS(d->gap_ms), d->before);
+        if (isnan(d->exposed_ms))
+            say(s, "(CNN or camera)");
+        else if (d->exposed_ms < d->gap_ms / 2)
+            say(s, "(the CNN, or the way from it: exposed %s ms after it)", MS(d->exposed_ms));
+        else
+            say(s, "(the camera: exposed %s ms after it)", MS(d->exposed_ms));
+    }
+    if (d->arrival_left_ms > 0)
+        say(s, ", which left %s of %s ms until its deadline", MS(d->arrival_left_ms),
+            MS(d->budget_ms));
+    else
+        say(s, ", %s ms past its deadline", MS(-d->arrival_left_ms));
+}
+
+static void say_deadline(sentence *s)
+{
+    const crn_diagnosis *d = s->of;
+    if (d->left_ms > 0)
+        say(s, "the deadline in a view's header left %s of the budget's %s ms", MS(d->left_ms),
+            MS(d->budget_ms));
+    else
+        say(s, "the deadline in a view's header had passed %s ms before the fruit closed",
+            MS(-d->left_ms));
+    say(s, " (the sender's deadline_ns, or clocks that disagree)");
+}
+
+static void say_open_fruits(sentence *s)
+{
+    const crn_surroundings *around = &s->of->around;
+    say(s,
+        "it was judged early, %s ms after its first view, because limits.open_fruits was reached",
+        MS(s->of->open_ms));
+    if (around->open)
+        say(s, " (%u other fruit%s open, of which %u lacked views)", around->open,
+            around->open == 1 ? " was" : "s were", around->lacking);
+    say(s, ": raise it, or see why views do not come");
+}
+
+static void say_part(sentence *s)
+{
+    const crn_diagnosis *d = s->of;
+    switch (d->part) {
+    case CRN_PART_STEP:
+        say(s, "the %s step took %s of %s ms", d->name, MS(d->part_ms), MS(d->budget_ms));
+        break;
+    case CRN_PART_QUEUE:
+        say(s, "view %u waited %s of %s ms for a worker", d->view, MS(d->part_ms),
+            MS(d->budget_ms));
+        say_surroundings(s, IDLE);
+        break;
+    case CRN_PART_WAITS:
+        say(s, "view %u waited %s of %s ms between its steps, for a device or a worker", d->view,
+            MS(d->part_ms), MS(d->budget_ms));
+        break;
+    default:
+        say(s,
+            "%s of %s ms passed between the end of its last view and its verdict, and %u other "
+            "verdict%s left meanwhile: the line's thread was held up (another process on its core, "
+            "or a stopped machine)",
+            MS(d->part_ms), MS(d->budget_ms), d->around.published, plural(d->around.published));
+    }
+}
+
+/* A fruit with which nothing is wrong. */
+static void say_complete(sentence *s)
+{
+    static const char *const parts[] = {
+        [CRN_PART_ASSEMBLY] = "",
+        [CRN_PART_QUEUE] = "waiting for a worker",
+        [CRN_PART_STEP] = "",
+        [CRN_PART_WAITS] = "waiting between its steps",
+        [CRN_PART_END] = "handing over and publishing",
+    };
+    const crn_diagnosis *d = s->of;
+    say(s, "%s", MS(d->latency_ms));
+    if (isfinite(d->budget_ms))
+        say(s, " of %s", MS(d->budget_ms));
+    say(s, " ms, %s ", d->part_ms >= d->latency_ms / 2 ? "most of it" : "the largest part");
+    if (d->part == CRN_PART_STEP)
+        say(s, "the %s step", d->name);
+    else
+        say(s, "%s", parts[d->part]);
+    say(s, " (%s ms)", MS(d->part_ms));
+    if (d->part == CRN_PART_QUEUE && d->part_ms >= 1)
+        say_surroundings(s, IDLE);
+}
+
+/* --- the whole --- */
+
+static void say_stop(sentence *s)
+{
+    say(s, "the daemon was stopped, which closed the fruit %s ms after its first view",
+        MS(s->of->open_ms));
+}
+
+static void say_device_lost(sentence *s)
+{
+    say(s, "%s %s on a device that was lost: the daemon's log says when and why", s->views,
+        s->many ? "were" : "was");
+}
+
+static void say_failed(sentence *s)
+{
+    say(s, "the chain failed on %s: the daemon's log has the error", s->views);
+}
+
+static void say_no_slot(sentence *s)
+{
+    say(s, "no free slot for %s", s->views);
+    say_surroundings(s, " (limits.slots, run.workers)");
+}
+
+static void say_lost(sentence *s)
+{
+    say(s, "%s %s not judged whole (%s): this version does not know that reason", s->views,
+        s->many ? "were" : "was", s->of->name);
+}
+
+static void say_mask_values(sentence *s)
+{
+    say(s, "%s hold%s nothing but 0 and 1: in u8 maps 255 is certainty, not 1", s->views,
+        s->many ? "" : "s");
+}
+
+/* Nothing happened to any view. */
+static void say_no_cause(sentence *s)
+{
+    if (s->of->latency_ms > s->of->budget_ms)
+        say_part(s);
+    else if (s->of->kind == CRN_VERDICT_COMPLETE)
+        say_complete(s);
+    else
+        say(s, "the verdict does not say why");
+}
+
+static void say_cause(sentence *s)
+{
+    static void (*const sayings[])(sentence *) = {
+        [CRN_CAUSE_OPEN_FRUITS] = say_open_fruits, [CRN_CAUSE_STOP] = say_stop,
+        [CRN_CAUSE_DEVICE_LOST] = say_device_lost, [CRN_CAUSE_FAILED] = say_failed,
+        [CRN_CAUSE_REFUSED] = say_refused,         [CRN_CAUSE_NO_SLOT] = say_no_slot,
+        [CRN_CAUSE_EVICTED] = say_evicted,         [CRN_CAUSE_ARRIVAL] = say_arrival,
+        [CRN_CAUSE_DEADLINE] = say_deadline,       [CRN_CAUSE_UNFINISHED] = say_unfinished,
+        [CRN_CAUSE_DISCARDED] = say_discarded,     [CRN_CAUSE_LOST] = say_lost,
+        [CRN_CAUSE_MISSING] = say_missing,         [CRN_CAUSE_NOT_FINITE] = say_values,
+        [CRN_CAUSE_OUT_OF_RANGE] = say_values,     [CRN_CAUSE_MASK_VALUES] = say_mask_values,
+        [CRN_CAUSE_TRUNCATED] = say_truncated,     [CRN_CAUSE_SKIPPED] = say_skipped,
+        [CRN_CAUSE_PART] = say_no_cause,
+    };
+    sayings[s->of->cause](s);
+}
+
+/* The other views that are not whole, by cause. */
+static void say_others(sentence *s)
+{
+    const char *before = "; also ";
+    for (int cause = 0; cause < CRN_CAUSE_PART; cause++) {
+        char views[CRN_VIEW_LIST_BYTES];
+        if (cause == (int)s->of->cause || !s->of->views[cause])
+            continue;
+        crn_view_list(s->of->views[cause], views);
+        say(s, "%s%s %s", before, views, crn_cause_names[cause]);
+        before = ", ";
+    }
+}
+
+void crn_sentence(const crn_diagnosis *diagnosis, char text[CRN_SENTENCE_BYTES])
+{
+    sentence s = {.text = text, .of = diagnosis};
+    uint64_t views = diagnosis->views[diagnosis->cause];
+    crn_view_list(views, s.views);
+    s.many = views & (views - 1);
+    bool is_late = diagnosis->latency_ms > diagnosis->budget_ms;
+    const char *kind = crn_verdict_kind_names[diagnosis->kind];
+    if (diagnosis->kind == CRN_VERDICT_COMPLETE && is_late)
+        kind = "over budget";
+    else if (diagnosis->kind == CRN_VERDICT_COMPLETE && diagnosis->stale)
+        kind = "past its deadline";
+    *text = '\0';
+    say(&s, "%s: ", kind);
+    say_cause(&s);
+    say_others(&s);
+    /* The line always wakes up a little after the time it asked for. */
+    bool by_far = diagnosis->latency_ms >= diagnosis->budget_ms + 1;
+    if (diagnosis->kind != CRN_VERDICT_COMPLETE && by_far)
+        say(&s, "; the verdict left %s ms after the close, of %s ms", MS(diagnosis->latency_ms),
+            MS(diagnosis->budget_ms));
+    if (diagnosis->on_processor && diagnosis->around.on_device)
+        say(&s, "; it ran on the processor, %u view%s of the %d s before it on a device",
+            diagnosis->around.on_device, plural(diagnosis->around.on_device), CRN_DEVICE_BEFORE_S);
+    if (clocks_disagree(diagnosis))
+        say(&s,
+            "; view %u is dated %s ms %s its reception: its sender's clock and this one disagree",
+            diagnosis->dated, MS(fabs(diagnosis->age_ms)),
+            diagnosis->age_ms < 0 ? "after" : "before");
+}

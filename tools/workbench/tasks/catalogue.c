@@ -1,0 +1,197 @@
+/* What there is to choose from: operators with their options, backends, kernels, steps of a chain.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+
+#include "src/publish/encoding/encoder.h"
+#include "stages/backend.h"
+#include "stages/kernel/kernel.h"
+#include "stages/stage/stage.h"
+#include "tools/common/scene/scene.h"
+#include "tools/workbench/tasks/tasks.h"
+
+static void write_texts(crn_encoder *encoder, const char *key, const char *const *texts)
+{
+    uint32_t count = 0;
+    while (texts && texts[count])
+        count++;
+    crn_encoder_text(encoder, key);
+    if (!texts) {
+        crn_encoder_null(encoder);
+        return;
+    }
+    crn_encoder_array(encoder, count);
+    for (uint32_t i = 0; i < count; i++)
+        crn_encoder_text(encoder, texts[i]);
+    crn_encoder_array_end(encoder);
+}
+
+static void write_limit(crn_encoder *encoder, const char *key, bool there, double value)
+{
+    crn_encoder_text(encoder, key);
+    if (there)
+        crn_encoder_real(encoder, value);
+    else
+        crn_encoder_null(encoder);
+}
+
+/* --- operators -------------------------------------------------------------------------------- */
+
+static void write_option(crn_encoder *encoder, const crn_option *option,
+                         const crn_value_range *range)
+{
+    static const char *const kinds[] = {"text", "integer", "real", "size", "choice"};
+    bool number = range->kind != CRN_VALUE_TEXT && range->kind != CRN_VALUE_CHOICE;
+    crn_encoder_map(encoder, 9);
+    crn_encoder_pair_text(encoder, "name", option->name);
+    crn_encoder_text(encoder, "value");
+    if (option->value)
+        crn_encoder_text(encoder, option->value);
+    else
+        crn_encoder_null(encoder);
+    crn_encoder_pair_text(encoder, "help", option->help);
+    crn_encoder_pair_text(encoder, "kind", option->value ? kinds[range->kind] : "switch");
+    write_limit(encoder, "min", number, range->min);
+    write_limit(encoder, "max", number, range->max);
+    crn_encoder_pair_text(encoder, "initial", range->initial ? range->initial : "");
+    write_texts(encoder, "choices", range->choices);
+    crn_encoder_pair_bool(encoder, "required", range->required);
+    crn_encoder_map_end(encoder);
+}
+
+static void write_operator(crn_encoder *encoder, const crn_operator *operator)
+{
+    uint32_t endings = 0;
+    while (operator->endings[endings])
+        endings++;
+    crn_encoder_map(encoder, 5);
+    crn_encoder_pair_text(encoder, "name", operator->name);
+    crn_encoder_pair_text(encoder, "about", operator->tool->about);
+    crn_encoder_pair_bool(encoder, "input", !operator->generates);
+    crn_encoder_text(encoder, "outputs");
+    crn_encoder_array(encoder, endings);
+    for (uint32_t i = 0; i < endings; i++)
+        crn_encoder_text(encoder, operator->endings[i] + 1);
+    crn_encoder_array_end(encoder);
+    crn_encoder_text(encoder, "options");
+    crn_encoder_array(encoder, (uint32_t) operator->value_count);
+    for (int32_t i = 0; i < operator->value_count; i++)
+        write_option(encoder, &operator->tool->options[i], &operator->values[i]);
+    crn_encoder_array_end(encoder);
+    crn_encoder_map_end(encoder);
+}
+
+/* --- backends and steps ----------------------------------------------------------------------- */
+
+static void write_backends(crn_encoder *encoder)
+{
+    static const crn_backend backends[] = {CRN_BACKEND_SERIAL, CRN_BACKEND_OPENMP,
+                                           CRN_BACKEND_CUDA};
+    crn_encoder_text(encoder, "backends");
+    crn_encoder_array(encoder, 3);
+    for (int i = 0; i < 3; i++) {
+        const char *why = NULL;
+        const crn_ops *ops = crn_backend_ops(backends[i], &why);
+        crn_encoder_map(encoder, 2);
+        crn_encoder_pair_text(encoder, "name", crn_backend_names[backends[i]]);
+        crn_encoder_pair_text(encoder, "why", ops ? "" : why ? why : "not in this build");
+        crn_encoder_map_end(encoder);
+    }
+    crn_encoder_array_end(encoder);
+}
+
+static void write_key(crn_encoder *encoder, const crn_param *param)
+{
+    static const char *const types[] = {"bool",  "integer", "real",  "choice", "text",
+                                        "texts", "size",    "sizes", "numbers"};
+    bool number = param->type == CRN_PARAM_INTEGER || param->type == CRN_PARAM_REAL ||
+                  param->type == CRN_PARAM_SIZE || param->type == CRN_PARAM_SIZES;
+    crn_encoder_map(encoder, 7);
+    crn_encoder_pair_text(encoder, "key", param->key);
+    crn_encoder_pair_text(encoder, "type", types[param->type]);
+    crn_encoder_pair_text(encoder, "initial", param->fallback ? param->fallback : "");
+    write_limit(encoder, "min", number, param->min);
+    write_limit(encoder, "max", number, param->max);
+    write_texts(encoder, "choices", param->choices ? param->choices : param->names);
+    crn_encoder_pair_text(encoder, "help", param->help);
+    crn_encoder_map_end(encoder);
+}
+
+static void write_steps(crn_encoder *encoder)
+{
+    uint32_t count = 0;
+    while (crn_stages[count])
+        count++;
+    crn_encoder_text(encoder, "chain");
+    crn_encoder_array(encoder, count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t keys = 0;
+        while (crn_stages[i]->params && crn_stages[i]->params[keys].key)
+            keys++;
+        crn_encoder_map(encoder, 3);
+        crn_encoder_pair_text(encoder, "name", crn_stages[i]->name);
+        crn_encoder_pair_text(encoder, "help", crn_stages[i]->help);
+        crn_encoder_text(encoder, "keys");
+        crn_encoder_array(encoder, keys);
+        for (uint32_t k = 0; k < keys; k++)
+            write_key(encoder, &crn_stages[i]->params[k]);
+        crn_encoder_array_end(encoder);
+        crn_encoder_map_end(encoder);
+    }
+    crn_encoder_array_end(encoder);
+}
+
+static uint64_t core_count(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) < 0 ? 1 : (uint64_t)CPU_COUNT(&set);
+}
+
+static void write_all(crn_encoder *encoder)
+{
+    crn_encoder_map(encoder, 8);
+    crn_encoder_pair_text(encoder, "version", CRN_VERSION);
+    crn_encoder_pair_unsigned(encoder, "cores", core_count());
+    crn_encoder_text(encoder, "limits");
+    crn_encoder_map(encoder, 2);
+    crn_encoder_pair_unsigned(encoder, "upload_bytes", CRN_UPLOAD_BYTES_MAX);
+    crn_encoder_pair_unsigned(encoder, "pixels", CRN_PIXELS_MAX);
+    crn_encoder_map_end(encoder);
+    write_backends(encoder);
+    crn_encoder_text(encoder, "operators");
+    crn_encoder_array(encoder, CRN_OPERATORS);
+    for (int i = 0; i < CRN_OPERATORS; i++)
+        write_operator(encoder, crn_operators[i]);
+    crn_encoder_array_end(encoder);
+    write_texts(encoder, "kernels", crn_kernel_names);
+    crn_encoder_text(encoder, "classes");
+    crn_encoder_array(encoder, CRN_SCENE_CLASSES);
+    for (int i = 0; i < CRN_SCENE_CLASSES; i++)
+        crn_encoder_text(encoder, crn_scene_class_names[i]);
+    crn_encoder_array_end(encoder);
+    write_steps(encoder);
+    crn_encoder_map_end(encoder);
+}
+
+int crn_task_catalogue(const void *settings, crn_job_report *report)
+{
+    crn_encoder *encoder;
+    const unsigned char *bytes;
+    size_t size;
+    crn_error error = {0};
+    (void)settings;
+    (void)report;
+    int r = crn_encoder_create(CRN_FORMAT_JSON, &encoder);
+    if (r == 0) {
+        crn_encoder_begin(encoder);
+        write_all(encoder);
+        r = crn_encoder_end(encoder, &bytes, &size);
+        if (r == 0)
+            fwrite(bytes, 1, size, stdout);
+        crn_encoder_free(&encoder);
+    }
+    if (r < 0)
+        crn_error_set(&error, r, "no memory for the list of operators");
+    return crn_task_end(r, &error);
+}
