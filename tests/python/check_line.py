@@ -1,7 +1,9 @@
 """cernita.Line and cernita.Verdicts: against daemons, and against peers that send what daemons do not."""
+import gc
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -9,6 +11,7 @@ import threading
 import time
 import unittest
 import unittest.mock
+import warnings
 
 os.environ["CRN_LIBRARY"] = "/none"  # what talks to a line works without it
 from line_daemon import CLASSES, PATIENCE_S, Daemon, PackageTest, make_maps
@@ -140,6 +143,71 @@ class Lines(PackageTest):
                          intensity=photo.T)
             self.refuses(ValueError, "sequence, epoch, fruit", line.send, maps, fruit=2**64, view=0)
             self.assertEqual(line.sequence, 0)
+
+
+def in_child(work):
+    """What work() returns or raises in a forked child, as text; a child that hangs is killed by its alarm."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(int(PATIENCE_S))
+        warnings.simplefilter("ignore", ResourceWarning)  # of pyzmq, about what the child does not close
+        try:
+            text = repr(work())
+        except Exception as fault:
+            text = f"{type(fault).__name__}: {fault}"
+        os.write(writing, text.encode())
+        os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as file:
+        text = file.read().decode()
+    if os.waitpid(child, 0)[1]:
+        raise RuntimeError(f"the child hung, after {text!r}")
+    return text
+
+
+class Forked(PackageTest):
+    """A fork has no I/O thread of ZeroMQ's: what its parent opened is of no use to it, and stays the parent's."""
+
+    def enter_and_leave(self, connection):
+        with connection:
+            return "left"
+
+    def test_a_child_is_told_to_open_a_line_of_its_own(self):
+        maps, _ = make_maps(1)
+        told = (f"RuntimeError: the Line was opened by process {os.getpid()}, of which this one is a fork; open another "
+                "one here")
+        with Daemon() as daemon, daemon.grader() as verdicts, daemon.line(views=1) as line:
+            self.assertEqual(in_child(lambda: line.wait(PATIENCE_S)), told)
+            self.assertEqual(in_child(lambda: line.send(maps, fruit=1, view=0)), told)
+            self.assertEqual(in_child(lambda: (line.close(), line.close())), "(0, 0)")
+            self.assertEqual(in_child(lambda: self.enter_and_leave(line)), "'left'")
+            self.assertEqual(in_child(lambda: [daemon.line(lane=1, views=1).send(maps, fruit=2, view=0)]), "[True]")
+            self.assertTrue(line.send(maps, fruit=1, view=0))
+            self.assertEqual(sorted(verdict.fruit for _, verdict in zip(range(2), verdicts)), [1, 2])
+            self.assertEqual(line.close(), 0)
+
+    def test_a_child_is_told_to_open_verdicts_of_its_own(self):
+        maps, _ = make_maps(1)
+        told = (f"RuntimeError: the Verdicts were opened by process {os.getpid()}, of which this one is a fork; open "
+                "others here")
+        with Daemon() as daemon, daemon.grader() as verdicts, daemon.line(views=1) as line:
+            self.assertEqual(in_child(lambda: verdicts.receive(PATIENCE_S)), told)
+            self.assertEqual(in_child(lambda: next(iter(verdicts))), told)
+            self.assertEqual(in_child(lambda: (verdicts.close(), verdicts.close())), "(None, None)")
+            self.assertEqual(in_child(lambda: self.enter_and_leave(verdicts)), "'left'")
+            self.assertTrue(line.send(maps, fruit=1, view=0))
+            self.assertEqual(next(iter(verdicts)).fruit, 1)
+
+    def test_one_that_a_child_deletes_goes_on_in_its_parent(self):
+        with zmq.Context() as context, context.socket(zmq.PULL) as peer, tempfile.TemporaryDirectory() as folder:
+            peer.bind(f"ipc://{folder}/views")
+            lines = [cernita.Line(f"ipc://{folder}/views", views=1)]
+            self.assertTrue(lines[0].wait(PATIENCE_S))
+            self.assertEqual(in_child(lambda: (lines.clear(), gc.collect() < 0)), "(None, False)")
+            self.assertTrue(lines[0].send(np.zeros((4, 4, 2), "u1"), fruit=1, view=0))
+            self.assertTrue(peer.poll(1000 * PATIENCE_S))
+            self.assertEqual(lines[0].close(), 0)
 
 
 class Library(PackageTest):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import collections
+import os
 import time
 from typing import TYPE_CHECKING, Any, Sequence
 
@@ -33,7 +34,8 @@ class Line:
                 line.send(maps, fruit=fruit, view=view, intensity=photo)
 
     One Line per lane, used by one thread at a time; several on one lane would mix their sequences. Lines of several
-    threads need no locks. Needs pyzmq (Debian: python3-zmq).
+    threads need no locks. A forked child opens its own: that of its parent raises a RuntimeError there. Needs pyzmq
+    (Debian: python3-zmq).
 
     connected: True while a daemon answers, as far as the last call knows. lost: views that were accepted but may not
     have arrived, because a connection ended while they were under way. sequence: number of the next view. epoch: of
@@ -61,6 +63,7 @@ class Line:
         self.classes = check_classes(classes)
         self.epoch = time.time_ns() if epoch is None else whole("epoch", epoch, 0, 2**64 - 1)
         self._patience_ms = int(1000 * patience_s)
+        self._process = os.getpid()
         self._under_way: collections.deque[Any] = collections.deque()
         self._context = zmq.Context()
         self._socket = self._context.socket(zmq.PUSH)
@@ -145,8 +148,8 @@ class Line:
 
     def close(self, timeout_s: float = 10.0) -> int:
         """Waits until the daemon has all that was accepted, timeout_s at most, and closes. Returns how many views may
-        not have arrived. A second call returns the same at once."""
-        if self._context.closed:
+        not have arrived. A second call returns the same at once, as does one in a forked child, which closes nothing."""
+        if self._context.closed or self._process != os.getpid():
             return self.lost
         end = time.monotonic() + timeout_s
         while self.wait() and self._under_way and time.monotonic() < end:
@@ -163,6 +166,9 @@ class Line:
         return self.lost
 
     def _check_open(self) -> None:
+        if self._process != os.getpid():  # where ZeroMQ's thread does not exist, and calls would wait for ever
+            raise RuntimeError(f"the Line was opened by process {self._process}, of which this one is a fork; open "
+                               "another one here")
         if self._context.closed:
             raise ValueError("the Line is closed; open another one")
 
