@@ -113,6 +113,24 @@ class ChainAlone(PackageTest):
             self.assertFalse(self.equal(expected, chain.judge(maps[::-1], photo)))
             self.assertEqual(len(chain.judge(np.zeros_like(maps))), 0)
 
+    def test_windows_of_one_row_or_column(self):
+        """NumPy keeps the parent's stride of a side that has one element."""
+        maps, photo = make_maps(6, height=24, width=32)
+        one_class = self.daemon.folder / "one_class.yaml"
+        one_class.write_text("classes: [{name: rot, level: 0.3}]\nchain: [{contours: {border: closed}}, ranklet: {windows: [4]}]\n")
+        for path, layout in ((self.yaml, "hwc"), (self.yaml, "chw"), (one_class, "hwc"), (one_class, "chw")):
+            with cernita.Chain.from_yaml(path) as chain:
+                for height, width in ((1, 9), (9, 1), (1, 1), (1, 32), (24, 1), (9, 9)):
+                    window = np.s_[3:3 + height, 5:5 + width] if width < 32 else np.s_[3:3 + height]
+                    part, photograph = maps[window], photo[window]
+                    if layout == "chw":
+                        part = np.ascontiguousarray(maps.transpose(2, 0, 1))[(np.s_[:], *np.index_exp[window])]
+                    if path == one_class:
+                        part = part[..., 1:2] if layout == "hwc" else part[1:2]
+                    with self.subTest(path=path.name, layout=layout, size=(height, width)):
+                        self.assertTrue(self.equal(chain.judge(part, photograph, layout=layout),
+                                                   chain.judge(part.copy(), photograph.copy(), layout=layout)))
+
     def in_threads(self, count, judge):
         found, threads = [None] * count, []
 
