@@ -22,6 +22,7 @@ _POINT = np.dtype([("x", "f8"), ("y", "f8")])
 _CONTOUR = np.dtype([("plane", "i4"), ("closed", "?"), ("first", "u4"), ("count", "u4")], align=True)
 
 _COUNT_MAX = 2**32 - 1  # of points and of contours of one call
+_PLANES_MAX = 2**31 - 1
 _WORTH_THREADS = 1 << 20  # elements; with fewer, to wake a thread costs more than it saves
 _LARGE = 1 << 20  # pixels of a plane, from which on planes are found one by one, and points not copied
 
@@ -31,13 +32,15 @@ class Contours:
 
     points: (n, 2) float64, row and column. offsets: (m + 1,) int64; the points of contour i are
     points[offsets[i]:offsets[i + 1]]. planes: (m,) int32. closed: (m,) bool; a closed contour repeats its first point
-    as its last. A Contours is a sequence of its contours, each a view of points.
+    as its last. plane_count: how many planes were searched. A Contours is a sequence of its contours, each a view of
+    points.
     """
-    __slots__ = ("closed", "offsets", "planes", "points")
+    __slots__ = ("closed", "offsets", "plane_count", "planes", "points")
 
-    def __init__(self, points: npt.NDArray[np.float64], offsets: npt.NDArray[np.int64],
-                 planes: npt.NDArray[np.int32], closed: npt.NDArray[np.bool_]) -> None:
+    def __init__(self, points: npt.NDArray[np.float64], offsets: npt.NDArray[np.int64], planes: npt.NDArray[np.int32],
+                 closed: npt.NDArray[np.bool_], plane_count: int = _PLANES_MAX) -> None:
         self.points, self.offsets, self.planes, self.closed = points, offsets, planes, closed
+        self.plane_count = plane_count
 
     def __len__(self) -> int:
         return len(self.planes)
@@ -56,10 +59,14 @@ class Contours:
         return f"<Contours: {len(self)} of {len(self.points)} points>"
 
     def polylines(self, plane: int | None = None) -> list[npt.NDArray[np.float64]]:
-        """The contours of one plane, or of all: a list of (n, 2) arrays that share their memory with `points`."""
+        """The contours of one plane, or of all: a list of (n, 2) arrays that share their memory with `points`.
+
+        plane: 0 to plane_count - 1; None: all. ValueError: there is no such plane; one without contours has an empty
+        list.
+        """
         begin, end = 0, len(self)
         if plane is not None:
-            plane = whole("plane", plane, 0, 2**31 - 2)
+            plane = whole("plane", plane, 0, self.plane_count - 1)
             begin, end = np.searchsorted(self.planes, (plane, plane + 1)).tolist()
         points, cuts = self.points, self.offsets[begin:end + 1].tolist()
         return [points[first:last] for first, last in zip(cuts, cuts[1:])]
@@ -325,7 +332,7 @@ def _pictures(maps: Any, layout: str) -> list[Operand]:
     if isinstance(maps, np.ndarray) and maps.dtype == np.bool_:
         maps = maps.view(np.uint8)
     if getattr(maps, "ndim", None) != 4:
-        return [operand("maps", maps, TYPES, (2, 3), layout)]
+        return [operand("maps", maps, TYPES, (2, 3, 4), layout)]
     choice("layout", layout, LAYOUTS)
     if not len(maps):
         raise ValueError(f"maps must not be empty, as one of shape {tuple(maps.shape)} is")
@@ -409,8 +416,12 @@ def find_contours_many(maps: Any, levels: Any, layout: str = "hwc", *, fully_con
     if len(parts) > 1 and elements >= _WORTH_THREADS and pictures[0].memory == MEMORY_HOST and backend != "cuda":
         count = cores() if threads is None else whole("threads", threads, 1, THREADS_MAX)
         if count > 1:
-            return _find_in_threads(pictures[0], backend, count, parts, elements)
-    return _find(pictures[0].context(backend, threads), parts, elements)
+            found = _find_in_threads(pictures[0], backend, count, parts, elements)
+            found.plane_count = values.size
+            return found
+    found = _find(pictures[0].context(backend, threads), parts, elements)
+    found.plane_count = values.size
+    return found
 
 
 __all__ = ["Contours", "find_contours", "find_contours_many"]
