@@ -216,6 +216,13 @@ class Library(PackageTest):
         self.refuses(ImportError, "cernita cannot load /none: ", getattr, cernita, "__version__")
         self.refuses(AttributeError, "module 'cernita' has no attribute 'lines'", getattr, cernita, "lines")
 
+    def test_a_library_that_is_another_is_named(self):
+        with unittest.mock.patch.dict(os.environ, {"CRN_LIBRARY": "libz.so.1"}):
+            for call in (lambda: cernita.Chain.from_yaml("/none.yaml"), lambda: cernita.missing("cuda"),
+                         lambda: cernita.__version__):
+                with self.assertRaisesRegex(ImportError, "^libz.so.1 is not libcernita 0.1: it has no crn_version.*; "
+                                            "install the package's wheel, .* or name it in CRN_LIBRARY$"):
+                    call()
 
     def test_a_missing_module_is_named_with_its_packages(self):
         for module, debian, pip in (("zmq", "python3-zmq", "pyzmq"), ("msgpack", "python3-msgpack", "msgpack")):
