@@ -28,7 +28,8 @@ BACKENDS = "auto, serial, openmp or cuda"
 CASES = {
     "contours of int32": (lambda: cernita.find_contours_many(grey.astype("i4"), 1), TypeError,
                           f"maps must be of {IMAGE}, not int32; maps.astype('float32') makes it one"),
-    "contours of complex": (lambda: cernita.find_contours_many(grey.astype("c8"), 1), TypeError, "maps must be of"),
+    "contours of complex": (lambda: cernita.find_contours_many(grey.astype("c8"), 1), TypeError,
+                            f"maps must be of {IMAGE}, not complex64; maps.real.astype('float32') makes it one"),
     "contours of a list": (lambda: cernita.find_contours_many([[1, 2], [3, 4]], 1), TypeError,
                            "maps must be a numpy array, not list"),
     "contours of a line": (lambda: cernita.find_contours_many(grey[0], 1), ValueError,

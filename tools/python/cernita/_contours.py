@@ -253,11 +253,12 @@ def find_contours(image: Any, level: float | None = None, fully_connected: str =
     """skimage.measure.find_contours: the same arguments, polylines, order, starting points and errors.
 
     image: two dimensions, of any type that becomes float64. uint8, uint16, float16, float32, float64 and bool are read
-    in place; other integers are copied to float64, as skimage does. The result is that of float64 in any case. level:
+    in place; other integers are copied to float64, as skimage does, and so is the real part of complex numbers. The result is that of float64 in any case. level:
     by default half the sum of the least and the greatest value, in the image's own type, as in skimage. mask: True
     where contours are wanted. Returns a list of (n, 2) arrays of row and column; they share one block of memory.
 
-    The doubles are skimage's, but that next to an infinite value a point is placed on its finite neighbour, not at NaN.
+    The doubles are skimage's, but that next to an infinite value a point is placed on its finite neighbour: skimage places
+    some at NaN, where it cuts contours that are whole here.
     Pixels exactly at the level, where contours touch, cost time: those contours are joined again, as skimage joins them,
     in Python. A level between the values, such as 127.5 instead of 128, has none.
 
