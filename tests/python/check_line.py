@@ -141,7 +141,15 @@ class Lines(PackageTest):
             self.refuses(ValueError, "view must be 0 to 1, as views is 2, not 2", line.send, maps, fruit=0, view=2)
             self.refuses(ValueError, "intensity must be uint8[29, 41]", line.send, maps, fruit=0, view=0,
                          intensity=photo.T)
-            self.refuses(ValueError, "sequence, epoch, fruit", line.send, maps, fruit=2**64, view=0)
+            self.refuses(TypeError, "view must be a whole number, not '1'", line.send, maps, fruit=0, view="1")
+            self.refuses(ValueError, "view must be from 0 to 65535, not -1", line.send, maps, fruit=0, view=-1)
+            for name in ("fruit", "captured_ns", "deadline_ns", "encoder"):  # that one alone is named
+                for value, kind, told in ((2**64, ValueError, f"from 0 to {2**64 - 1}, not {2**64}"),
+                                          (-1, ValueError, f"from 0 to {2**64 - 1}, not -1"),
+                                          (0.5, TypeError, "a whole number, not 0.5"),
+                                          (None, TypeError, "a whole number, not None")):
+                    self.refuses(kind, f"{name} must be {told}", line.send, maps,
+                                 **{"fruit": np.int64(0), "view": np.uint8(0), name: value})
             self.assertEqual(line.sequence, 0)
 
 
