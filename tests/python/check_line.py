@@ -278,6 +278,8 @@ class LiveVerdicts(PackageTest):
             line.send(maps, fruit=1, view=1, deadline_ns=time.time_ns() + 10**9)
             verdict = next(iter(grader))
         self.assertEqual((verdict.kind, verdict.views_not_whole()), ("partial", ["view 0 missing"]))
+        self.assertEqual([(view["view"], view["state"]) for view in verdict.view_states], [(0, "missing"), (1, "judged")])
+        self.assertIs(verdict.view_states, verdict["view_states"])
 
 
 def make_verdict(**changes):
@@ -313,7 +315,7 @@ class Peer(PackageTest):
                  {}, make_verdict(lane="3"), make_verdict(fruit=None), make_verdict(stale="false"),
                  make_verdict(deadline_ns=True), make_verdict(totals=[]), make_verdict(totals={"rot": {"count": 1}}),
                  make_verdict(totals={"rot": {"count": 1, "area_px": None}}), make_verdict(defects={}),
-                 make_verdict(defects=[{}]), make_verdict(view_states=5), make_verdict(view_states=[5])]
+                 make_verdict(defects=[{}]), make_verdict(view_states=5), make_verdict(view_states=[5]), make_verdict(view_states={})]
         whole = make_verdict()["defects"][0]
         wrong += [make_verdict(defects=[{**whole, **changes}]) for changes in (
             {"parent": 1}, {"parent": -2}, {"view": 2**31}, {"xy": [[0, 0], [1]]}, {"xy": None}, {"class": []},
@@ -329,7 +331,8 @@ class Peer(PackageTest):
         for body in [*wrong, "alive", "one part"]:
             message = verdicts.receive()
             self.assertIsInstance(message, cernita.Unreadable, body)
-        self.assertEqual(next(iter(verdicts)).fruit, 70)
+        last = next(iter(verdicts))
+        self.assertEqual((last.fruit, last.view_states, last.views_not_whole()), (70, [], []))
         self.assertEqual((verdicts.unreadable, verdicts.count, verdicts.lost), (len(wrong) + 2, 1, 0))
 
     def test_reasons_to_apply_the_fail_safe(self):
