@@ -132,4 +132,4 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 def build_sdist(sdist_directory, config_settings=None):
     sys.exit("cernita: there is no source distribution, as the library's sources lie beside this folder: build a wheel "
-             "with pip wheel tools/python")
+             "with pip wheel --no-deps tools/python")
