@@ -2,7 +2,7 @@
 import threading
 import unittest
 
-from line_daemon import CLASSES, Daemon, PackageTest, make_maps
+from line_daemon import CLASSES, Daemon, PackageTest, in_child, make_maps
 
 import numpy as np
 
@@ -152,6 +152,34 @@ class ChainAlone(PackageTest):
                           lambda _, seed: shared.judge(*inputs[seed])):
                 for found in self.in_threads(8, judge):
                     self.assertTrue(all(self.equal(a, b) for a, b in zip(found, expected)))
+
+    def test_forked_children(self):
+        """Also while another thread of the parent judges, whose call never ends in the child."""
+        large, _ = make_maps(7, height=700, width=900)
+        maps, photo = make_maps(7)
+        with cernita.Chain.from_yaml(self.yaml, threads=4) as chain:
+            expected = chain.judge(maps, photo)
+
+            def judge():
+                return self.equal(chain.judge(maps, photo), expected)
+            self.assertEqual(in_child(judge), "True")
+            stop = threading.Event()
+
+            def work():
+                while not stop.is_set():
+                    chain.judge(large)
+            thread = threading.Thread(target=work)
+            thread.start()
+            try:
+                while not chain._lock.locked():
+                    pass
+                self.assertEqual(in_child(judge), "True")
+                self.assertEqual(in_child(lambda: (chain.close(), repr(chain).endswith("closed>"))), "(None, True)")
+            finally:
+                stop.set()
+                thread.join()
+            self.assertEqual(in_child(judge), "True")
+            self.assertTrue(judge())
 
     def test_wrong_arguments(self):
         maps, photo = make_maps(3)

@@ -3,7 +3,6 @@ import gc
 import json
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 import tempfile
@@ -11,10 +10,9 @@ import threading
 import time
 import unittest
 import unittest.mock
-import warnings
 
 os.environ["CRN_LIBRARY"] = "/none"  # what talks to a line works without it
-from line_daemon import CLASSES, PATIENCE_S, Daemon, PackageTest, make_maps
+from line_daemon import CLASSES, PATIENCE_S, Daemon, PackageTest, in_child, make_maps
 
 import numpy as np
 import zmq
@@ -151,27 +149,6 @@ class Lines(PackageTest):
                     self.refuses(kind, f"{name} must be {told}", line.send, maps,
                                  **{"fruit": np.int64(0), "view": np.uint8(0), name: value})
             self.assertEqual(line.sequence, 0)
-
-
-def in_child(work):
-    """What work() returns or raises in a forked child, as text; a child that hangs is killed by its alarm."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        signal.alarm(int(PATIENCE_S))
-        warnings.simplefilter("ignore", ResourceWarning)  # of pyzmq, about what the child does not close
-        try:
-            text = repr(work())
-        except Exception as fault:
-            text = f"{type(fault).__name__}: {fault}"
-        os.write(writing, text.encode())
-        os._exit(0)
-    os.close(writing)
-    with open(reading, "rb") as file:
-        text = file.read().decode()
-    if os.waitpid(child, 0)[1]:
-        raise RuntimeError(f"the child hung, after {text!r}")
-    return text
 
 
 class Forked(PackageTest):
