@@ -96,6 +96,12 @@ class ChainAlone(PackageTest):
             self.assertTrue(0 <= defect.mean_probability <= 1 and defect.parent < index, defect)
             self.assertAlmostEqual(abs((x[:-1] * y[1:] - x[1:] * y[:-1]).sum()) / 2, defect.area_px, 3)
             self.assertEqual([(row["width"], row["height"]) for row in defect.textures], [(4, 4), (8, 4)])
+        self.assertEqual((found[-1].area_px, found[np.int8(-1)].parent), (defect.area_px, defect.parent))
+        self.refuses(IndexError, f"there is no defect {len(found)} of {len(found)}", found.__getitem__, len(found))
+        self.refuses(IndexError, f"there is no defect {-len(found) - 1} of ", found.__getitem__, -len(found) - 1)
+        for index in (slice(0, 1), "rot", 1.5):
+            self.refuses(TypeError, f"index must be a whole number, not {index!r}; table[...] takes others",
+                         found.__getitem__, index)
 
     def test_what_lies_in_memory_otherwise_gives_the_same(self):
         maps, photo = make_maps(2)

@@ -121,6 +121,8 @@ class Lines(PackageTest):
         self.refuses(TypeError, "epoch must be a whole number, not 1.5", cernita.Line, NOWHERE, epoch=1.5)
         self.refuses(TypeError, "classes must be a list of names, not one text", cernita.Line, NOWHERE, classes="a,b")
         self.refuses(TypeError, "classes must be a list of names, not of int", cernita.Line, NOWHERE, classes=[1])
+        self.refuses(TypeError, "patience_s must be a number, not '1'", cernita.Line, NOWHERE, patience_s="1")
+        self.refuses(ValueError, "patience_s must be a number, not nan", cernita.Line, NOWHERE, patience_s=float("nan"))
         self.refuses(ValueError, "key, server_key: both files are needed", cernita.Line, NOWHERE, key="x")
         self.refuses(FileNotFoundError, "[Errno 2]", cernita.Line, NOWHERE, key="/none", server_key="/none")
         with tempfile.TemporaryDirectory() as folder:
@@ -131,7 +133,10 @@ class Lines(PackageTest):
             file.write_text(40 * "~" + "\n")
             self.refuses(ValueError, f"key, server_key: {file} or {file} holds", cernita.Line, NOWHERE, key=file,
                          server_key=file)
-        with cernita.Line(NOWHERE, classes=CLASSES, views=2) as line:
+        with cernita.Line(NOWHERE, classes=CLASSES, views=2, patience_s=float("inf")) as line:
+            self.refuses(TypeError, "timeout_s must be a number, not None", line.wait, None)
+            self.refuses(TypeError, "timeout_s must be a number, not '5'", line.close, "5")
+            self.assertFalse(line.wait(-1))  # what was left of some time: it is over
             self.refuses(ValueError, "maps must be [3, height, width], one channel for each class, not [29, 41, 3]; "
                          "maps.transpose(2, 0, 1) puts the class first", line.send, maps, fruit=0, view=0, layout="chw")
             self.refuses(ValueError, "layout must be chw or hwc, not 'nchw'", line.send, maps, fruit=0, view=0,
@@ -382,6 +387,11 @@ class Peer(PackageTest):
         self.refuses(ValueError, "lane and status are for viewers", cernita.Verdicts, NOWHERE, grader=True, lane=1)
         self.refuses(ValueError, "lane and status are for viewers", cernita.Verdicts, NOWHERE, grader=True, status=True)
         self.refuses(TypeError, "alive_ms must be a whole number, not '5'", cernita.Verdicts, NOWHERE, alive_ms="5")
+        self.refuses(TypeError, "timeout_s must be a number, not '5'", cernita.Verdicts, NOWHERE, timeout_s="5")
+        with cernita.Verdicts(NOWHERE, timeout_s=np.float32(0)) as verdicts:
+            self.refuses(ValueError, "timeout_s must be a number, not nan", verdicts.receive, float("nan"))
+            self.refuses(TimeoutError, "nothing came", verdicts.receive, -1)
+            self.refuses(TimeoutError, "nothing came", verdicts.receive)
         self.refuses(ValueError, "lane must be from 0 to 4294967295, not -1", cernita.Verdicts, NOWHERE, lane=-1)
         self.refuses(ValueError, "key, server_key: both files", cernita.Verdicts, NOWHERE, server_key="x")
 

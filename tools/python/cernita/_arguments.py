@@ -50,9 +50,18 @@ def number(argument: str, value: Any, least: float, most: float) -> float:
     except (TypeError, ValueError):
         raise TypeError(f"{argument} must be a number, not {value!r}") from None
     if not least <= real <= most:
-        raise ValueError(f"{argument} must be {f'from {least} to {most}' if most < np.inf else f'at least {least}'}, "
-                         f"not {real}")
+        allowed = (f"from {least} to {most}" if most < np.inf else f"at least {least}" if least > -np.inf else "a number")
+        raise ValueError(f"{argument} must be {allowed}, not {real}")
     return real
+
+
+def seconds(argument: str, value: Any) -> float:
+    """How long to wait; 0 if the time is over already.
+
+    >>> seconds("timeout_s", -0.5), seconds("timeout_s", np.inf)
+    (0.0, inf)
+    """
+    return max(number(argument, value, -np.inf, np.inf), 0.0)
 
 
 def pair(argument: str, size: Any, least: int, most: int) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ._arguments import whole
+from ._arguments import seconds, whole
 from ._keys import Path, use_keys
 from ._optional import need
 from ._wire import check_classes, check_intensity, check_maps, pack_header, sides
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 _WAITING = 8  # few views wait here: old ones are of no use to the ejector
 _LINGER_MS = 1000  # that the end of a program waits at most for a Line which was not closed
 _RECONNECT_MAX_MS = 2000  # a daemon that stays away is tried less and less often
+
+
+def _milliseconds(argument: str, value: Any) -> int:
+    """Within ZeroMQ's range, which 24 days are."""
+    return int(1000 * min(seconds(argument, value), 24 * 86400))
 
 
 class Line:
@@ -62,7 +67,7 @@ class Line:
         self.lane, self.views = whole("lane", lane, 0, 2**32 - 1), whole("views", views, 0, 65535)
         self.classes = check_classes(classes)
         self.epoch = time.time_ns() if epoch is None else whole("epoch", epoch, 0, 2**64 - 1)
-        self._patience_ms = int(1000 * patience_s)
+        self._patience_ms = _milliseconds("patience_s", patience_s)
         self._process = os.getpid()
         self._under_way: collections.deque[Any] = collections.deque()
         self._context = zmq.Context()
@@ -93,13 +98,14 @@ class Line:
 
         One with access.keys answers only to a Line with a key that it knows."""
         self._check_open()
-        while self._monitor.poll(int(1000 * timeout_s)):
+        timeout_ms = _milliseconds("timeout_s", timeout_s)
+        while self._monitor.poll(timeout_ms):
             event = self._monitoring.recv_monitor_message(self._monitor)["event"]
             self.connected = event == self._zmq.EVENT_HANDSHAKE_SUCCEEDED
             if not self.connected:
                 self.lost += len(self._under_way)
                 self._under_way.clear()
-            timeout_s = 0
+            timeout_ms = 0
         while self._under_way and self._under_way[0].done:
             self._under_way.popleft()
         return self.connected
@@ -151,7 +157,7 @@ class Line:
         not have arrived. A second call returns the same at once, as does one in a forked child, which closes nothing."""
         if self._context.closed or self._process != os.getpid():
             return self.lost
-        end = time.monotonic() + timeout_s
+        end = time.monotonic() + seconds("timeout_s", timeout_s)
         while self.wait() and self._under_way and time.monotonic() < end:
             time.sleep(0.005)
         self.wait()

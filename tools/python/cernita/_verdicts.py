@@ -7,7 +7,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Union
 
-from ._arguments import whole
+from ._arguments import seconds, whole
 from ._keys import Path, use_keys
 from ._optional import need
 from ._verdict import Verdict, decode, read_verdict
@@ -113,7 +113,7 @@ class Verdicts:
         need("msgpack", "Verdicts")
         if grader and (lane is not None or status):
             raise ValueError("lane and status are for viewers; the grader gets every verdict")
-        self.address, self.timeout_s = address, timeout_s
+        self.address, self.timeout_s = address, None if timeout_s is None else seconds("timeout_s", timeout_s)
         self.count = self.lost = self.unreadable = 0
         self.silent = False
         self.alive_ms = whole("alive_ms", alive_ms, 0, 2**31 - 1)
@@ -154,7 +154,7 @@ class Verdicts:
         """
         if timeout_s is None:
             timeout_s = self.timeout_s
-        end_s = None if timeout_s is None else time.monotonic() + timeout_s
+        end_s = None if timeout_s is None else time.monotonic() + seconds("timeout_s", timeout_s)
         while True:
             if not self._poll(end_s):
                 return Silence(SILENT_TIMES * self.alive_ms)
