@@ -484,7 +484,8 @@ CRN_API const char *crn_chain_class_name(const crn_chain *chain, int32_t index);
  *
  * @param chain gives its context the text of an error
  * @param maps a probability per class, pixel centre at whole numbers: u8, f16 or f32, dense, CHW or
- *        HWC, crn_chain_class_count() planes; in the context's memory
+ *        HWC (whatever the stride of a side of 1), crn_chain_class_count() planes; in the context's
+ *        memory
  * @param intensity the photograph, one dense plane of u8 of the same size, in the context's memory;
  *        NULL: none, textures are then of the maps
  * @param ret_defects the chain's, until its next call

@@ -130,6 +130,27 @@ const char *crn_chain_class_name(const crn_chain *chain, int32_t index)
     return index >= 0 && index < classes->count ? classes->name[index] : NULL;
 }
 
+/* True if both have their elements in the same places; a side of one element needs no stride. */
+static bool lies_as(const crn_image *image, const crn_image *dense)
+{
+    return (image->planes == 1 || image->plane_stride == dense->plane_stride) &&
+           (image->height == 1 || image->row_stride == dense->row_stride) &&
+           (image->width == 1 || image->step == dense->step);
+}
+
+/* Gives a dense image the strides of crn_image_dense(); leaves one with gaps as it is. */
+static void normalize_strides(crn_image *image)
+{
+    for (int layout = CRN_CHW; layout <= CRN_HWC; layout++) {
+        crn_image dense = crn_image_dense(image->data, image->type, (crn_layout)layout,
+                                          image->planes, image->height, image->width);
+        if (lies_as(image, &dense)) {
+            *image = dense;
+            return;
+        }
+    }
+}
+
 /* 0, or -EINVAL with a text that names the argument. */
 static int check(const crn_chain *chain, const crn_image *maps, const crn_image *intensity,
                  crn_error *error)
@@ -179,13 +200,18 @@ int crn_chain_judge(crn_chain *chain, const crn_image *maps, const crn_image *in
         return r;
     if (!ret_defects)
         return crn_error_set(error, -EINVAL, "ret_defects is NULL");
-    r = check(chain, maps, intensity, error);
+    crn_chain_input input = {.received_ns = crn_now_ns(), .deadline_ns = CRN_NEVER_NS};
+    if (maps) {
+        input.maps = *maps;
+        normalize_strides(&input.maps);
+    }
+    if (intensity) {
+        input.intensity = *intensity;
+        normalize_strides(&input.intensity);
+    }
+    r = check(chain, maps ? &input.maps : NULL, intensity ? &input.intensity : NULL, error);
     if (r < 0)
         return r;
-    crn_chain_input input = {
-        .maps = *maps, .received_ns = crn_now_ns(), .deadline_ns = CRN_NEVER_NS};
-    if (intensity)
-        input.intensity = *intensity;
     crn_judgement judgement;
     r = opened->gpu ? crn_chain_judge_device(chain, &input)
                     : crn_chain_run(chain, &input, &opened->defects, &judgement);

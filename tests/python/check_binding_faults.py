@@ -2,6 +2,7 @@
 
 Prints what was not refused, or not in these words.
 """
+import fractions
 import os
 import sys
 
@@ -28,13 +29,14 @@ BACKENDS = "auto, serial, openmp or cuda"
 CASES = {
     "contours of int32": (lambda: cernita.find_contours_many(grey.astype("i4"), 1), TypeError,
                           f"maps must be of {IMAGE}, not int32; maps.astype('float32') makes it one"),
-    "contours of complex": (lambda: cernita.find_contours_many(grey.astype("c8"), 1), TypeError, "maps must be of"),
+    "contours of complex": (lambda: cernita.find_contours_many(grey.astype("c8"), 1), TypeError,
+                            f"maps must be of {IMAGE}, not complex64; maps.real.astype('float32') makes it one"),
     "contours of a list": (lambda: cernita.find_contours_many([[1, 2], [3, 4]], 1), TypeError,
                            "maps must be a numpy array, not list"),
     "contours of a line": (lambda: cernita.find_contours_many(grey[0], 1), ValueError,
-                           "maps must have 2 or 3 dimensions, not 1"),
+                           "maps must have 2, 3 or 4 dimensions, not 1"),
     "contours of many": (lambda: cernita.find_contours_many(grey[None, None, None], 1), ValueError,
-                         "maps must have 2 or 3 dimensions, not 5"),
+                         "maps must have 2, 3 or 4 dimensions, not 5"),
     "contours of no pictures": (lambda: cernita.find_contours_many(rgb[None][:0], 1), ValueError,
                                 "maps must not be empty, as one of shape (0, 8, 12, 3) is"),
     "contours of nothing": (lambda: cernita.find_contours_many(grey[:0], 1), ValueError, "maps must not be empty"),
@@ -50,6 +52,15 @@ CASES = {
     "levels of a batch": (lambda: cernita.find_contours_many(np.stack([rgb, rgb]), [1, 2]), ValueError,
                           "levels must be one number, or one for each of 3 planes, or a row of them for each of 2 "),
     "level of text": (lambda: cernita.find_contours_many(rgb, "high"), TypeError, "levels must be numbers, not 'high'"),
+    "level of a number's text": (lambda: cernita.find_contours_many(rgb, "1"), TypeError, "levels must be numbers, not '1'"),
+    "levels of texts": (lambda: cernita.find_contours_many(rgb, ["1", "2", "3"]), TypeError,
+                        "levels must be numbers, not ['1', '2', '3']"),
+    "no level": (lambda: cernita.find_contours_many(rgb, None), TypeError, "levels must be numbers, not None"),
+    "a level that is none": (lambda: cernita.find_contours_many(rgb, [1, None, 2]), TypeError,
+                             "levels must be numbers, not [1, None, 2]"),
+    "complex levels": (lambda: cernita.find_contours_many(rgb, np.ones(3, "c8")), TypeError, "levels must be numbers, not "),
+    "levels of unequal rows": (lambda: cernita.find_contours_many(np.stack([rgb, rgb]), [[1, 2, 3], [1]]), TypeError,
+                               "levels must be numbers, not [[1, 2, 3], [1]]"),
     "level below a closed border": (lambda: cernita.find_contours_many(grey, -1, border="closed"), ValueError,
                                     "levels must be at least 0 with a closed border"),
     "connectivity": (lambda: cernita.find_contours_many(grey, 1, fully_connected="8"), ValueError,
@@ -70,6 +81,12 @@ CASES = {
                         "threads must be a whole number, not '2'"),
     "plane": (lambda: cernita.find_contours_many(grey, 1).polylines("rot"), TypeError,
               "plane must be a whole number, not 'rot'"),
+    "plane of another picture": (lambda: cernita.find_contours_many(rgb, 1).polylines(3), ValueError,
+                                 "plane must be from 0 to 2, not 3"),
+    "plane of another batch": (lambda: cernita.find_contours_many(np.stack([rgb, rgb]), 1).polylines(plane=99), ValueError,
+                               "plane must be from 0 to 5, not 99"),
+    "plane of an only one": (lambda: cernita.find_contours_many(grey, 1).polylines(1), ValueError,
+                             "plane must be 0, not 1"),
 
     "image of a list": (lambda: cernita.find_contours([[1, 2], [3, 4]]), TypeError,
                         "image must be a numpy array, not list"),
@@ -99,7 +116,8 @@ CASES = {
     "element of a line": (lambda: cernita.morphology(grey, "open", [1, 1]), ValueError, "element must be rect"),
     "element that is too large": (lambda: cernita.morphology(grey, "open", np.ones((1, 5000))), ValueError,
                                   "element must be rect"),
-    "element of nothing": (lambda: cernita.morphology(grey, "open", None), ValueError, "element must be rect"),
+    "element of nothing": (lambda: cernita.morphology(grey, "open", None), TypeError,
+                           "element must be rect, disk or cross, or an array of 2 dimensions, not None"),
     "size": (lambda: cernita.morphology(grey, "open", "rect", 0), ValueError, "size must be from 1 to 4095, not 0"),
     "size of three": (lambda: cernita.morphology(grey, "open", "rect", (1, 2, 3)), ValueError,
                       "size must be N or (width, height), not (1, 2, 3)"),
@@ -126,6 +144,7 @@ CASES = {
 
     "convolve of uint16": (lambda: cernita.convolve(grey.astype("u2"), np.ones((3, 3))), TypeError,
                            f"array must be of {PLAIN}, not uint16"),
+    "kernel of texts": (lambda: cernita.convolve(grey, [["1"]]), TypeError, "kernel must be numbers, not [['1']]"),
     "kernel by name": (lambda: cernita.convolve(grey, "gaussian"), TypeError, "kernel must be numbers, not 'gaussian'"),
     "kernel of one dimension": (lambda: cernita.convolve(grey, [1, 2]), ValueError,
                                 "kernel must have 2 dimensions and 1 to 16384 weights, not the shape (2,)"),
@@ -144,6 +163,8 @@ CASES = {
                   "direction must be forward, inverse or denoise, not 'back'"),
     "threshold": (lambda: cernita.haar(grey, 1, threshold=-1), ValueError, "threshold must be at least 0, not -1.0"),
     "threshold of NaN": (lambda: cernita.haar(grey, 1, threshold=np.nan), ValueError, "threshold must be at least 0"),
+    "threshold of a number's text": (lambda: cernita.haar(grey, 1, threshold="1"), TypeError,
+                                     "threshold must be a number, not '1'"),
     "threshold of text": (lambda: cernita.haar(grey, 1, threshold="low"), TypeError,
                           "threshold must be a number, not 'low'"),
     "unit": (lambda: cernita.haar(grey, 1, unit=255), TypeError, "unit must be True or False, not 255"),
@@ -192,6 +213,9 @@ try:
     cernita.morphology(both[:, ::2], "open", out=both[:, 1::2])
     cernita.find_contours_many(rgb[::-1, ::2], (1, np.nan, 2), mask=np.ones((8, 6), bool), backend="auto")
     cernita.find_contours_many(rgb > 0, .5)
+    cernita.find_contours_many(rgb, [fractions.Fraction(1, 2), 1, True])
+    if cernita.find_contours_many(rgb, np.nan).polylines(2) or cernita.find_contours_many(grey, np.nan).polylines(0):
+        wrong.append("what is right: contours of a plane that was left out")
     cernita.find_contours_many(grey[:1, :1], np.float32(1), border="closed")
     cernita.haar(grey, 2, threshold=np.inf, direction="denoise")
     cernita.diamond_square(2, 2**64 - 1, dtype=np.float32, size=(2, 3))

@@ -2,7 +2,7 @@
 import threading
 import unittest
 
-from line_daemon import CLASSES, Daemon, PackageTest, make_maps
+from line_daemon import CLASSES, Daemon, PackageTest, in_child, make_maps
 
 import numpy as np
 
@@ -96,6 +96,12 @@ class ChainAlone(PackageTest):
             self.assertTrue(0 <= defect.mean_probability <= 1 and defect.parent < index, defect)
             self.assertAlmostEqual(abs((x[:-1] * y[1:] - x[1:] * y[:-1]).sum()) / 2, defect.area_px, 3)
             self.assertEqual([(row["width"], row["height"]) for row in defect.textures], [(4, 4), (8, 4)])
+        self.assertEqual((found[-1].area_px, found[np.int8(-1)].parent), (defect.area_px, defect.parent))
+        self.refuses(IndexError, f"there is no defect {len(found)} of {len(found)}", found.__getitem__, len(found))
+        self.refuses(IndexError, f"there is no defect {-len(found) - 1} of ", found.__getitem__, -len(found) - 1)
+        for index in (slice(0, 1), "rot", 1.5):
+            self.refuses(TypeError, f"index must be a whole number, not {index!r}; table[...] takes others",
+                         found.__getitem__, index)
 
     def test_what_lies_in_memory_otherwise_gives_the_same(self):
         maps, photo = make_maps(2)
@@ -112,6 +118,24 @@ class ChainAlone(PackageTest):
             self.assertTrue(self.equal(expected, chain.judge(maps[::-1][::-1], photo)))
             self.assertFalse(self.equal(expected, chain.judge(maps[::-1], photo)))
             self.assertEqual(len(chain.judge(np.zeros_like(maps))), 0)
+
+    def test_windows_of_one_row_or_column(self):
+        """NumPy keeps the parent's stride of a side that has one element."""
+        maps, photo = make_maps(6, height=24, width=32)
+        one_class = self.daemon.folder / "one_class.yaml"
+        one_class.write_text("classes: [{name: rot, level: 0.3}]\nchain: [{contours: {border: closed}}, ranklet: {windows: [4]}]\n")
+        for path, layout in ((self.yaml, "hwc"), (self.yaml, "chw"), (one_class, "hwc"), (one_class, "chw")):
+            with cernita.Chain.from_yaml(path) as chain:
+                for height, width in ((1, 9), (9, 1), (1, 1), (1, 32), (24, 1), (9, 9)):
+                    window = np.s_[3:3 + height, 5:5 + width] if width < 32 else np.s_[3:3 + height]
+                    part, photograph = maps[window], photo[window]
+                    if layout == "chw":
+                        part = np.ascontiguousarray(maps.transpose(2, 0, 1))[(np.s_[:], *np.index_exp[window])]
+                    if path == one_class:
+                        part = part[..., 1:2] if layout == "hwc" else part[1:2]
+                    with self.subTest(path=path.name, layout=layout, size=(height, width)):
+                        self.assertTrue(self.equal(chain.judge(part, photograph, layout=layout),
+                                                   chain.judge(part.copy(), photograph.copy(), layout=layout)))
 
     def in_threads(self, count, judge):
         found, threads = [None] * count, []
@@ -134,6 +158,34 @@ class ChainAlone(PackageTest):
                           lambda _, seed: shared.judge(*inputs[seed])):
                 for found in self.in_threads(8, judge):
                     self.assertTrue(all(self.equal(a, b) for a, b in zip(found, expected)))
+
+    def test_forked_children(self):
+        """Also while another thread of the parent judges, whose call never ends in the child."""
+        large, _ = make_maps(7, height=700, width=900)
+        maps, photo = make_maps(7)
+        with cernita.Chain.from_yaml(self.yaml, threads=4) as chain:
+            expected = chain.judge(maps, photo)
+
+            def judge():
+                return self.equal(chain.judge(maps, photo), expected)
+            self.assertEqual(in_child(judge), "True")
+            stop = threading.Event()
+
+            def work():
+                while not stop.is_set():
+                    chain.judge(large)
+            thread = threading.Thread(target=work)
+            thread.start()
+            try:
+                while not chain._lock.locked():
+                    pass
+                self.assertEqual(in_child(judge), "True")
+                self.assertEqual(in_child(lambda: (chain.close(), repr(chain).endswith("closed>"))), "(None, True)")
+            finally:
+                stop.set()
+                thread.join()
+            self.assertEqual(in_child(judge), "True")
+            self.assertTrue(judge())
 
     def test_wrong_arguments(self):
         maps, photo = make_maps(3)

@@ -205,8 +205,17 @@ class Recordings(FilesTest):
     def test_what_is_no_recording(self):
         folder = self.scratch()
         self.refuses(FileNotFoundError, "[Errno 2]", cernita.Recording, folder / "none.tif")
-        self.refuses(cernita.DataError, f"{folder}: no recording (*.tif) in this folder; one that ends in .part must be",
+        (folder / "notes.part").touch()
+        (folder / "c.tif.part").mkdir()
+        self.refuses(cernita.DataError, f"{folder}: no recording (*.tif) in this folder", cernita.Recording, folder)
+        (folder / "b-10.tif.part").touch()
+        self.refuses(cernita.DataError, f"{folder}: no finished recording (*.tif) in this folder, only b-10.tif.part, which is "
+                     "being written or was left by a program that was killed; to read what it holds so far, name that file",
                      cernita.Recording, folder)
+        (folder / "b-9.tif.part").touch()
+        self.refuses(cernita.DataError, f"{folder}: no finished recording (*.tif) in this folder, only b-9.tif.part and "
+                     "b-10.tif.part, which are being written or were left by a program that was killed; to read what they "
+                     "hold so far, name one of these files", cernita.Recording, folder)
         for name, data in (("a.tif", b""), ("b.tif", b"II*\0" + bytes(20)), ("c.tif", b"x" * 100)):
             (folder / name).write_bytes(data)
             self.refuses(cernita.DataError, f"{folder / name}: is not a recording: not a little-endian BigTIFF",

@@ -1,4 +1,5 @@
 """cernita.Line and cernita.Verdicts: against daemons, and against peers that send what daemons do not."""
+import gc
 import json
 import os
 import pathlib
@@ -11,7 +12,7 @@ import unittest
 import unittest.mock
 
 os.environ["CRN_LIBRARY"] = "/none"  # what talks to a line works without it
-from line_daemon import CLASSES, PATIENCE_S, Daemon, PackageTest, make_maps
+from line_daemon import CLASSES, PATIENCE_S, Daemon, PackageTest, in_child, make_maps
 
 import numpy as np
 import zmq
@@ -120,6 +121,8 @@ class Lines(PackageTest):
         self.refuses(TypeError, "epoch must be a whole number, not 1.5", cernita.Line, NOWHERE, epoch=1.5)
         self.refuses(TypeError, "classes must be a list of names, not one text", cernita.Line, NOWHERE, classes="a,b")
         self.refuses(TypeError, "classes must be a list of names, not of int", cernita.Line, NOWHERE, classes=[1])
+        self.refuses(TypeError, "patience_s must be a number, not '1'", cernita.Line, NOWHERE, patience_s="1")
+        self.refuses(ValueError, "patience_s must be a number, not nan", cernita.Line, NOWHERE, patience_s=float("nan"))
         self.refuses(ValueError, "key, server_key: both files are needed", cernita.Line, NOWHERE, key="x")
         self.refuses(FileNotFoundError, "[Errno 2]", cernita.Line, NOWHERE, key="/none", server_key="/none")
         with tempfile.TemporaryDirectory() as folder:
@@ -130,7 +133,10 @@ class Lines(PackageTest):
             file.write_text(40 * "~" + "\n")
             self.refuses(ValueError, f"key, server_key: {file} or {file} holds", cernita.Line, NOWHERE, key=file,
                          server_key=file)
-        with cernita.Line(NOWHERE, classes=CLASSES, views=2) as line:
+        with cernita.Line(NOWHERE, classes=CLASSES, views=2, patience_s=float("inf")) as line:
+            self.refuses(TypeError, "timeout_s must be a number, not None", line.wait, None)
+            self.refuses(TypeError, "timeout_s must be a number, not '5'", line.close, "5")
+            self.assertFalse(line.wait(-1))  # what was left of some time: it is over
             self.refuses(ValueError, "maps must be [3, height, width], one channel for each class, not [29, 41, 3]; "
                          "maps.transpose(2, 0, 1) puts the class first", line.send, maps, fruit=0, view=0, layout="chw")
             self.refuses(ValueError, "layout must be chw or hwc, not 'nchw'", line.send, maps, fruit=0, view=0,
@@ -138,8 +144,60 @@ class Lines(PackageTest):
             self.refuses(ValueError, "view must be 0 to 1, as views is 2, not 2", line.send, maps, fruit=0, view=2)
             self.refuses(ValueError, "intensity must be uint8[29, 41]", line.send, maps, fruit=0, view=0,
                          intensity=photo.T)
-            self.refuses(ValueError, "sequence, epoch, fruit", line.send, maps, fruit=2**64, view=0)
+            self.refuses(TypeError, "view must be a whole number, not '1'", line.send, maps, fruit=0, view="1")
+            self.refuses(ValueError, "view must be from 0 to 65535, not -1", line.send, maps, fruit=0, view=-1)
+            for name in ("fruit", "captured_ns", "deadline_ns", "encoder"):  # that one alone is named
+                for value, kind, told in ((2**64, ValueError, f"from 0 to {2**64 - 1}, not {2**64}"),
+                                          (-1, ValueError, f"from 0 to {2**64 - 1}, not -1"),
+                                          (0.5, TypeError, "a whole number, not 0.5"),
+                                          (None, TypeError, "a whole number, not None")):
+                    self.refuses(kind, f"{name} must be {told}", line.send, maps,
+                                 **{"fruit": np.int64(0), "view": np.uint8(0), name: value})
             self.assertEqual(line.sequence, 0)
+
+
+class Forked(PackageTest):
+    """A fork has no I/O thread of ZeroMQ's: what its parent opened is of no use to it, and stays the parent's."""
+
+    def enter_and_leave(self, connection):
+        with connection:
+            return "left"
+
+    def test_a_child_is_told_to_open_a_line_of_its_own(self):
+        maps, _ = make_maps(1)
+        told = (f"RuntimeError: the Line was opened by process {os.getpid()}, of which this one is a fork; open another "
+                "one here")
+        with Daemon() as daemon, daemon.grader() as verdicts, daemon.line(views=1) as line:
+            self.assertEqual(in_child(lambda: line.wait(PATIENCE_S)), told)
+            self.assertEqual(in_child(lambda: line.send(maps, fruit=1, view=0)), told)
+            self.assertEqual(in_child(lambda: (line.close(), line.close())), "(0, 0)")
+            self.assertEqual(in_child(lambda: self.enter_and_leave(line)), "'left'")
+            self.assertEqual(in_child(lambda: [daemon.line(lane=1, views=1).send(maps, fruit=2, view=0)]), "[True]")
+            self.assertTrue(line.send(maps, fruit=1, view=0))
+            self.assertEqual(sorted(verdict.fruit for _, verdict in zip(range(2), verdicts)), [1, 2])
+            self.assertEqual(line.close(), 0)
+
+    def test_a_child_is_told_to_open_verdicts_of_its_own(self):
+        maps, _ = make_maps(1)
+        told = (f"RuntimeError: the Verdicts were opened by process {os.getpid()}, of which this one is a fork; open "
+                "others here")
+        with Daemon() as daemon, daemon.grader() as verdicts, daemon.line(views=1) as line:
+            self.assertEqual(in_child(lambda: verdicts.receive(PATIENCE_S)), told)
+            self.assertEqual(in_child(lambda: next(iter(verdicts))), told)
+            self.assertEqual(in_child(lambda: (verdicts.close(), verdicts.close())), "(None, None)")
+            self.assertEqual(in_child(lambda: self.enter_and_leave(verdicts)), "'left'")
+            self.assertTrue(line.send(maps, fruit=1, view=0))
+            self.assertEqual(next(iter(verdicts)).fruit, 1)
+
+    def test_one_that_a_child_deletes_goes_on_in_its_parent(self):
+        with zmq.Context() as context, context.socket(zmq.PULL) as peer, tempfile.TemporaryDirectory() as folder:
+            peer.bind(f"ipc://{folder}/views")
+            lines = [cernita.Line(f"ipc://{folder}/views", views=1)]
+            self.assertTrue(lines[0].wait(PATIENCE_S))
+            self.assertEqual(in_child(lambda: (lines.clear(), gc.collect() < 0)), "(None, False)")
+            self.assertTrue(lines[0].send(np.zeros((4, 4, 2), "u1"), fruit=1, view=0))
+            self.assertTrue(peer.poll(1000 * PATIENCE_S))
+            self.assertEqual(lines[0].close(), 0)
 
 
 class Library(PackageTest):
@@ -148,6 +206,13 @@ class Library(PackageTest):
         self.refuses(ImportError, "cernita cannot load /none: ", getattr, cernita, "__version__")
         self.refuses(AttributeError, "module 'cernita' has no attribute 'lines'", getattr, cernita, "lines")
 
+    def test_a_library_that_is_another_is_named(self):
+        with unittest.mock.patch.dict(os.environ, {"CRN_LIBRARY": "libz.so.1"}):
+            for call in (lambda: cernita.Chain.from_yaml("/none.yaml"), lambda: cernita.missing("cuda"),
+                         lambda: cernita.__version__):
+                with self.assertRaisesRegex(ImportError, "^libz.so.1 is not libcernita 0.1: it has no crn_version.*; "
+                                            "install the package's wheel, .* or name it in CRN_LIBRARY$"):
+                    call()
 
     def test_a_missing_module_is_named_with_its_packages(self):
         for module, debian, pip in (("zmq", "python3-zmq", "pyzmq"), ("msgpack", "python3-msgpack", "msgpack")):
@@ -195,6 +260,8 @@ class LiveVerdicts(PackageTest):
             line.send(maps, fruit=1, view=1, deadline_ns=time.time_ns() + 10**9)
             verdict = next(iter(grader))
         self.assertEqual((verdict.kind, verdict.views_not_whole()), ("partial", ["view 0 missing"]))
+        self.assertEqual([(view["view"], view["state"]) for view in verdict.view_states], [(0, "missing"), (1, "judged")])
+        self.assertIs(verdict.view_states, verdict["view_states"])
 
 
 def make_verdict(**changes):
@@ -230,7 +297,7 @@ class Peer(PackageTest):
                  {}, make_verdict(lane="3"), make_verdict(fruit=None), make_verdict(stale="false"),
                  make_verdict(deadline_ns=True), make_verdict(totals=[]), make_verdict(totals={"rot": {"count": 1}}),
                  make_verdict(totals={"rot": {"count": 1, "area_px": None}}), make_verdict(defects={}),
-                 make_verdict(defects=[{}]), make_verdict(view_states=5), make_verdict(view_states=[5])]
+                 make_verdict(defects=[{}]), make_verdict(view_states=5), make_verdict(view_states=[5]), make_verdict(view_states={})]
         whole = make_verdict()["defects"][0]
         wrong += [make_verdict(defects=[{**whole, **changes}]) for changes in (
             {"parent": 1}, {"parent": -2}, {"view": 2**31}, {"xy": [[0, 0], [1]]}, {"xy": None}, {"class": []},
@@ -246,7 +313,8 @@ class Peer(PackageTest):
         for body in [*wrong, "alive", "one part"]:
             message = verdicts.receive()
             self.assertIsInstance(message, cernita.Unreadable, body)
-        self.assertEqual(next(iter(verdicts)).fruit, 70)
+        last = next(iter(verdicts))
+        self.assertEqual((last.fruit, last.view_states, last.views_not_whole()), (70, [], []))
         self.assertEqual((verdicts.unreadable, verdicts.count, verdicts.lost), (len(wrong) + 2, 1, 0))
 
     def test_reasons_to_apply_the_fail_safe(self):
@@ -319,6 +387,11 @@ class Peer(PackageTest):
         self.refuses(ValueError, "lane and status are for viewers", cernita.Verdicts, NOWHERE, grader=True, lane=1)
         self.refuses(ValueError, "lane and status are for viewers", cernita.Verdicts, NOWHERE, grader=True, status=True)
         self.refuses(TypeError, "alive_ms must be a whole number, not '5'", cernita.Verdicts, NOWHERE, alive_ms="5")
+        self.refuses(TypeError, "timeout_s must be a number, not '5'", cernita.Verdicts, NOWHERE, timeout_s="5")
+        with cernita.Verdicts(NOWHERE, timeout_s=np.float32(0)) as verdicts:
+            self.refuses(ValueError, "timeout_s must be a number, not nan", verdicts.receive, float("nan"))
+            self.refuses(TimeoutError, "nothing came", verdicts.receive, -1)
+            self.refuses(TimeoutError, "nothing came", verdicts.receive)
         self.refuses(ValueError, "lane must be from 0 to 4294967295, not -1", cernita.Verdicts, NOWHERE, lane=-1)
         self.refuses(ValueError, "key, server_key: both files", cernita.Verdicts, NOWHERE, server_key="x")
 

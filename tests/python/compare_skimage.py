@@ -68,6 +68,37 @@ def compare_at_the_level(count):
                is_same(cernita.find_contours(picture, level, **how), peer(picture, level, **how)))
 
 
+def passes_infinity(contour, picture):
+    """True if a point of it lies beside an infinite pixel, or at NaN, which is where skimage has it there."""
+    if np.isnan(contour).any():
+        return True
+    beyond = np.pad(np.isinf(picture), 1)
+    near = beyond[1:-1, 1:-1] | beyond[:-2, 1:-1] | beyond[2:, 1:-1] | beyond[1:-1, :-2] | beyond[1:-1, 2:]
+    rows, columns = np.rint(contour).astype(int).T
+    return bool(near[rows, columns].any())
+
+
+def compare_infinities(count):
+    """Contours that pass none are the same, all of them where skimage has no point at NaN; what passes one may be
+    several of skimage's, and has its finite points."""
+    for number in range(count):
+        picture = rng.random(rng.integers(4, 30, 2))
+        beyond = rng.random(picture.shape) < .02
+        picture[beyond] = rng.choice((-np.inf, np.inf), beyond.sum())
+        ours, theirs = cernita.find_contours(picture, .5), peer(picture, .5)
+        apart = [[one for one in found if not passes_infinity(one, picture)] for found in (ours, theirs)]
+        expect(f"apart from infinities, number {number}", is_same(*apart))
+        expect(f"no NaN, number {number}", not any(np.isnan(one).any() for one in ours))
+        if not any(np.isnan(one).any() for one in theirs):
+            expect(f"infinities, number {number}", is_same(ours, theirs))
+
+
+def compare_complex():
+    picture = rng.random((20, 30)) + 1j * rng.random((20, 30))
+    for dtype in ("c8", "c16"):
+        expect(dtype, is_same(cernita.find_contours(picture.astype(dtype), .5), peer(picture.astype(dtype), .5)))
+
+
 def compare_odd_memory():
     packed = np.zeros(12 * 9, [("a", "u1"), ("b", "f4")])
     packed["b"] = rng.random(12 * 9)
@@ -235,6 +266,8 @@ def compare_in_forked_children():
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # integers whose sum wraps, in the level by default, on both sides
     compare_random(1500)
+    compare_complex()  # the imaginary part is lost, on both sides
+    compare_infinities(500)
 compare_at_the_level(3000)
 compare_odd_memory()
 compare_many()

@@ -4,10 +4,12 @@ Each of them starts as: check_X.py BIN TOOLS_PYTHON [unittest's arguments]
 """
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
 import unittest
+import warnings
 
 BIN = pathlib.Path(sys.argv.pop(1))
 sys.path.insert(0, sys.argv.pop(1))
@@ -106,6 +108,27 @@ def make_maps(seed, dtype="f4", layout="hwc", height=29, width=41):
     maps = np.round(255 * maps).astype("u1") if dtype == "u1" else maps.astype(dtype)
     maps = np.ascontiguousarray(maps if layout == "hwc" else maps.transpose(2, 0, 1))
     return maps, rng.integers(0, 256, (height, width), "u1")
+
+
+def in_child(work):
+    """What work() returns or raises in a forked child, as text; a child that hangs is killed by its alarm."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(int(PATIENCE_S))
+        warnings.simplefilter("ignore", ResourceWarning)  # of pyzmq, about what the child does not close
+        try:
+            text = repr(work())
+        except Exception as fault:
+            text = f"{type(fault).__name__}: {fault}"
+        os.write(writing, text.encode())
+        os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as file:
+        text = file.read().decode()
+    if os.waitpid(child, 0)[1]:
+        raise RuntimeError(f"the child hung, after {text!r}")
+    return text
 
 
 class PackageTest(unittest.TestCase):

@@ -108,7 +108,7 @@ def print_verdict(verdict):
     print(f"fruit {verdict.fruit}: {verdict.kind}, {verdict['views_judged']} of "
           f"{verdict['views_expected']} views judged, {verdict['latency_ms']['total']:.1f} of "
           f"{verdict['budget_ms']} ms")
-    for state in verdict.message.get("view_states", []):
+    for state in verdict.view_states:
         if state["state"] != "judged" or state["reason"]:
             print(f"  view {state['view']}: {state['state']}"
                   + (f", {state['reason']}" if state["reason"] else ""))
@@ -116,7 +116,7 @@ def print_verdict(verdict):
 
 def print_hints(verdicts):
     """Prints each reason why views were not judged whole."""
-    reasons = {state["reason"] for verdict in verdicts for state in verdict.message.get("view_states", [])
+    reasons = {state["reason"] for verdict in verdicts for state in verdict.view_states
                if state["state"] in ("judged", "lost") and state["reason"]}
     for reason in sorted(reasons):
         print(f"{reason}: {VIEW_HINTS.get(reason, 'see the log of the daemon')}")

@@ -3,7 +3,7 @@
     pip install tools/python
 
 A wheel holds the Python files of cernita/ and libcernita.so.0.1, which is built first, in build/ of the tree or in the
-folder that CRN_BUILD names. It needs a tree with its C sources, so there is no source distribution.
+folder that CRN_BUILD names, relative to the tree. It needs a tree with its C sources, so there is no source distribution.
 """
 import base64
 import hashlib
@@ -75,7 +75,7 @@ def _library(folder):
     if not shutil.which("cmake"):
         sys.exit("cernita: there is no cmake: tools/setup installs what the build needs; or install a wheel that was "
                  "built elsewhere")
-    build = pathlib.Path(os.environ.get("CRN_BUILD") or _TREE / "build")
+    build = _TREE / (os.environ.get("CRN_BUILD") or "build")
     if not (build / "CMakeCache.txt").exists():
         _run("cmake", "-S", _TREE, "-B", build, *(["-G", "Ninja"] if shutil.which("ninja") else []))
     _run("cmake", "--build", build, "--target", "cernita", "--parallel")
@@ -132,4 +132,4 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 def build_sdist(sdist_directory, config_settings=None):
     sys.exit("cernita: there is no source distribution, as the library's sources lie beside this folder: build a wheel "
-             "with pip wheel tools/python")
+             "with pip wheel --no-deps tools/python")

@@ -151,6 +151,18 @@ static void examples_in_docstrings_are_right(void **state)
     assert_int_equal(run("venv/bin/python " TESTS "/run_doctests.py"), 0);
 }
 
+/* It lies beside a package whose library was not built. */
+static void the_gallery_is_drawn_by_the_installed_package(void **state)
+{
+    (void)state;
+    need(HAS("matplotlib"));
+    assert_int_equal(
+        run("mkdir -p tree/tools && cp -r " TESTS "/../../tools/python tree/tools &&"
+            " venv/bin/python tree/tools/python/gallery.py pictures &&"
+            " test $(ls pictures/*.png | wc -l) -eq $(grep -c '^##' pictures/index.md)"),
+        0);
+}
+
 /* Of the package as a program that uses it sees it, by py.typed. */
 static void type_hints_are_complete(void **state)
 {
@@ -174,6 +186,7 @@ int main(void)
         cmocka_unit_test(operators_name_wrong_arguments),
         cmocka_unit_test(examples_in_docstrings_are_right),
         cmocka_unit_test(type_hints_are_complete),
+        cmocka_unit_test(the_gallery_is_drawn_by_the_installed_package),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -241,6 +241,43 @@ static void refused_maps_name_the_argument(void **state)
     crn_chain_free(&chain);
 }
 
+/* As a window of a larger image has them: the strides of sides of one element lead nowhere. */
+static void strides_of_sides_of_one_element_are_no_gaps(void **state)
+{
+    (void)state;
+    static const int32_t sizes[][2] = {{1, WIDTH}, {HEIGHT, 1}, {1, 1}, {HEIGHT, WIDTH}};
+    enum { FAR = 12345 };
+    char single[128];
+    daemon_write_config(folder, "single.yaml",
+                        "classes: [{name: rot, level: 0.5}]\n"
+                        "chain: [{contours: {border: closed}}, ranklet: {windows: [4]}]\n",
+                        single);
+    for (int i = 0; i < 16; i++) {
+        const int32_t *size = sizes[i / 4], planes = i % 4 < 2 ? 1 : CLASSES;
+        crn_chain *chain = open_chain(context, planes == 1 ? single : path);
+        crn_image in =
+            crn_image_dense(maps, CRN_F32, i % 2 ? CRN_HWC : CRN_CHW, planes, size[0], size[1]);
+        crn_image photo = crn_image_dense(photograph, CRN_U8, CRN_CHW, 1, size[0], size[1]);
+        const crn_defects *found = NULL;
+        assert_int_equal(crn_chain_judge(chain, &in, &photo, &found), 0);
+        uint32_t points = found->point_count;
+        float *xy = malloc(2 * (points + 1) * sizeof *xy);
+        memcpy(xy, found->xy, 2 * points * sizeof *xy);
+        in.plane_stride = planes == 1 ? FAR : in.plane_stride;
+        in.row_stride = size[0] == 1 ? FAR : in.row_stride;
+        in.step = size[1] == 1 ? FAR : in.step;
+        photo.row_stride = size[0] == 1 ? FAR : photo.row_stride;
+        photo.step = size[1] == 1 ? FAR : photo.step;
+        photo.plane_stride = FAR;
+        if (crn_chain_judge(chain, &in, &photo, &found) != 0)
+            fail_msg("%d x %d x %d: %s", planes, size[0], size[1], crn_context_error(context));
+        assert_int_equal(found->point_count, points);
+        assert_memory_equal(found->xy, xy, 2 * points * sizeof *xy);
+        free(xy);
+        crn_chain_free(&chain);
+    }
+}
+
 static void what_exceeds_the_limits_is_cut(void **state)
 {
     (void)state;
@@ -389,6 +426,7 @@ int main(void)
         cmocka_unit_test(faults_of_a_file_are_all_told),
         cmocka_unit_test(numbers_of_a_file_have_a_point_in_every_locale),
         cmocka_unit_test(refused_maps_name_the_argument),
+        cmocka_unit_test(strides_of_sides_of_one_element_are_no_gaps),
         cmocka_unit_test(what_exceeds_the_limits_is_cut),
         cmocka_unit_test(a_device_finds_the_same),
         cmocka_unit_test(a_device_takes_large_maps_in_turn),

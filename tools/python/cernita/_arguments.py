@@ -22,6 +22,15 @@ def choice(argument: str, value: object, names: Sequence[str]) -> int:
 
 
 def whole(argument: str, value: Any, least: int, most: int) -> int:
+    """A whole number from `least` to `most`, NumPy's included.
+
+    >>> whole("plane", np.int64(2), 0, 2)
+    2
+    >>> whole("plane", 1, 0, 0)
+    Traceback (most recent call last):
+        ...
+    ValueError: plane must be 0, not 1
+    """
     try:
         number = None if isinstance(value, (bool, np.bool_)) else operator.index(value)
     except TypeError:
@@ -29,19 +38,30 @@ def whole(argument: str, value: Any, least: int, most: int) -> int:
     if number is None:
         raise TypeError(f"{argument} must be a whole number, not {value!r}")
     if not least <= number <= most:
-        raise ValueError(f"{argument} must be from {least} to {most}, not {number}")
+        raise ValueError(f"{argument} must be {f'from {least} to {most}' if most > least else least}, not {number}")
     return number
 
 
 def number(argument: str, value: Any, least: float, most: float) -> float:
     try:
+        if isinstance(value, (str, bytes)):  # float() reads it
+            raise TypeError
         real = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{argument} must be a number, not {value!r}") from None
     if not least <= real <= most:
-        raise ValueError(f"{argument} must be {f'from {least} to {most}' if most < np.inf else f'at least {least}'}, "
-                         f"not {real}")
+        allowed = (f"from {least} to {most}" if most < np.inf else f"at least {least}" if least > -np.inf else "a number")
+        raise ValueError(f"{argument} must be {allowed}, not {real}")
     return real
+
+
+def seconds(argument: str, value: Any) -> float:
+    """How long to wait; 0 if the time is over already.
+
+    >>> seconds("timeout_s", -0.5), seconds("timeout_s", np.inf)
+    (0.0, inf)
+    """
+    return max(number(argument, value, -np.inf, np.inf), 0.0)
 
 
 def pair(argument: str, size: Any, least: int, most: int) -> tuple[int, int]:
@@ -58,9 +78,20 @@ def flag(argument: str, value: object) -> bool:
     return bool(value)
 
 
+def _is_of_numbers(array: npt.NDArray[Any]) -> bool:
+    """True of objects such as fractions and of what is empty."""
+    if array.dtype.kind != "O":
+        return not array.size
+    return not any(value is None or isinstance(value, (str, bytes)) for value in array.flat)
+
+
 def numbers(argument: str, values: Any, dtype: str) -> npt.NDArray[Any]:
-    """Anything that numpy makes numbers of, dense."""
+    """Numbers in whatever numpy makes an array of, dense; but none that it would make of text or None, or cut to their
+    real part."""
     try:
-        return np.ascontiguousarray(values, dtype)
+        array = np.asarray(values)
+        if array.dtype.kind not in "biuf" and not _is_of_numbers(array):
+            raise TypeError
+        return np.ascontiguousarray(array, dtype)
     except (TypeError, ValueError):
         raise TypeError(f"{argument} must be numbers, not {values!r}") from None

@@ -57,8 +57,9 @@ def checked(argument: str, array: Any, types: Sequence[str], dimensions: Sequenc
         other = "float32" if "float32" in types else types[-1]
         # Fractions would be cut off, so that probabilities became zeros.
         scaled = "scaled to 0 to 65535, " if array.dtype.kind == "f" and other == "uint16" else ""
+        real = ".real" if array.dtype.kind == "c" else ""
         raise TypeError(f"{argument} must be of {join(types)}, not {array.dtype.name}; "
-                        f"{scaled}{argument}.astype({other!r}) makes it one")
+                        f"{scaled}{argument}{real}.astype({other!r}) makes it one")
     if not name and not array.dtype.isnative:
         raise TypeError(f"{argument} must be in this machine's byte order, not {array.dtype.str!r}")
     if array.ndim not in dimensions:

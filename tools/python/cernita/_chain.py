@@ -4,6 +4,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+import weakref
 from ctypes import POINTER, byref, c_void_p
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +69,8 @@ class Chain:
             for defect in defects: ...                 # class_name, outline, ...; an object each, on demand
 
     Calls from several threads wait for each other; threads that are to work at the same time have a Chain each. The
-    library works without the GIL. classes: the names of the file's classes, in channel order.
+    library works without the GIL. A forked child may go on with it, and works alone, whatever `threads` says. classes: the
+    names of the file's classes, in channel order.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, backend: str = "auto", threads: int | None = 1) -> None:
@@ -76,8 +78,10 @@ class Chain:
         self.path = os.fspath(path)
         self._key = host_key(backend, threads)
         self._lock = threading.Lock()
+        self._is_open = True
         self._opened: dict[ContextKey, _Opened] = {}
         self.classes = self._open(self._key).classes
+        _chains.add(self)
 
     @classmethod
     def from_yaml(cls, path: str | os.PathLike[str], *, backend: str = "auto", threads: int | None = 1) -> Chain:
@@ -119,7 +123,7 @@ class Chain:
     def _opened_for(self, maps: Operand) -> _Opened:
         """The chain for the memory that the maps lie in: a context each for the host and for every device and stream.
         """
-        if not self._opened:
+        if not self._is_open:
             raise ValueError("the Chain is closed; open another one")
         if maps.memory == MEMORY_HOST:
             return self._open(self._key)
@@ -148,6 +152,7 @@ class Chain:
     def close(self) -> None:
         """Frees its memory, which deletion of the object does as well; results stay. May be called again."""
         with self._lock:
+            self._is_open = False
             self._opened.clear()
 
     def __enter__(self) -> Chain:
@@ -158,7 +163,23 @@ class Chain:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<cernita.Chain of {self.path}: {len(self.classes)} classes{'' if self._opened else ', closed'}>"
+        return f"<cernita.Chain of {self.path}: {len(self.classes)} classes{'' if self._is_open else ', closed'}>"
+
+
+_chains: weakref.WeakSet[Chain] = weakref.WeakSet()
+_leaked: list[object] = []
+
+
+def _forget_calls() -> None:
+    """In the child of a fork: a call that another thread was making never ends there, so its Chain opens the file again.
+    """
+    for chain in list(_chains):
+        if chain._lock.locked():
+            _leaked.append(chain._opened)
+            chain._opened, chain._lock = {}, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget_calls)
 
 
 def _is_dense(image: Image) -> bool:

@@ -20,12 +20,17 @@ _WORTH_THREADS = 1 << 20  # elements; with fewer, to wake a thread costs more th
 _LARGE = 1 << 20  # pixels of a plane, from which on planes are found one by one
 
 
-def _find_in_threads(source: Operand, backend: str, threads: int, parts: Sequence[Part], elements: int) -> Contours:
+def _find_in_threads(source: Operand, backend: str, threads: int, parts: Sequence[Part], elements: int,
+                     plane_count: int) -> Contours:
     """As find(), several parts at a time."""
     groups = min(len(parts), 8 * threads)
     cuts = [len(parts) * group // groups for group in range(groups + 1)]
-    return join(in_threads(threads, lambda group: find(source.context(backend, 1), parts[cuts[group]:cuts[group + 1]],
-                                                         elements // groups), groups))
+
+    def work(group: int) -> Contours:
+        some = parts[cuts[group]:cuts[group + 1]]
+        return find(source.context(backend, 1), some, elements // groups, plane_count)
+
+    return join(in_threads(threads, work, groups), plane_count)
 
 
 def _address(array: npt.NDArray[Any] | None) -> int | None:
@@ -50,11 +55,13 @@ def find_contours(image: Any, level: float | None = None, fully_connected: str =
     """skimage.measure.find_contours: the same arguments, polylines, order, starting points and errors.
 
     image: two dimensions, of any type that becomes float64. uint8, uint16, float16, float32, float64 and bool are read
-    in place; other integers are copied to float64, as skimage does. The result is that of float64 in any case. level:
-    by default half the sum of the least and the greatest value, in the image's own type, as in skimage. mask: True
-    where contours are wanted. Returns a list of (n, 2) arrays of row and column; they share one block of memory.
+    in place; other integers are copied to float64, as skimage does, and so is the real part of complex numbers. The
+    result is that of float64 in any case. level: by default half the sum of the least and the greatest value, in the
+    image's own type, as in skimage. mask: True where contours are wanted. Returns a list of (n, 2) arrays of row and
+    column; they share one block of memory.
 
-    The doubles are skimage's, but that next to an infinite value a point is placed on its finite neighbour, not at NaN.
+    The doubles are skimage's, but that next to an infinite value a point is placed on its finite neighbour: skimage places
+    some at NaN, where it cuts contours that are whole here.
     Pixels exactly at the level, where contours touch, cost time: those contours are joined again, as skimage joins them,
     in Python. A level between the values, such as 127.5 instead of 128, has none.
 
@@ -86,7 +93,7 @@ def find_contours(image: Any, level: float | None = None, fully_connected: str =
                             ORIENTATIONS.index(positive_orientation), 0)
     context, part = source.context("auto", None), Part(source.image, 0, params)
     elements = source.image.height * source.image.width
-    found = find(context, [part], elements)
+    found = find(context, [part], elements, 1)
     if form and (usable is image or image.dtype == np.bool_):  # a copy is another one in the next call
         keep_call(form, PreparedCall(context, part, levels, elements))
     return _as_skimage(found, usable, at, valid, fully_connected, positive_orientation)
@@ -151,7 +158,7 @@ def _pictures(maps: Any, layout: str) -> list[Operand]:
     if isinstance(maps, np.ndarray) and maps.dtype == np.bool_:
         maps = maps.view(np.uint8)
     if getattr(maps, "ndim", None) != 4:
-        return [operand("maps", maps, TYPES, (2, 3), layout)]
+        return [operand("maps", maps, TYPES, (2, 3, 4), layout)]
     choice("layout", layout, LAYOUTS)
     if not len(maps):
         raise ValueError(f"maps must not be empty, as one of shape {tuple(maps.shape)} is")
@@ -238,9 +245,9 @@ def find_contours_many(maps: Any, levels: Any, layout: str = "hwc", *, fully_con
     if len(parts) > 1 and elements >= _WORTH_THREADS and pictures[0].memory == MEMORY_HOST and backend != "cuda":
         count = cores() if threads is None else whole("threads", threads, 1, THREADS_MAX)
         if count > 1:
-            return _find_in_threads(pictures[0], backend, count, parts, elements)
+            return _find_in_threads(pictures[0], backend, count, parts, elements, values.size)
     context = pictures[0].context(backend, threads)
-    found = find(context, parts, elements)
+    found = find(context, parts, elements, values.size)
     if form and len(parts) == 1:
         keep_call(form, PreparedCall(context, parts[0], values, elements))
     return found

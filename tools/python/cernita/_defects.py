@@ -1,6 +1,7 @@
 """Defects as arrays: of a view from Chain.judge(), of a fruit from a verdict."""
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field
 from typing import Any, Iterator, Sequence
 
@@ -97,14 +98,20 @@ class Defects:
         return len(self.table)
 
     def __getitem__(self, index: int) -> Defect:
-        row = self.table[index]
+        try:
+            number = operator.index(index)
+        except TypeError:
+            raise TypeError(f"index must be a whole number, not {index!r}; table[...] takes others") from None
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"there is no defect {number} of {len(self)}")
+        row = self.table[number]
         first = int(row["first_texture"])
         more = {"view": int(row["view"]), "level": float(row["level"])} if self.table.dtype == DEFECT_OF_FRUIT else {}
         return Defect(
             class_name=self.classes[row["class"]], closed=bool(row["closed"]), hole=bool(row["hole"]),
             parent=int(row["parent"]), area_px=float(row["area_px"]), perimeter_px=float(row["perimeter_px"]),
             bbox=tuple(row["bbox"].tolist()), centroid=tuple(row["centroid"].tolist()),
-            mean_probability=float(row["mean_probability"]), outline=self.outline(index),
+            mean_probability=float(row["mean_probability"]), outline=self.outline(number),
             textures=self.textures[first:first + int(row["texture_count"])], **more)  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[Defect]:

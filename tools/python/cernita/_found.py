@@ -25,13 +25,15 @@ class Contours:
 
     points: (n, 2) float64, row and column. offsets: (m + 1,) int64; the points of contour i are
     points[offsets[i]:offsets[i + 1]]. planes: (m,) int32. closed: (m,) bool; a closed contour repeats its first point
-    as its last. A Contours is a sequence of its contours, each a view of points.
+    as its last. plane_count: how many planes were searched. A Contours is a sequence of its contours, each a view of
+    points.
     """
-    __slots__ = ("closed", "offsets", "planes", "points")
+    __slots__ = ("closed", "offsets", "plane_count", "planes", "points")
 
-    def __init__(self, points: npt.NDArray[np.float64], offsets: npt.NDArray[np.int64],
-                 planes: npt.NDArray[np.int32], closed: npt.NDArray[np.bool_]) -> None:
+    def __init__(self, points: npt.NDArray[np.float64], offsets: npt.NDArray[np.int64], planes: npt.NDArray[np.int32],
+                 closed: npt.NDArray[np.bool_], plane_count: int) -> None:
         self.points, self.offsets, self.planes, self.closed = points, offsets, planes, closed
+        self.plane_count = plane_count
 
     def __len__(self) -> int:
         return len(self.planes)
@@ -50,10 +52,14 @@ class Contours:
         return f"<Contours: {len(self)} of {len(self.points)} points>"
 
     def polylines(self, plane: int | None = None) -> list[npt.NDArray[np.float64]]:
-        """The contours of one plane, or of all: a list of (n, 2) arrays that share their memory with `points`."""
+        """The contours of one plane, or of all: a list of (n, 2) arrays that share their memory with `points`.
+
+        plane: 0 to plane_count - 1; None: all. ValueError: there is no such plane; one without contours has an empty
+        list.
+        """
         begin, end = 0, len(self)
         if plane is not None:
-            plane = whole("plane", plane, 0, 2**31 - 2)
+            plane = whole("plane", plane, 0, self.plane_count - 1)
             begin, end = np.searchsorted(self.planes, (plane, plane + 1)).tolist()
         points, cuts = self.points, self.offsets[begin:end + 1].tolist()
         return [points[first:last] for first, last in zip(cuts, cuts[1:])]
@@ -116,7 +122,7 @@ class _Buffer:
         """Whether to keep it for the next call."""
         return 0 < len(self.points) <= _LARGE
 
-    def result(self) -> Contours:
+    def result(self, plane_count: int) -> Contours:
         count, points = self.contour_count, self.point_count
         offsets = np.empty(count + 1, np.int64)
         if self.parts == 1:
@@ -126,7 +132,7 @@ class _Buffer:
             offsets[0] = 0
             np.cumsum(self.contours["count"][:count], out=offsets[1:])
         planes, closed = self.planes[:count].copy(), self.closed[:count].copy()
-        return Contours(self._pairs(points), offsets, planes, closed)
+        return Contours(self._pairs(points), offsets, planes, closed, plane_count)
 
     def _pairs(self, count: int) -> npt.NDArray[np.float64]:
         """The points as row and column."""
@@ -195,8 +201,8 @@ def _buffer_for(context: Context, elements: int) -> _Buffer:
         return _Buffer(1 << 16, 1 << 13)
 
 
-def find(context: Context, parts: Sequence[Part], elements: int) -> Contours:
-    """The contours of these parts, which have so many elements together."""
+def find(context: Context, parts: Sequence[Part], elements: int, plane_count: int) -> Contours:
+    """The contours of these parts, which have so many elements together; plane_count: of all that are searched."""
     buffer = _buffer_for(context, elements)
     for part in parts:
         while True:
@@ -209,7 +215,7 @@ def find(context: Context, parts: Sequence[Part], elements: int) -> Contours:
                 raise MemoryError("more than 2^32 points or contours; find those of fewer planes at a time")
             buffer.grow()
         buffer.take(found, part.plane)
-    result = buffer.result()
+    result = buffer.result(plane_count)
     if buffer.keep():
         context.scratch = buffer
     return result
@@ -235,10 +241,10 @@ class PreparedCall:
     def find(self, address: int, levels: float | npt.NDArray[np.float64]) -> Contours:
         self._part.image.data = address
         self._levels[...] = levels
-        return find(self._context, (self._part,), self._elements)
+        return find(self._context, (self._part,), self._elements, self.planes)
 
 
-def join(found: Sequence[Contours]) -> Contours:
+def join(found: Sequence[Contours], plane_count: int) -> Contours:
     """All of them as one, in this order."""
     offsets = np.empty(sum(map(len, found)) + 1, np.int64)
     offsets[0] = first = points = 0
@@ -246,7 +252,8 @@ def join(found: Sequence[Contours]) -> Contours:
         offsets[first + 1:first + len(one) + 1] = one.offsets[1:] + points
         first, points = first + len(one), points + len(one.points)
     return Contours(np.concatenate([one.points for one in found]), offsets,
-                    np.concatenate([one.planes for one in found]), np.concatenate([one.closed for one in found]))
+                    np.concatenate([one.planes for one in found]), np.concatenate([one.closed for one in found]),
+                    plane_count)
 
 
 __all__ = ["Contours", "Part", "PreparedCall", "find", "join"]

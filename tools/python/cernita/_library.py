@@ -128,6 +128,18 @@ def _open(path: str) -> ctypes.CDLL:
         del os.environ[policy]
 
 
+_CURE = "install the package's wheel, build the library (ninja -C build cernita) or name it in CRN_LIBRARY"
+
+
+def _declare(library: ctypes.CDLL, path: str, name: str) -> None:
+    result, arguments = _PROTOTYPES[name]
+    try:
+        function = getattr(library, name)
+    except AttributeError:
+        raise ImportError(f"{path} is not libcernita {VERSION}: it has no {name}(); {_CURE}") from None
+    function.restype, function.argtypes = result, arguments
+
+
 @functools.lru_cache(maxsize=None)
 def loaded() -> ctypes.CDLL:
     """The library itself."""
@@ -135,15 +147,14 @@ def loaded() -> ctypes.CDLL:
     try:
         library = _open(path)
     except OSError as fault:
-        raise ImportError(f"cernita cannot load {path}: {fault}; install the package's wheel, build the library "
-                          "(ninja -C build cernita) or name it in CRN_LIBRARY") from None
-    for name, (result, arguments) in _PROTOTYPES.items():
-        function = getattr(library, name)
-        function.restype, function.argtypes = result, arguments
+        raise ImportError(f"cernita cannot load {path}: {fault}; {_CURE}") from None
+    _declare(library, path, "crn_version")
     version = library.crn_version().decode()
     if not version.startswith(VERSION + "."):
         raise ImportError(f"cernita needs libcernita {VERSION}, and {path} is {version}: rebuild it, or name another in "
                           "CRN_LIBRARY")
+    for name in _PROTOTYPES:
+        _declare(library, path, name)
     return library
 
 

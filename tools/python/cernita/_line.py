@@ -2,13 +2,14 @@
 from __future__ import annotations
 
 import collections
+import os
 import time
 from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from ._arguments import whole
+from ._arguments import seconds, whole
 from ._keys import Path, use_keys
 from ._optional import need
 from ._wire import check_classes, check_intensity, check_maps, pack_header, sides
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 _WAITING = 8  # few views wait here: old ones are of no use to the ejector
 _LINGER_MS = 1000  # that the end of a program waits at most for a Line which was not closed
 _RECONNECT_MAX_MS = 2000  # a daemon that stays away is tried less and less often
+
+
+def _milliseconds(argument: str, value: Any) -> int:
+    """Within ZeroMQ's range, which 24 days are."""
+    return int(1000 * min(seconds(argument, value), 24 * 86400))
 
 
 class Line:
@@ -33,7 +39,8 @@ class Line:
                 line.send(maps, fruit=fruit, view=view, intensity=photo)
 
     One Line per lane, used by one thread at a time; several on one lane would mix their sequences. Lines of several
-    threads need no locks. Needs pyzmq (Debian: python3-zmq).
+    threads need no locks. A forked child opens its own: that of its parent raises a RuntimeError there. Needs pyzmq
+    (Debian: python3-zmq).
 
     connected: True while a daemon answers, as far as the last call knows. lost: views that were accepted but may not
     have arrived, because a connection ended while they were under way. sequence: number of the next view. epoch: of
@@ -60,7 +67,8 @@ class Line:
         self.lane, self.views = whole("lane", lane, 0, 2**32 - 1), whole("views", views, 0, 65535)
         self.classes = check_classes(classes)
         self.epoch = time.time_ns() if epoch is None else whole("epoch", epoch, 0, 2**64 - 1)
-        self._patience_ms = int(1000 * patience_s)
+        self._patience_ms = _milliseconds("patience_s", patience_s)
+        self._process = os.getpid()
         self._under_way: collections.deque[Any] = collections.deque()
         self._context = zmq.Context()
         self._socket = self._context.socket(zmq.PUSH)
@@ -90,13 +98,14 @@ class Line:
 
         One with access.keys answers only to a Line with a key that it knows."""
         self._check_open()
-        while self._monitor.poll(int(1000 * timeout_s)):
+        timeout_ms = _milliseconds("timeout_s", timeout_s)
+        while self._monitor.poll(timeout_ms):
             event = self._monitoring.recv_monitor_message(self._monitor)["event"]
             self.connected = event == self._zmq.EVENT_HANDSHAKE_SUCCEEDED
             if not self.connected:
                 self.lost += len(self._under_way)
                 self._under_way.clear()
-            timeout_s = 0
+            timeout_ms = 0
         while self._under_way and self._under_way[0].done:
             self._under_way.popleft()
         return self.connected
@@ -145,10 +154,10 @@ class Line:
 
     def close(self, timeout_s: float = 10.0) -> int:
         """Waits until the daemon has all that was accepted, timeout_s at most, and closes. Returns how many views may
-        not have arrived. A second call returns the same at once."""
-        if self._context.closed:
+        not have arrived. A second call returns the same at once, as does one in a forked child, which closes nothing."""
+        if self._context.closed or self._process != os.getpid():
             return self.lost
-        end = time.monotonic() + timeout_s
+        end = time.monotonic() + seconds("timeout_s", timeout_s)
         while self.wait() and self._under_way and time.monotonic() < end:
             time.sleep(0.005)
         self.wait()
@@ -163,6 +172,9 @@ class Line:
         return self.lost
 
     def _check_open(self) -> None:
+        if self._process != os.getpid():  # where ZeroMQ's thread does not exist, and calls would wait for ever
+            raise RuntimeError(f"the Line was opened by process {self._process}, of which this one is a fork; open "
+                               "another one here")
         if self._context.closed:
             raise ValueError("the Line is closed; open another one")
 

@@ -21,6 +21,8 @@ def _element(element: Any, size: Any) -> tuple[int, int, int, npt.NDArray[Any] |
     """Its crn_element_shape, width, height, and members or None."""
     if isinstance(element, str):
         return (choice("element", element, ELEMENT_SHAPES), *pair("size", size, 1, ELEMENT_MAX), None)
+    if element is None:
+        raise TypeError("element must be rect, disk or cross, or an array of 2 dimensions, not None")
     members = numbers("element", element, "f8")
     if members.ndim != 2 or not members.any() or max(members.shape) > ELEMENT_MAX:
         raise ValueError(f"element must be rect, disk or cross, or an array of 2 dimensions with sides up to "

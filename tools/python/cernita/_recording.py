@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _bigtiff
+from ._arguments import join
 from ._bigtiff import Fault, PastEnd
 from ._files import DataError, Numbers, Path, Selection, Time, log, open_regular
 from ._wire import INTENSITY
@@ -156,6 +157,17 @@ def _by_number(name: str) -> list[Any]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"([0-9]+)", name)]
 
 
+def _nothing_in(folder: str, unfinished: list[str]) -> str:
+    """Why there is nothing to read in a folder."""
+    if not unfinished:
+        return f"{folder}: no recording (*.tif) in this folder"
+    names = join(sorted(unfinished, key=_by_number), "and")
+    state, what = (("which is being written or was left", "it holds so far, name that file") if len(unfinished) == 1 else
+                   ("which are being written or were left", "they hold so far, name one of these files"))
+    return (f"{folder}: no finished recording (*.tif) in this folder, only {names}, {state} by a program that was killed; to "
+            f"read what {what}")
+
+
 class Recording:
     """The views of a recording, oldest file first, in the order of the file.
 
@@ -185,11 +197,11 @@ class Recording:
         self.files = [self.path]
         if os.path.isdir(self.path):
             names = [entry.name for entry in os.scandir(self.path)
-                     if entry.name.endswith(".tif") and not entry.name.startswith(".") and not entry.is_dir()]
-            self.files = [os.path.join(self.path, name) for name in sorted(names, key=_by_number)]
-            if not names:
-                raise DataError(f"{self.path}: no recording (*.tif) in this folder; one that ends in .part must be "
-                                "named itself")
+                     if entry.name.endswith((".tif", ".tif.part")) and not entry.name.startswith(".") and not entry.is_dir()]
+            finished = sorted((name for name in names if name.endswith(".tif")), key=_by_number)
+            self.files = [os.path.join(self.path, name) for name in finished]
+            if not finished:
+                raise DataError(_nothing_in(self.path, names))
         else:
             os.stat(self.path)
 

@@ -64,11 +64,19 @@ class Verdict:
             return "an area is not finite"
         return ""
 
+    @property
+    def view_states(self) -> list[dict[str, Any]]:
+        """What became of each view that was expected, received or refused: verdict["view_states"], [] of a daemon that
+        does not say it. Each has the keys view (its index), state ("judged", "lost", "refused" or "missing"), reason,
+        captured_ns, encoder, received_ms, queue_ms, run_ms and backend: src/publish/README.md."""
+        states: list[dict[str, Any]] = self.message.get("view_states", [])
+        return states
+
     def views_not_whole(self) -> list[str]:
         """The views that were not judged, or not whole: ["view 2 lost: no_slot", "view 3 missing"]."""
         return [f"view {view.get('view')} {view.get('state')}{': ' if view.get('reason') else ''}"
                 f"{view.get('reason') or ''}"
-                for view in self.message.get("view_states", [])
+                for view in self.view_states
                 if view.get("state") != "judged" or view.get("reason")]
 
     def __repr__(self) -> str:
@@ -109,9 +117,9 @@ def read_verdict(body: bytes) -> Verdict:
     if not isinstance(message["stale"], bool):
         raise ValueError(f"stale must be a boolean, not {message['stale']!r}")
     totals = {name: _total(entry) for name, entry in message["totals"].items()}
-    for view in message.get("view_states", []):
-        if not isinstance(view, dict):
-            raise ValueError(f"a view's state must be a map, not {view!r}")
+    view_states = message.get("view_states", [])
+    if not isinstance(view_states, list) or not all(isinstance(view, dict) for view in view_states):
+        raise ValueError(f"view_states must be a list of maps, not {view_states!r}")
     truncated = message.get("truncated", False) is True
     defects = defects_of_message(message.pop("defects"), tuple(totals), truncated)
     epoch = _number(message, "epoch") if "epoch" in message else 0

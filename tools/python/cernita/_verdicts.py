@@ -3,10 +3,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import time
 from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Union
 
-from ._arguments import whole
+from ._arguments import seconds, whole
 from ._keys import Path, use_keys
 from ._optional import need
 from ._verdict import Verdict, decode, read_verdict
@@ -87,8 +88,8 @@ class Verdicts:
                     ...                                         # Alive.lost, Unreadable: fail-safe for those fruits
 
     There is one grader: a second one would get every other verdict. Viewers may be many and lose verdicts when they
-    are slow, which `lost` counts. Used by one thread at a time. Needs pyzmq and msgpack (Debian: python3-zmq,
-    python3-msgpack).
+    are slow, which `lost` counts. Used by one thread at a time. A forked child opens its own: those of its parent raise a
+    RuntimeError there. Needs pyzmq and msgpack (Debian: python3-zmq, python3-msgpack).
 
     count: verdicts so far; lost: how many did not come; unreadable: messages that could not be read; silent: nothing
     has come since the last Silence.
@@ -112,12 +113,13 @@ class Verdicts:
         need("msgpack", "Verdicts")
         if grader and (lane is not None or status):
             raise ValueError("lane and status are for viewers; the grader gets every verdict")
-        self.address, self.timeout_s = address, timeout_s
+        self.address, self.timeout_s = address, None if timeout_s is None else seconds("timeout_s", timeout_s)
         self.count = self.lost = self.unreadable = 0
         self.silent = False
         self.alive_ms = whole("alive_ms", alive_ms, 0, 2**31 - 1)
         self._lane = None if lane is None else whole("lane", lane, 0, 2**32 - 1)
         self._grader, self._sequences, self._heard_s = grader, _Sequences(), time.monotonic()
+        self._process = os.getpid()
         self._context = zmq.Context()
         try:
             self._socket = self._context.socket(zmq.PULL if grader else zmq.SUB)
@@ -152,7 +154,7 @@ class Verdicts:
         """
         if timeout_s is None:
             timeout_s = self.timeout_s
-        end_s = None if timeout_s is None else time.monotonic() + timeout_s
+        end_s = None if timeout_s is None else time.monotonic() + seconds("timeout_s", timeout_s)
         while True:
             if not self._poll(end_s):
                 return Silence(SILENT_TIMES * self.alive_ms)
@@ -164,6 +166,9 @@ class Verdicts:
 
     def _poll(self, end_s: float | None) -> bool:
         """True: a message is there. False: the line has fallen silent. TimeoutError: neither until then."""
+        if self._process != os.getpid():  # where ZeroMQ's thread does not exist, and calls would wait for ever
+            raise RuntimeError(f"the Verdicts were opened by process {self._process}, of which this one is a fork; open "
+                               "others here")
         if self._context.closed:
             raise ValueError("the Verdicts are closed; open others")
         silence_s = None
@@ -221,8 +226,12 @@ class Verdicts:
         return (message for message in self.messages() if isinstance(message, Verdict))
 
     def close(self) -> None:
-        """Closes the connection; what has not been read is lost. May be called again."""
-        if not self._context.closed:
+        """Closes the connection; what has not been read is lost. May be called again; closes nothing in a forked child.
+
+        With or without it the daemon counts the verdicts of the last 10 s before its grader left as possibly lost
+        (verdict_possibly_lost): nobody tells it which were read.
+        """
+        if not self._context.closed and self._process == os.getpid():
             self._context.destroy(0)
 
     def __enter__(self) -> Verdicts:

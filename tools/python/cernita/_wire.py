@@ -7,7 +7,7 @@ from typing import Any, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ._arguments import choice
+from ._arguments import choice, whole
 
 HEADER = struct.Struct("<4sHHQQQQQQIHHIIIBBHQQ32x")  # little-endian, 128 bytes
 DTYPES = {np.dtype("u1"): 1, np.dtype("<f2"): 2, np.dtype("<f4"): 3}
@@ -88,8 +88,8 @@ def sides(maps: npt.NDArray[Any], layout: str) -> tuple[int, int, int]:
 def pack_header(maps: npt.NDArray[Any], *, layout: str, classes: Sequence[str], intensity: bool, lane: int, epoch: int,
                 sequence: int, fruit: int, view: int, views: int, captured_ns: int, deadline_ns: int,
                 encoder: int) -> bytes:
-    """The header of checked maps; ValueError if a number does not fit into its field."""
-    if views and not 0 <= view < views:
+    """The header of checked maps; TypeError or ValueError for a number that does not fit into its field."""
+    if whole("view", view, 0, 65535) >= views > 0:
         raise ValueError(f"view must be 0 to {views - 1}, as views is {views}, not {view}")
     height, width, channels = sides(maps, layout)
     try:
@@ -97,7 +97,9 @@ def pack_header(maps: npt.NDArray[Any], *, layout: str, classes: Sequence[str], 
             b"CRN1", HEADER.size, INTENSITY if intensity else 0, sequence, epoch, fruit, captured_ns, deadline_ns,
             encoder, lane, view, views, height, width, channels, DTYPES[maps.dtype], LAYOUTS[layout], 0,
             class_set(classes) if classes else 0, maps.nbytes)
-    except struct.error as fault:
-        raise ValueError(
-            "sequence, epoch, fruit, captured_ns, deadline_ns and encoder must be whole numbers from 0 to 2**64 - 1, "
-            f"lane to 2**32 - 1, view and views to 65535 ({fault})") from None
+    except struct.error:
+        for name, value, bits in (("fruit", fruit, 64), ("captured_ns", captured_ns, 64), ("deadline_ns", deadline_ns, 64),
+                                  ("encoder", encoder, 64), ("sequence", sequence, 64), ("epoch", epoch, 64),
+                                  ("lane", lane, 32), ("views", views, 16)):
+            whole(name, value, 0, 2**bits - 1)
+        raise
