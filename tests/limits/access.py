@@ -34,7 +34,7 @@ import zmq
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools/python"))
 from cernita import Line  # noqa: E402
-from cernita._keys import use_keys  # noqa: E402
+from cernita._line.keys import use_keys  # noqa: E402
 from sender import make_view  # noqa: E402
 
 CLASSES = ["background"] + [f"class{number}" for number in range(1, 12)]

@@ -34,7 +34,7 @@ import zmq
 from zmq.utils.monitor import recv_monitor_message
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../tools/python"))
-from cernita._wire import pack_header  # noqa: E402
+from cernita._line.wire import pack_header  # noqa: E402
 from sender import make_view  # noqa: E402
 
 CLASSES = ("background", "rot", "stem", "calyx", "bruise")

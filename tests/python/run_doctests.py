@@ -7,7 +7,7 @@ import sys
 import cernita
 
 failed = attempted = 0
-names = ["cernita"] + [f"cernita.{module.name}" for module in pkgutil.iter_modules(cernita.__path__)]
+names = ["cernita"] + [module.name for module in pkgutil.walk_packages(cernita.__path__, "cernita.")]
 for module in map(importlib.import_module, names):
     result = doctest.testmod(module)
     failed, attempted = failed + result.failed, attempted + result.attempted

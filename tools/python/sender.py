@@ -15,7 +15,7 @@ except ImportError as fault:
              "python3-numpy and python3-zmq, and start it with /usr/bin/python3")
 
 from cernita import Line
-from cernita._wire import check_maps
+from cernita._line.wire import check_maps
 
 CLASSES = ("background,rot,rust,fresh hail,healed hail,picking damage,transport damage,"
            "bruise,mould,stem,calyx,roller")  # those of config/line.yaml

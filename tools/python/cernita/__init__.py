@@ -28,21 +28,15 @@ except ImportError:
     raise ImportError(f"cernita needs NumPy, which {_sys.executable} lacks: install Debian's python3-numpy and use "
                       "/usr/bin/python3, or pip install numpy") from None
 
-from . import _chain, _context, _contours, _defects, _files, _line, _operators, _pool, _recording, _verdict
-from . import _verdict_log, _verdicts, ndimage, opencv, wavelets
+from . import _chain, _context, _contours, _defects, _line, _operators, _pool, ndimage, opencv, wavelets
 from ._chain import *
 from ._context import *
 from ._contours import *
 from ._defects import *
-from ._files import *
 from ._library import library_version as _library_version
 from ._line import *
 from ._operators import *
 from ._pool import *
-from ._recording import *
-from ._verdict import *
-from ._verdict_log import *
-from ._verdicts import *
 from .ndimage import *
 from .opencv import *
 from .wavelets import *
@@ -57,11 +51,6 @@ __all__ += _pool.__all__
 __all__ += _defects.__all__
 __all__ += _chain.__all__
 __all__ += _line.__all__
-__all__ += _verdict.__all__
-__all__ += _verdicts.__all__
-__all__ += _files.__all__
-__all__ += _recording.__all__
-__all__ += _verdict_log.__all__
 __all__ += ndimage.__all__
 __all__ += opencv.__all__
 __all__ += wavelets.__all__

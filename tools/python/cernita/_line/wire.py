@@ -7,7 +7,7 @@ from typing import Any, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ._arguments import choice, whole
+from .._arguments import choice, whole
 
 HEADER = struct.Struct("<4sHHQQQQQQIHHIIIBBHQQ32x")  # little-endian, 128 bytes
 DTYPES = {np.dtype("u1"): 1, np.dtype("<f2"): 2, np.dtype("<f4"): 3}

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ._arguments import seconds, whole
-from ._keys import Path, use_keys
-from ._optional import need
-from ._wire import check_classes, check_intensity, check_maps, pack_header, sides
+from .._arguments import seconds, whole
+from .keys import Path, use_keys
+from .optional import need
+from .wire import check_classes, check_intensity, check_maps, pack_header, sides
 
 if TYPE_CHECKING:
     import types

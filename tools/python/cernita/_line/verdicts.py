@@ -7,10 +7,10 @@ import os
 import time
 from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Union
 
-from ._arguments import seconds, whole
-from ._keys import Path, use_keys
-from ._optional import need
-from ._verdict import Verdict, decode, read_verdict
+from .._arguments import seconds, whole
+from .keys import Path, use_keys
+from .optional import need
+from .verdict import Verdict, decode, read_verdict
 
 if TYPE_CHECKING:
     import types

@@ -15,11 +15,11 @@ from typing import Any, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from . import _bigtiff
-from ._arguments import join
-from ._bigtiff import Fault, PastEnd
-from ._files import DataError, Numbers, Path, Selection, Time, log, open_regular
-from ._wire import INTENSITY
+from . import bigtiff
+from .._arguments import join
+from .bigtiff import Fault, PastEnd
+from .files import DataError, Numbers, Path, Selection, Time, log, open_regular
+from .wire import INTENSITY
 
 _DTYPES: dict[str, np.dtype[Any]] = {"u8": np.dtype("u1"), "f16": np.dtype("<f2"), "f32": np.dtype("<f4")}
 _BLOCK = 4096  # bytes that are written at once
@@ -98,19 +98,19 @@ class _File:
             self._data = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
         self._before = self._next = self._end = 0
 
-    def _turn_page(self) -> _bigtiff.Page:
+    def _turn_page(self) -> bigtiff.Page:
         """Reads the next page's directory; offsets must increase, so that loops are impossible."""
         if not self._next:
             raise PastEnd
         if self._next <= self._before:
             raise Fault("lies before the page that it follows")
-        page = _bigtiff.read_page(self._data, self._next)
+        page = bigtiff.read_page(self._data, self._next)
         self._before, self._next, self._end = self._next, page.next, max(self._end, page.end)
         self._pages += 1
         return page
 
-    def _plane(self, page: _bigtiff.Page, header: dict[str, Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-        return _bigtiff.pixels(self._data, page, header["height"], header["width"], dtype)
+    def _plane(self, page: bigtiff.Page, header: dict[str, Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+        return bigtiff.pixels(self._data, page, header["height"], header["width"], dtype)
 
     def _read_view(self, selection: Selection) -> RecordedView | None:
         """None: not selected."""
@@ -137,7 +137,7 @@ class _File:
 
     def read(self, selection: Selection) -> Iterator[RecordedView]:
         try:
-            self._next = _bigtiff.first_page(self._data)
+            self._next = bigtiff.first_page(self._data)
             while self._next:
                 view = self._read_view(selection)
                 if view is not None:

@@ -7,8 +7,8 @@ import struct
 import zlib
 from typing import BinaryIO, Iterator, NamedTuple
 
-from ._files import DataError, Numbers, Path, Selection, Time, log, open_regular
-from ._verdict import Verdict, read_verdict
+from .files import DataError, Numbers, Path, Selection, Time, log, open_regular
+from .verdict import Verdict, read_verdict
 
 _NAME = re.compile(r"cernita-([0-9]{10}|[1-9][0-9]{10,17})\.verdicts")
 _HEADER = struct.Struct("<4sHHQ")

@@ -7,8 +7,8 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from ._defects import Defects, defects_of_message
-from ._optional import need
+from .._defects import Defects, defects_of_message
+from .optional import need
 
 
 @dataclass(frozen=True)
