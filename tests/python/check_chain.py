@@ -1,4 +1,5 @@
 """cernita.Chain, alone and against a daemon: what a view's defects are there, they are here, to the bit."""
+import pickle
 import threading
 import unittest
 
@@ -198,7 +199,11 @@ class ChainAlone(PackageTest):
         self.refuses(ValueError, "maps must have 3 planes", judge, maps, layout="chw")
         self.refuses(ValueError, "maps must not be empty", judge, maps[:0])
         self.refuses(ValueError, "layout must be hwc or chw, not 'cwh'", judge, maps, layout="cwh")
-        self.refuses(TypeError, "intensity must be of uint8, not float32", judge, maps, photo.astype("f4"))
+        self.refuses(TypeError, "maps must be of uint8, float16 or float32, not int32; maps.astype('uint8') if 255 is "
+                     "certainty, maps.astype('float32') if 1 is", judge, maps.astype("i4"))
+        self.refuses(TypeError, "intensity must be of uint8, not float32; scaled to 0 to 255, intensity.astype('uint8')",
+                     judge, maps, photo.astype("f4"))
+        self.refuses(TypeError, "a Chain cannot be sent to another process; open another there", pickle.dumps, chain)
         self.refuses(ValueError, "intensity must be uint8[29, 41], as high and wide as the maps, not [28, 41]", judge, maps,
                      photo[1:])
         chain.close()

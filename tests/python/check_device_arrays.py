@@ -224,13 +224,44 @@ for told in (None, 1):
     cernita.find_contours_many(CupyArray(maps, stream=told), 0.5)
     expect(f"stream {told} is the default one", opened[-1].stream is None)
     cernita.free_contexts()
+for pictures in random.random((1, 20, 30, 3), "f4"), random.random((1, 40, 50, 5), "f4"):
+    expect("a batch of one", same_contours(cernita.find_contours_many(Batch(pictures), 0.5),
+                                           cernita.find_contours_many(pictures, 0.5)))
+
+
+def nest(inner):
+    """Has another call begin when the next one's results are there and not yet read, as a signal's handler may."""
+    wait = _context.Context.wait
+
+    def interrupted(context):
+        wait(context)
+        _context.Context.wait = wait
+        nested.append(inner())
+
+    nested = []
+    _context.Context.wait = interrupted
+    return nested
+
+
+other = random.random((900, 900), "f4")
+nested = nest(lambda: cernita.find_contours_many(CupyArray(other), 0.5))
+expect("a call around another", same_contours(cernita.find_contours_many(CupyArray(maps), 0.5),
+                                              cernita.find_contours_many(maps, 0.5)))
+expect("a call within another", same_contours(nested[0], cernita.find_contours_many(other, 0.5)))
+steps = np.repeat(np.eye(9, dtype="f4"), 2, 1)
+expect("DLPack on the host, pixels at the level", [line.tolist() for line in cernita.find_contours(
+    DlpackArray(steps, kind=1), 0)] == [line.tolist() for line in cernita.find_contours(steps, 0)])
 opened.clear()
 host = cernita.morphology(DlpackArray(maps, kind=1), "open")
 expect("DLPack on the host", type(host) is np.ndarray and np.array_equal(host, cernita.morphology(maps, "open")))
 expect("DLPack on the host opens nothing else", all(key.memory == 0 for key in opened))
 
 half = np.zeros((8, 24), "f4")
+negated = TorchTensor(maps)
+negated.is_neg = lambda: True
 CASES = {
+    "negative bit": (lambda: cernita.find_contours_many(negated, 0.5), TypeError,
+                     "maps must not have PyTorch's negative bit; maps.resolve_neg() has not"),
     "backend": (lambda: cernita.morphology(CupyArray(maps), "open", backend="serial"), ValueError,
                 "backend must be auto or cuda for arrays in device memory, not 'serial'"),
     "type": (lambda: cernita.morphology(CupyArray(maps.astype("f8")), "open"), TypeError,

@@ -3,6 +3,7 @@ import gc
 import json
 import os
 import pathlib
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -81,6 +82,7 @@ class Lines(PackageTest):
             self.assertEqual((line.sequence, line.lost), (3, 0))
         self.assertEqual(line.close(), 0)
         self.refuses(ValueError, "the Line is closed; open another one", line.send, maps, fruit=0, view=0)
+        self.refuses(TypeError, "a Line cannot be sent to another process; open another there", pickle.dumps, line)
         self.refuses(ValueError, "the Line is closed", line.wait)
 
     def test_views_under_way_to_a_daemon_that_ends_are_counted(self):

@@ -26,6 +26,11 @@ class OnADevice:
 
 # What is called, with which error, and how that begins.
 CASES = {
+    "what OpenCV alone has": (lambda: cernita.opencv.GaussianBlur, AttributeError,
+                              "cernita.opencv has no 'GaussianBlur'; import from cv2 what it lacks"),
+    "what scipy alone has": (lambda: cernita.ndimage.label, AttributeError, "cernita.ndimage has no 'label'"),
+    "what PyWavelets alone has": (lambda: cernita.wavelets.threshold, AttributeError,
+                                  "cernita.wavelets has no 'threshold'"),
     "no element": (lambda: cernita.grey_erosion(grey), ValueError, "size, footprint or structure must be given"),
     "a size of 0": (lambda: cernita.grey_opening(grey, 0), ValueError, "size must be from 1 to 4095, not 0"),
     "half a size": (lambda: cernita.grey_opening(grey, 1.5), TypeError, "size must be a whole number, not 1.5"),

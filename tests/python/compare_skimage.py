@@ -4,6 +4,7 @@ Prints what differs.
 """
 import gc
 import multiprocessing
+import tempfile
 import threading
 import warnings
 
@@ -182,6 +183,25 @@ def refuse_after_calls():
         pass
 
 
+def compare_subclasses():
+    """Arrays of NumPy's subclasses, of several sizes and types in turn."""
+    with tempfile.TemporaryDirectory() as folder:
+        for number, (shape, dtype) in enumerate((((200, 210), "f4"), ((20, 30), "f8"), ((9, 9), "u1"))):
+            np.save(f"{folder}/{number}.npy", (3 * rng.random(shape)).astype(dtype))
+        for number in (0, 1, 2, 0):
+            mapped = np.load(f"{folder}/{number}.npy", mmap_mode="r")
+            for picture in mapped, np.ma.array(mapped), mapped[1:].view(np.matrix):
+                what, theirs = f"{type(picture).__name__} {picture.shape}", peer(np.asarray(picture), 1.5)
+                expect(what, is_same(cernita.find_contours(picture, 1.5), theirs))
+                expect(f"{what}, many", is_same(cernita.find_contours_many(picture, 1.5).polylines(), theirs))
+    for wrong in [[0, 1], [1, 0]], rng.random((3, 3, 3)).view(np.memmap):
+        try:
+            cernita.find_contours(wrong, .5)
+            expect(f"a {type(wrong).__name__}: accepted", False)
+        except (TypeError, ValueError):
+            pass
+
+
 def compare_nested_calls():
     """A call that begins while another of its form is about to enter the library, as from a signal's handler."""
     picture, other = rng.random((2, 9, 9))
@@ -273,6 +293,7 @@ compare_odd_memory()
 compare_many()
 compare_repeated_calls(3000)
 refuse_after_calls()
+compare_subclasses()
 compare_nested_calls()
 compare_large()
 compare_in_threads()

@@ -8,7 +8,8 @@
 
 static const char *const view_hints[CRN_REASONS] = {
     [CRN_REASON_NO_SLOT] = TOO_MUCH " (limits.slots, run.workers)",
-    [CRN_REASON_DISCARDED] = TOO_MUCH " (latency.budget_ms, run.workers)",
+    [CRN_REASON_DISCARDED] = TOO_MUCH " (latency.budget_ms, run.workers), or "
+                                      "the sender's deadline_ns had passed",
     [CRN_REASON_UNFINISHED] = TOO_MUCH " (latency.budget_ms, run.workers)",
     [CRN_REASON_NOT_FINITE] = VALUES,
     [CRN_REASON_OUT_OF_RANGE] = VALUES,
@@ -97,7 +98,8 @@ static void read_views(const crn_metrics *metrics, losses *list)
     unusual(list, "frozen", metrics->values.frozen);
     unusual(list, "duplicate_view", fruits->duplicates);
     lost(list, "straggler", fruits->stragglers,
-         "views came after their fruit's verdict (latency.assemble_ms too short?)");
+         "views came after their fruit's verdict (latency.assemble_ms too short, or a fruit's "
+         "number used again?)");
     lost(list, "no_slot", fruits->no_slot, crn_losses_view_hint(CRN_REASON_NO_SLOT));
     lost(list, "discarded", fruits->discarded, crn_losses_view_hint(CRN_REASON_DISCARDED));
     lost(list, "unfinished", fruits->unfinished, crn_losses_view_hint(CRN_REASON_UNFINISHED));

@@ -51,7 +51,7 @@ static void start(daemon_process *daemon, const char *name, const char *backend,
              "chain: [contours, ranklet: {windows: [8]}]\n"
              "limits: {slots: 128}\n"
              "latency: {budget_ms: 60000, assemble_ms: 60000}\n"
-             "run: {backend: %s, workers: 1, threads: 1}\n"
+             "run: {backend: %s, workers: 1, threads: 1, stop_ms: 10000}\n"
              "recipes: {pear: {classes: {rust: 0.6}}}\n"
              "control: {path: '%s/control'}\n"
              "monitor: {http: ''}\n",

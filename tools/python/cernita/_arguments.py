@@ -72,6 +72,11 @@ def pair(argument: str, size: Any, least: int, most: int) -> tuple[int, int]:
     return whole(argument, both[0], least, most), whole(argument, both[1], least, most)
 
 
+def absent(module: str, peer: str, name: str) -> AttributeError:
+    """The error for a name of a peer's module that the package's module of this name has not."""
+    return AttributeError(f"{module} has no {name!r}; import from {peer} what it lacks")
+
+
 def flag(argument: str, value: object) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{argument} must be True or False, not {value!r}")

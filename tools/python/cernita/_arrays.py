@@ -56,7 +56,8 @@ def checked(argument: str, array: Any, types: Sequence[str], dimensions: Sequenc
     if (name or array.dtype.name) not in types:
         other = "float32" if "float32" in types else types[-1]
         # Fractions would be cut off, so that probabilities became zeros.
-        scaled = "scaled to 0 to 65535, " if array.dtype.kind == "f" and other == "uint16" else ""
+        whole = {"uint8": 255, "uint16": 65535}.get(other) if array.dtype.kind == "f" else None
+        scaled = f"scaled to 0 to {whole}, " if whole else ""
         real = ".real" if array.dtype.kind == "c" else ""
         raise TypeError(f"{argument} must be of {join(types)}, not {array.dtype.name}; "
                         f"{scaled}{argument}{real}.astype({other!r}) makes it one")
@@ -86,13 +87,14 @@ def address_of(array: Any) -> int:
     return cast(int, array.__array_interface__["data"][0])  # half the time of array.ctypes.data
 
 
-def form_of(array: Any) -> tuple[Any, ...]:
-    """As a key, all that an image of this array has but its address; () where it may have more, as a subclass."""
+def form_of(array: Any, *more: Any) -> tuple[Any, ...] | None:
+    """As a key, all that an image of this array has but its address, and more; None of what may have more than this
+    says, as a subclass of NumPy's arrays."""
     if type(array) is np.ndarray:
-        return array.dtype, array.shape, array.strides, array.flags.aligned
+        return array.dtype, array.shape, array.strides, array.flags.aligned, *more
     if isinstance(array, DeviceArray):
-        return array.dtype, array.shape, array.strides, array.device, array.stream
-    return ()
+        return array.dtype, array.shape, array.strides, array.device, array.stream, *more
+    return None
 
 
 def image_of(array: Any, layout: str = "hwc") -> Image:

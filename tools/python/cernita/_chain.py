@@ -109,6 +109,9 @@ class Chain:
 
         TypeError, ValueError: an argument, which the text names. MemoryError; OSError: a device failed.
         """
+        if isinstance(maps, np.ndarray) and maps.dtype.kind in "biu" and maps.dtype != np.uint8:
+            raise TypeError(f"maps must be of uint8, float16 or float32, not {maps.dtype}; maps.astype('uint8') if 255 is "
+                            "certainty, maps.astype('float32') if 1 is")
         source = operand("maps", maps, _MAPS, (3,), layout)
         planes = source.image.planes
         if planes != len(self.classes):
@@ -154,6 +157,9 @@ class Chain:
         with self._lock:
             self._is_open = False
             self._opened.clear()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Chain cannot be sent to another process; open another there")
 
     def __enter__(self) -> Chain:
         return self

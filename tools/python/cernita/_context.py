@@ -35,7 +35,7 @@ class Context:
         self.key = key
         self.scratch: object = None  # what the package keeps with it from one call to the next
         self.pointer = ctypes.c_void_p()
-        self._pinned: int | None = None
+        self._pinned: set[int] = set()
         result = lib.crn_context_open(ctypes.byref(ContextSettings(*key)), ctypes.byref(self.pointer))
         if result < 0:
             check(result, f"backend {BACKENDS[key.backend]!r}: {why_missing(key.backend) or os.strerror(-result)}")
@@ -50,20 +50,23 @@ class Context:
         """Waits until the context's work is done, without the GIL."""
         self.call("crn_context_wait")
 
-    def pinned(self, size: int) -> int:
-        """The address of host memory for results; the context keeps it, and the next call replaces it."""
-        lib.crn_pinned_free(self.pointer, self._pinned)
-        self._pinned = None
-        self._pinned = lib.crn_pinned_create(self.pointer, size)
-        if not self._pinned:
+    def pin(self, size: int) -> int:
+        """The address of host memory for results, until unpin() or the context's end."""
+        address: int | None = lib.crn_pinned_create(self.pointer, size)
+        if not address:
             raise MemoryError(f"{size} bytes of pinned memory for results")
-        return self._pinned
+        self._pinned.add(address)
+        return address
+
+    def unpin(self, address: int) -> None:
+        self._pinned.remove(address)
+        lib.crn_pinned_free(self.pointer, address)
 
     def __del__(self) -> None:
         if not self.pointer:  # it was not opened, perhaps for want of the library
             return
-        if self._pinned:
-            lib.crn_pinned_free(self.pointer, self._pinned)
+        for address in self._pinned:
+            lib.crn_pinned_free(self.pointer, address)
         lib.crn_context_free(ctypes.byref(self.pointer))
 
 
@@ -114,6 +117,8 @@ def drop_contexts() -> None:
 
 def take_call(form: Any) -> Any:
     """What the calling thread has kept for calls of this form, which is then no other call's; None without it."""
+    if form is None:
+        return None
     try:
         return _kept.calls.pop(form, None)
     except TypeError:  # it is no key: an argument of a wrong type is part of it
@@ -121,7 +126,9 @@ def take_call(form: Any) -> Any:
 
 
 def keep_call(form: Any, call: Any) -> None:
-    """Keeps what was prepared for a call, for the next one of this form."""
+    """Keeps what was prepared for a call, for the next one of this form; nothing of none."""
+    if form is None:
+        return
     calls = _kept.calls
     calls[form] = call
     if len(calls) > _KEPT:

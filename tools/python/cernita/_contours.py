@@ -9,7 +9,7 @@ import numpy.typing as npt
 from ._arguments import choice, numbers, whole
 from ._arrays import LAYOUTS, Operand, address_of, form_of, is_native, operand
 from ._context import cores, keep_call, take_call
-from ._device import describe, fetch, is_foreign
+from ._device import DeviceArray, describe, fetch, is_foreign
 from ._found import Contours, Part, PreparedCall, find, join
 from ._joints import Field, join_as_skimage, may_touch_pixels
 from ._library import (BORDERS, CONNECTIVITIES, CONTOURS_PIXELS_MAX, MEMORY_HOST, ORIENTATIONS, THREADS_MAX, TYPES,
@@ -72,21 +72,23 @@ def find_contours(image: Any, level: float | None = None, fully_connected: str =
     [array([[0. , 0.5],
            [0.5, 0. ]])]
     """
-    form: tuple[Any, ...] = ()
+    given, form = image, None
+    if is_foreign(image):
+        image = describe("image", image)
     if mask is None:
-        array = describe("image", image) if is_foreign(image) else image
-        form = ("find_contours", fully_connected, positive_orientation, *form_of(array))
+        form = form_of(image, "find_contours", fully_connected, positive_orientation)
         call = take_call(form)
         if call is not None:
-            at = _level(_middle(image) if level is None else level)
-            found: Contours = call.find(address_of(array), at)
+            values = image if isinstance(image, np.ndarray) else given
+            at = _level(_middle(values) if level is None else level)
+            found: Contours = call.find(address_of(image), at)
             keep_call(form, call)
-            return _as_skimage(found, image, at, None, fully_connected, positive_orientation)
+            return _as_skimage(found, values, at, None, fully_connected, positive_orientation)
     _check_arguments(image, fully_connected, positive_orientation)
     valid = None if mask is None else _binary_mask(mask, image.shape)
-    at = _level(_middle(image) if level is None else level)
-    usable = _usable(image) if isinstance(image, np.ndarray) else image
-    source = operand("image", usable, TYPES, (2,))
+    values = _usable(image) if isinstance(image, np.ndarray) else given
+    at = _level(level if level is not None else _middle(image if isinstance(image, np.ndarray) else given))
+    source = operand("image", values if isinstance(image, np.ndarray) else image, TYPES, (2,))
     _check_size("image", source.image, 2)
     levels = np.array([at])
     params = ContoursParams(address_of(levels), _address(valid), CONNECTIVITIES.index(fully_connected),
@@ -94,16 +96,17 @@ def find_contours(image: Any, level: float | None = None, fully_connected: str =
     context, part = source.context("auto", None), Part(source.image, 0, params)
     elements = source.image.height * source.image.width
     found = find(context, [part], elements, 1)
-    if form and (usable is image or image.dtype == np.bool_):  # a copy is another one in the next call
+    if address_of(image) == source.image.data:  # not a copy, which is another one in the next call
         keep_call(form, PreparedCall(context, part, levels, elements))
-    return _as_skimage(found, usable, at, valid, fully_connected, positive_orientation)
+    return _as_skimage(found, values, at, valid, fully_connected, positive_orientation)
 
 
-def _as_skimage(found: Contours, image: Any, level: float, valid: npt.NDArray[Any] | None, fully_connected: str,
+def _as_skimage(found: Contours, values: Any, level: float, valid: npt.NDArray[Any] | None, fully_connected: str,
                 positive_orientation: str) -> list[npt.NDArray[np.float64]]:
     if not may_touch_pixels(found.points):
         return found.polylines()
-    values = image if isinstance(image, np.ndarray) else fetch("image", image)
+    if not isinstance(values, np.ndarray):
+        values = fetch("image", values)
     field = Field(values, level, valid, fully_connected == "high")
     return join_as_skimage(found.points, found.offsets, positive_orientation == "high", field)
 
@@ -112,7 +115,7 @@ def _check_arguments(image: Any, fully_connected: Any, positive_orientation: Any
     for argument, value in (("fully_connected", fully_connected), ("positive_orientation", positive_orientation)):
         if value not in CONNECTIVITIES:
             raise ValueError(f'{argument} must be "high" or "low", not {value!r}')
-    if not isinstance(image, np.ndarray) and not is_foreign(image):
+    if not isinstance(image, (np.ndarray, DeviceArray)):
         raise TypeError(f"image must be a numpy array, not {type(image).__name__}")
     if image.ndim != 2:
         raise ValueError(f"image must have 2 dimensions, not {image.ndim}: only 2D arrays are supported")
@@ -130,7 +133,7 @@ def _middle(image: Any) -> Any:
 def _level(level: Any) -> float:
     try:
         return float(level)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(f"level must be a number, not {level!r}") from None
 
 
@@ -182,7 +185,7 @@ def _levels(levels: Any, pictures: int, planes: int, border: int) -> npt.NDArray
 def _mask(mask: Any, image: Image) -> npt.NDArray[Any] | None:
     if mask is None:
         return None
-    valid = np.ascontiguousarray(numbers("mask", mask, "f4") != 0, "u1")
+    valid = np.ascontiguousarray(numbers("mask", mask, "f8") != 0, "u1")
     if valid.shape != (image.height, image.width):
         raise ValueError(f"mask must have the height and width of maps, {(image.height, image.width)}, not "
                          f"{valid.shape}")
@@ -218,12 +221,12 @@ def find_contours_many(maps: Any, levels: Any, layout: str = "hwc", *, fully_con
     >>> found.polylines(plane=1)[0][0]
     array([1.25, 1.  ])
     """
-    form: tuple[Any, ...] = ()
+    form = None
+    if is_foreign(maps) and getattr(maps, "ndim", None) != 4:
+        maps = describe("maps", maps)
     if mask is None:
-        if is_foreign(maps) and getattr(maps, "ndim", None) != 4:
-            maps = describe("maps", maps)
-        form = ("find_contours_many", layout, fully_connected, positive_orientation, border, backend, threads,
-                type(threads), *form_of(maps))
+        form = form_of(maps, "find_contours_many", layout, fully_connected, positive_orientation, border, backend, threads,
+                       type(threads))
         call = take_call(form)
         if call is not None:
             found: Contours = call.find(address_of(maps), _levels_again(call, levels))
@@ -248,7 +251,7 @@ def find_contours_many(maps: Any, levels: Any, layout: str = "hwc", *, fully_con
             return _find_in_threads(pictures[0], backend, count, parts, elements, values.size)
     context = pictures[0].context(backend, threads)
     found = find(context, parts, elements, values.size)
-    if form and len(parts) == 1:
+    if len(parts) == 1:
         keep_call(form, PreparedCall(context, parts[0], values, elements))
     return found
 

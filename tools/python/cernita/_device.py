@@ -161,16 +161,33 @@ def _dlpack_array(argument: str, array: Any) -> DeviceArray:
 
 # --- all of them ---
 
+def _is_negated(array: Any) -> bool:
+    """True of a tensor whose elements PyTorch negates when it reads them, which the memory does not tell."""
+    return bool(array.is_neg()) if hasattr(array, "is_neg") else False
+
+
+def _on_host(argument: str, array: Any) -> Any:
+    try:
+        return np.from_dlpack(array)
+    except (AttributeError, BufferError, NotImplementedError, RuntimeError, TypeError, ValueError) as fault:
+        raise TypeError(f"{argument} cannot be read where it lies: {fault}") from None
+
+
 def describe(argument: str, array: Any) -> Any:
     """The DeviceArray of an array in device memory; of one in host memory NumPy's view of it."""
     library = _library_of(array)
+    if library == "torch" and _is_negated(array):
+        raise TypeError(f"{argument} must not have PyTorch's negative bit; {argument}.resolve_neg() has not")
     if library == "torch" and array.is_cuda:
         return _torch_array(argument, array)
     if library != "torch" and hasattr(array, "__cuda_array_interface__"):
         return _interface_array(argument, array)
-    kind = array.__dlpack_device__()[0]
+    try:
+        kind = array.__dlpack_device__()[0]
+    except (AttributeError, BufferError, NotImplementedError, RuntimeError, ValueError) as fault:
+        raise TypeError(f"{argument} cannot be read where it lies: {fault}") from None
     if kind in (_DLPACK_CPU, _DLPACK_PINNED):
-        return np.from_dlpack(array)
+        return _on_host(argument, array)
     if kind in (_DLPACK_CUDA, _DLPACK_MANAGED):
         return _dlpack_array(argument, array)
     raise TypeError(f"{argument} must lie in host memory or on an NVIDIA GPU, not on DLPack's device {kind}")

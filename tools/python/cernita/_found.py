@@ -107,7 +107,7 @@ class _Buffer:
         self.point_count += found.point_count
         self.contour_count += found.contour_count
 
-    def grow(self) -> None:
+    def grow(self, context: Context) -> None:
         """Four times as large, with what was found."""
         larger = np.empty(4 * len(self.points), _POINT), np.empty(4 * len(self.contours), _CONTOUR)
         for old, new, count in zip((self.points, self.contours), larger, (self.point_count, self.contour_count)):
@@ -115,8 +115,11 @@ class _Buffer:
         self._use(*larger)
         self.addresses = self.points.ctypes.data, self.contours.ctypes.data
 
-    def wait(self) -> None:
+    def wait(self, context: Context) -> None:
         """Until what was found is there."""
+
+    def free(self, context: Context) -> None:
+        """Gives memory back that is the context's."""
 
     def keep(self) -> bool:
         """Whether to keep it for the next call."""
@@ -150,19 +153,18 @@ class _Buffer:
 
 
 class _PinnedBuffer(_Buffer):
-    """The context's pinned memory, which a device writes to."""
+    """Pinned memory of the context, which a device writes to."""
     gives_memory = False
 
     def __init__(self, context: Context, points: int, contours: int) -> None:
-        self.context = context
-        self._reserve(points, contours)
+        self._reserve(context, points, contours)
         self.begin()
 
-    def _reserve(self, points: int, contours: int) -> None:
+    def _reserve(self, context: Context, points: int, contours: int) -> None:
         sizes = points * _POINT.itemsize, contours * _CONTOUR.itemsize
-        address = self.context.pinned(64 + sum(sizes))
-        self.found = _Found.from_address(address)
-        self.addresses = address + 64, address + 64 + sizes[0]
+        self.address = context.pin(64 + sum(sizes))
+        self.found = _Found.from_address(self.address)
+        self.addresses = self.address + 64, self.address + 64 + sizes[0]
         self._use(*(np.frombuffer(memoryview((ctypes.c_char * size).from_address(begin)), dtype)
                     for begin, size, dtype in zip(self.addresses, sizes, (_POINT, _CONTOUR))))
 
@@ -174,16 +176,24 @@ class _PinnedBuffer(_Buffer):
         found.contour_capacity = min(len(self.contours) - self.contour_count, _COUNT_MAX)
         return found
 
-    def wait(self) -> None:
-        self.context.wait()
+    def wait(self, context: Context) -> None:
+        context.wait()
 
     def keep(self) -> bool:
         return True
 
-    def grow(self) -> None:
+    def grow(self, context: Context) -> None:
         points, contours = self.points[:self.point_count].copy(), self.contours[:self.contour_count].copy()
-        self._reserve(4 * len(self.points), 4 * len(self.contours))
+        sizes = 4 * len(self.points), 4 * len(self.contours)
+        self.free(context)
+        self._reserve(context, *sizes)
         self.points[:len(points)], self.contours[:len(contours)] = points, contours
+
+    def free(self, context: Context) -> None:
+        address, self.address = self.address, 0
+        self._use(np.empty(0, _POINT), np.empty(0, _CONTOUR))
+        if address:
+            context.unpin(address)
 
 
 def _buffer_for(context: Context, elements: int) -> _Buffer:
@@ -204,21 +214,28 @@ def _buffer_for(context: Context, elements: int) -> _Buffer:
 def find(context: Context, parts: Sequence[Part], elements: int, plane_count: int) -> Contours:
     """The contours of these parts, which have so many elements together; plane_count: of all that are searched."""
     buffer = _buffer_for(context, elements)
-    for part in parts:
-        while True:
-            found = buffer.rest()
-            context.call("crn_find_contours", part.params, part.image, found)
-            buffer.wait()
-            if not found.truncated:
-                break
-            if found.point_capacity == _COUNT_MAX or found.contour_capacity == _COUNT_MAX:
-                raise MemoryError("more than 2^32 points or contours; find those of fewer planes at a time")
-            buffer.grow()
-        buffer.take(found, part.plane)
-    result = buffer.result(plane_count)
-    if buffer.keep():
-        context.scratch = buffer
-    return result
+    try:
+        for part in parts:
+            _find_part(context, part, buffer)
+        return buffer.result(plane_count)
+    finally:
+        if context.scratch is None and buffer.keep():
+            context.scratch = buffer
+        else:  # a call that began during this one has left its own
+            buffer.free(context)
+
+
+def _find_part(context: Context, part: Part, buffer: _Buffer) -> None:
+    while True:
+        found = buffer.rest()
+        context.call("crn_find_contours", part.params, part.image, found)
+        buffer.wait(context)
+        if not found.truncated:
+            break
+        if found.point_capacity == _COUNT_MAX or found.contour_capacity == _COUNT_MAX:
+            raise MemoryError("more than 2^32 points or contours; find those of fewer planes at a time")
+        buffer.grow(context)
+    buffer.take(found, part.plane)
 
 
 class PreparedCall:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ._arguments import join, whole
+from ._arguments import absent, join, whole
 from ._arrays import has_whole_elements, host_array
 from ._elements import AnchoredElement, filtered, flat_members, sees_nothing_outside
 from ._library import ELEMENT_MAX
@@ -435,6 +435,10 @@ def black_tophat(input: Any, size: Any = None, footprint: Any = None, structure:
     """
     return _run("blackhat", input, size, footprint, structure, output, mode, cval, origin,
                 {"backend": backend, "threads": threads})
+
+
+def __getattr__(name: str) -> Any:
+    raise absent(__name__, "scipy.ndimage", name)
 
 
 __all__ = ["black_tophat", "grey_closing", "grey_dilation", "grey_erosion", "grey_opening", "morphological_gradient",

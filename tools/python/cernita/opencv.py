@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ._arguments import join, number, numbers, whole
+from ._arguments import absent, join, number, numbers, whole
 from ._arrays import has_whole_elements
 from ._borders import cropped, padded
+from ._device import is_foreign
 from ._elements import AnchoredElement, filtered, flat_members, sees_nothing_outside
 from ._library import ELEMENT_MAX, KERNEL_TAPS_MAX
 from ._operators import convolve
@@ -48,8 +49,8 @@ _RESULTS = {"uint8": (CV_8U, CV_16U, CV_16S, CV_32F), "uint16": (CV_16U, CV_32F)
 
 def _source(src: Any, types: tuple[str, ...], cure: str) -> npt.NDArray[Any]:
     if not isinstance(src, np.ndarray):
-        raise TypeError(f"src must be a numpy array, not {type(src).__name__}; cernita.morphology() and "
-                        "cernita.convolve() take those on a device")
+        cure = "; cernita.morphology() and cernita.convolve() take those on a device" if is_foreign(src) else ""
+        raise TypeError(f"src must be a numpy array, not {type(src).__name__}{cure}")
     if _NAMES.get(src.dtype) not in types:
         raise TypeError(f"src must be of {', '.join(types[:-1])} or {types[-1]}, not {src.dtype}; {cure}")
     if src.ndim not in (2, 3) or not src.size:
@@ -351,6 +352,10 @@ def filter2D(src: Any, ddepth: int, kernel: Any, dst: Any = None, anchor: Any = 
         return result
     target[...] = result
     return target
+
+
+def __getattr__(name: str) -> Any:
+    raise absent(__name__, "cv2", name)
 
 
 __all__ = ["dilate", "erode", "filter2D", "getStructuringElement", "morphologyEx"]

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Sequence, Tuple
 import numpy as np
 import numpy.typing as npt
 
-from ._arguments import join, whole
+from ._arguments import absent, join, whole
 from ._arrays import host_array
 from ._library import lib
 from ._operators import haar
@@ -361,6 +361,10 @@ def waverec2(coeffs: Any, wavelet: Any, mode: Any = "symmetric", axes: Any = (-2
         _shape(bands)
         average = _inverse(bands, call.how)
     return _back(average, call.axes)
+
+
+def __getattr__(name: str) -> Any:
+    raise absent(__name__, "pywt", name)
 
 
 __all__ = ["dwt2", "idwt2", "wavedec2", "waverec2"]

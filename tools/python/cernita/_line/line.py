@@ -178,6 +178,9 @@ class Line:
         if self._context.closed:
             raise ValueError("the Line is closed; open another one")
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a Line cannot be sent to another process; open another there")
+
     def __enter__(self) -> Line:
         return self
 

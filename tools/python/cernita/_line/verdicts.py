@@ -234,6 +234,9 @@ class Verdicts:
         if not self._context.closed and self._process == os.getpid():
             self._context.destroy(0)
 
+    def __reduce__(self) -> Any:
+        raise TypeError("Verdicts cannot be sent to another process; open others there")
+
     def __enter__(self) -> Verdicts:
         return self
 
