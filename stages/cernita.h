@@ -69,7 +69,8 @@ static inline crn_image crn_image_dense(void *data, crn_type type, crn_layout la
     return image;
 }
 
-/** Implementations of the operators; all return the same bytes, but for convolution's tolerance. */
+/** Implementations of the operators; all return the same bytes, but for convolution's tolerance and
+ * the bits of NaN in crn_haar(). */
 typedef enum crn_backend {
     CRN_BACKEND_AUTO,   /**< the fastest on this machine for images in host memory: openmp */
     CRN_BACKEND_SERIAL, /**< the plain definition, slow */
@@ -87,11 +88,14 @@ typedef enum crn_memory {
 } crn_memory;
 
 /** How to compute. All zero: the fastest on the CPU, on the calling thread alone. Where `threads`
- * cannot be started a call has fewer, and in the child of a fork one, if the forking thread had
- * more. They are libgomp's, which ends a process that has no memory for them. */
+ * cannot be started a call has fewer. They are libgomp's, which ends a process that has no memory
+ * for them, and waits for ever in the child of a fork if the forking thread had some. In such a
+ * child a call has one thread if calls of this library had more in the forking thread. Of parallel
+ * regions of the program's own the library knows nothing: a program whose forking thread ran one
+ * asks for one thread in the child. */
 typedef struct crn_context_settings {
     crn_backend backend; /**< CRN_BACKEND_AUTO: 0 */
-    int32_t threads;     /**< of openmp, of one call; 0 and 1: no others are started */
+    int32_t threads;     /**< of openmp, of one call, at most 1024; 0, 1: no others are started */
     crn_memory memory;   /**< where the images lie */
     int32_t device;      /**< MEMORY_DEVICE: its CUDA number; otherwise device 0 is used */
     void *stream; /**< MEMORY_DEVICE: the caller's cudaStream_t on it; NULL: the default stream */
@@ -101,13 +105,14 @@ typedef struct crn_context_settings {
 typedef struct crn_context crn_context;
 
 /**
- * Opens a context. The first call of an operator with an image's size reserves memory; later ones
- * with that size or a smaller one allocate nothing.
+ * Opens a context. The first call of an operator reserves memory; later ones with the same
+ * parameters, types, layouts and sizes allocate nothing.
  *
  * @param settings NULL: all zero
  * @param ret_context free it with crn_context_free(), before its stream is destroyed
  * @return 0; -EINVAL: settings that contradict each other or are out of range; -ENOTSUP: the
- *         backend is missing, crn_backend_missing(); -ENODEV: no such device; -ENOMEM
+ *         backend is missing, crn_backend_missing(); -ENODEV: no such device; -ENOMEM. No text is
+ *         left for crn_context_error(), as there is no context.
  */
 CRN_API int crn_context_open(const crn_context_settings *settings, crn_context **ret_context);
 
@@ -197,7 +202,8 @@ typedef struct crn_contours {
  * half-way. Time: O(pixels + points).
  *
  * @param context,params where and how to compute
- * @param in any type, any strides, fewer than 2^30 pixels a plane; at least 2 x 2 with an open
+ * @param in any type, any strides, fewer than 2^30 cells a plane: (height - 1) (width - 1) with an
+ *        open border, (height + 1) (width + 1) with a closed one; at least 2 x 2 with an open
  *        border, 1 x 1 with a closed one, where levels must be >= 0
  * @param out overwritten; on a device it and its arrays lie in memory of crn_pinned_create() and
  *        are not to be touched before the stream has come so far
