@@ -107,8 +107,8 @@ typedef struct crn_context crn_context;
  *
  * @param settings NULL: all zero
  * @param ret_context free it with crn_context_free(), before its stream is destroyed
- * @return 0; -EINVAL: settings that contradict each other or are out of range; -ENOTSUP: the
- *         backend is missing, crn_backend_missing(); -ENODEV: no such device; -ENOMEM. (No text.)
+ * @return 0; without a text, as there is no context, -EINVAL: settings that contradict or are
+ *         out of range; -ENOTSUP: see crn_backend_missing(); -ENODEV: no such device; -ENOMEM
  */
 CRN_API int crn_context_open(const crn_context_settings *settings, crn_context **ret_context);
 
@@ -460,8 +460,7 @@ typedef struct crn_chain crn_chain;
 
 /**
  * Opens the chain of a line's file (`classes`, `chain` and `limits`; its other sections are checked
- * and have no effect). Kernels and elements that it names are read now. Reserves memory for
- * `limits.points` and `limits.defects`.
+ * and have no effect). Reads the kernels and elements that it names, reserves memory for `limits`.
  *
  * @param context whose backend, threads and memory it uses; must outlive it
  * @param path of the file; what it names relative to the working directory
