@@ -9,9 +9,8 @@
 #include "stages/backend.h"
 #include "stages/context.h"
 #include "stages/library/library.h"
+#include "stages/serial/contours.h"
 #include "src/chain/internal.h"
-
-#define PIXELS_MAX ((int64_t)1 << 30) /* of a plane, as of crn_find_contours() */
 
 /* The program may have set a locale in which numbers have a decimal comma. */
 static int load_in_c_locale(const char *path, FILE *faults, crn_config *ret_config)
@@ -151,6 +150,37 @@ static void normalize_strides(crn_image *image)
     }
 }
 
+/* The border of the contours step. */
+static crn_border border_of(const crn_config *config)
+{
+    for (int32_t i = 0; i < config->steps; i++) {
+        const crn_step *step = &config->chain[i];
+        for (const crn_param *p = step->stage->params; p && p->key; p++)
+            if (step->stage->kind == CRN_STAGE_CONTOURS && strcmp(p->key, "border") == 0)
+                return *(const int32_t *)((const char *)step->settings + p->offset);
+    }
+    return CRN_BORDER_CLOSED;
+}
+
+/* The limits of crn_find_contours(). 0, or -EINVAL with a text. */
+static int check_size(crn_border border, const crn_image *maps, crn_error *error)
+{
+    bool closed = border == CRN_BORDER_CLOSED;
+    int32_t min = closed ? 1 : 2;
+    if (maps->height < min || maps->width < min)
+        return crn_error_set(error, -EINVAL, "maps is %d x %d; %sit must be at least %d x %d",
+                             (int)maps->height, (int)maps->width,
+                             closed ? "" : "with an open border ", (int)min, (int)min);
+    int64_t more = closed ? 1 : -1;
+    if ((maps->height + more) * (maps->width + more) >= CRN_CONTOURS_CELLS_MAX)
+        return crn_error_set(error, -EINVAL,
+                             "maps is %d x %d; with %s border (height %c 1) x (width %c 1), its "
+                             "cells, must be below 2^30",
+                             (int)maps->height, (int)maps->width, closed ? "a closed" : "an open",
+                             closed ? '+' : '-', closed ? '+' : '-');
+    return 0;
+}
+
 /* 0, or -EINVAL with a text that names the argument. */
 static int check(const crn_chain *chain, const crn_image *maps, const crn_image *intensity,
                  crn_error *error)
@@ -164,19 +194,15 @@ static int check(const crn_chain *chain, const crn_image *maps, const crn_image 
     if (maps->planes != classes)
         return crn_error_set(error, -EINVAL, "maps has %d planes; the file has %d classes",
                              (int)maps->planes, (int)classes);
-    if (maps->height < 1 || maps->width < 1)
-        return crn_error_set(error, -EINVAL, "maps is %d x %d; both must be 1 or more",
-                             (int)maps->height, (int)maps->width);
+    int r = check_size(border_of(chain->config), maps, error);
+    if (r < 0)
+        return r;
     if (!crn_image_is_dense(maps))
         return crn_error_set(error, -EINVAL,
                              "maps has gaps; copy it so that crn_image_dense() describes it");
-    int r = crn_library_check_image("maps", maps, error);
+    r = crn_library_check_image("maps", maps, error);
     if (r < 0)
         return r;
-    if ((int64_t)maps->height * maps->width >= PIXELS_MAX)
-        return crn_error_set(error, -EINVAL,
-                             "maps is %d x %d; a plane must have fewer than 2^30 pixels",
-                             (int)maps->height, (int)maps->width);
     if (!intensity)
         return 0;
     if (!intensity->data || intensity->type != CRN_U8 || intensity->planes != 1 ||

@@ -150,6 +150,7 @@ static int load_text(const char *path, FILE *file, crn_kernel *kernel, crn_error
     ssize_t length;
     int r = 0;
     kernel->size = (crn_size){0, 0};
+    errno = 0;
     while (!r && (length = getline(&line, &room, file)) >= 0) {
         at.line++;
         if (strlen(line) != (size_t)length)
@@ -158,8 +159,9 @@ static int load_text(const char *path, FILE *file, crn_kernel *kernel, crn_error
         else
             r = take_row(&at, line + (at.line == 1 && !strncmp(line, MARK, 3) ? 3 : 0), kernel);
     }
-    if (!r && !feof(file))
-        r = crn_error_set(error, -EIO, "%s: cannot be read: %s", path, strerror(errno));
+    if (!r && !feof(file)) /* nor is it if there was no memory for a line */
+        r = crn_error_set(error, errno == ENOMEM ? -ENOMEM : -EIO, "%s: cannot be read: %s", path,
+                          strerror(errno));
     if (!r && !kernel->size.height)
         r = crn_error_set(error, -EINVAL, "%s: has no numbers; a kernel is rows of them", path);
     free(line);

@@ -59,7 +59,7 @@ static bool is_out_of_range(const char *name, unsigned value, unsigned last, crn
 {
     if (value <= last)
         return false;
-    crn_error_set(text, 0, "params.%s is %u; its enumeration ends at %u", name, value, last);
+    crn_error_set(text, 0, "params.%s is %d; it must be 0 to %u", name, (int)value, last);
     return true;
 }
 
@@ -100,8 +100,11 @@ void crn_explain_contours(const crn_contours_params *params, const crn_image *in
     if ((in->height + (int64_t)more) * (in->width + (int64_t)more) < CRN_CONTOURS_CELLS_MAX)
         crn_error_set(ret_text, 0, "in is of f64, which only the CPU's backends take");
     else
-        crn_error_set(ret_text, 0, "in is %d x %d; a plane must have fewer than 2^30 pixels",
-                      (int)in->height, (int)in->width);
+        crn_error_set(ret_text, 0,
+                      "in is %d x %d; with %s border (height %c 1) x (width %c 1), its cells, must "
+                      "be below 2^30",
+                      (int)in->height, (int)in->width, closed ? "a closed" : "an open",
+                      closed ? '+' : '-', closed ? '+' : '-');
 }
 
 void crn_explain_morphology(const crn_morphology_params *params, const crn_image *in,
@@ -119,7 +122,9 @@ void crn_explain_morphology(const crn_morphology_params *params, const crn_image
         element->height > CRN_ELEMENT_MAX)
         crn_error_set(ret_text, 0, "params.element is %d x %d; both must be 1 to %d",
                       (int)element->width, (int)element->height, CRN_ELEMENT_MAX);
-    else if ((element->shape == CRN_ELEMENT_PICTURE) != (element->members != NULL))
+    else if (element->shape == CRN_ELEMENT_PICTURE && !element->members)
+        crn_error_set(ret_text, 0, "params.element.members is NULL; a picture needs them");
+    else if (element->shape != CRN_ELEMENT_PICTURE && element->members)
         crn_error_set(ret_text, 0, "params.element.members must be NULL but for a picture");
     else if (element->heights)
         crn_error_set(ret_text, 0,

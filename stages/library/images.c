@@ -70,6 +70,22 @@ int crn_library_check_image(const char *name, const crn_image *image, crn_error 
     return 0;
 }
 
+static ptrdiff_t usable_stride(int32_t count, ptrdiff_t stride)
+{
+    return count == 1 && (stride > ELEMENTS_MAX || stride < -ELEMENTS_MAX) ? 0 : stride;
+}
+
+crn_image *crn_library_usable(const crn_image *image, crn_image *ret_usable)
+{
+    if (!image)
+        return NULL;
+    *ret_usable = *image;
+    ret_usable->plane_stride = usable_stride(image->planes, image->plane_stride);
+    ret_usable->row_stride = usable_stride(image->height, image->row_stride);
+    ret_usable->step = usable_stride(image->width, image->step);
+    return ret_usable;
+}
+
 /* True if two of its elements surely lie in one place. */
 static bool overlaps_itself(const crn_image *image)
 {

@@ -31,6 +31,14 @@ int crn_library_check_image(const char *name, const crn_image *image, crn_error 
 int crn_library_check_images(const crn_image *in, const crn_image *out, crn_error *error);
 
 /**
+ * The image for an operator: a stride that leads nowhere, as its side has one element, may be any
+ * number; where it is so large that a product with it might overflow it becomes 0.
+ *
+ * @return `ret_usable`, a copy of it; NULL for NULL
+ */
+crn_image *crn_library_usable(const crn_image *image, crn_image *ret_usable);
+
+/**
  * How many threads a parallel region of this thread may have, at most `wanted`. libgomp ends the
  * process if it cannot start them, and hangs in the child of a fork: so they are tried here before,
  * and a child gets one.

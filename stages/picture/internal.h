@@ -35,6 +35,10 @@ void crn_picture_copy(const void *from, ptrdiff_t from_step, void *to, ptrdiff_t
 /* The address of an element. */
 void *crn_picture_at(const crn_image *image, int32_t plane, int32_t y, int32_t x);
 
+/* Sets *error to `failure`, in the words of a library that failed to read a file. -ENOMEM if errno,
+ * 0 before, says so: the file may be good; else -EBADMSG. */
+int crn_picture_fail(const char *path, const char *failure, crn_error *error);
+
 /* Turns a library's message about a file into one printable line. */
 void crn_picture_clean(char *text);
 

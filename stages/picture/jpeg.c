@@ -64,6 +64,7 @@ static int guard(jpeg_job *j, void (*step)(jpeg_job *))
 {
     if (setjmp(j->jump))
         return -EBADMSG;
+    errno = 0;
     step(j);
     return 0;
 }
@@ -122,7 +123,7 @@ static void read_pixels(jpeg_job *j)
 static int read_jpeg(jpeg_job *j)
 {
     if (guard(j, start_reading))
-        return crn_error_set(j->error, -EBADMSG, "%s: %s", j->path, j->failure);
+        return crn_picture_fail(j->path, j->failure, j->error);
     int r = j->r ? j->r : check_claim(j);
     if (r || !j->pixels)
         return r;
@@ -132,7 +133,7 @@ static int read_jpeg(jpeg_job *j)
     r = crn_picture_reserve(j->path, j->decoder.progressive_mode ? coefficients : 0, &j->picture,
                             j->error);
     if (!r && guard(j, read_pixels))
-        r = crn_error_set(j->error, -EBADMSG, "%s: %s", j->path, j->failure);
+        r = crn_picture_fail(j->path, j->failure, j->error);
     return r;
 }
 

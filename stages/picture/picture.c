@@ -21,6 +21,13 @@ void crn_picture_clean(char *text)
             *c = ' ';
 }
 
+int crn_picture_fail(const char *path, const char *failure, crn_error *error)
+{
+    if (errno == ENOMEM)
+        return crn_error_set(error, -ENOMEM, "%s: no memory to read it: %.512s", path, failure);
+    return crn_error_set(error, -EBADMSG, "%s: %.512s", path, failure);
+}
+
 void *crn_picture_at(const crn_image *image, int32_t plane, int32_t y, int32_t x)
 {
     return (char *)image->data +

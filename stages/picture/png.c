@@ -51,6 +51,7 @@ static int guard(png_job *j, void (*step)(png_job *))
 {
     if (setjmp(j->jump))
         return -EBADMSG;
+    errno = 0;
     step(j);
     return 0;
 }
@@ -157,7 +158,7 @@ static void read_pixels(png_job *j)
 static int read_png(png_job *j)
 {
     if (guard(j, start_reading))
-        return crn_error_set(j->error, -EBADMSG, "%s: %s", j->path, j->failure);
+        return crn_picture_fail(j->path, j->failure, j->error);
     if (j->r || !j->pixels)
         return j->r;
     uint64_t row_bytes =
@@ -171,7 +172,7 @@ static int read_png(png_job *j)
     if (!j->row)
         return crn_error_set(j->error, -ENOMEM, "%s: no memory for a row", j->path);
     if (guard(j, read_pixels))
-        return crn_error_set(j->error, -EBADMSG, "%s: %s", j->path, j->failure);
+        return crn_picture_fail(j->path, j->failure, j->error);
     return 0;
 }
 

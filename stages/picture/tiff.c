@@ -33,7 +33,9 @@ static int tiff_fault(tiff_job *j, crn_error *error)
                                           : "libtiff cannot read it";
     crn_picture_clean(j->failure.text);
     crn_picture_clean(j->warning.text);
-    return crn_error_set(error, -EBADMSG, "%s: page %" PRId32 ": %.512s", j->path, j->number, text);
+    char page[640];
+    snprintf(page, sizeof page, "page %" PRId32 ": %.512s", j->number, text);
+    return crn_picture_fail(j->path, page, error);
 }
 
 static int open_tiff(tiff_job *j, int fd, crn_error *error)
@@ -345,6 +347,7 @@ int crn_picture_tiff_read(int fd, const char *path, bool pixels, crn_picture *re
                           crn_error *error)
 {
     tiff_job j = {.path = path, .number = 1};
+    errno = 0;
     int r = open_tiff(&j, fd, error);
     if (r)
         return r;

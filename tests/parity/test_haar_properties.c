@@ -234,6 +234,59 @@ static void test_signs_and_positions(void **state)
     }
 }
 
+/* What the strides repeat is what a dense copy of it gives; larger pictures go through several
+ * tiles and are streamed. */
+static void give_what_a_copy_gives(int backend, const crn_image *in, const crn_haar_params *params)
+{
+    size_t bytes = (size_t)in->planes * (size_t)in->height * (size_t)in->width * sizeof(float);
+    float *copy = malloc(bytes), *got = malloc(bytes), *expected = malloc(bytes);
+    assert_true(copy && got && expected);
+    memset(got, 0x7f, bytes);
+    crn_layout layout = in->plane_stride == 1 ? CRN_HWC : CRN_CHW;
+    crn_image dense = crn_image_dense(copy, CRN_F32, layout, in->planes, in->height, in->width);
+    for (int32_t p = 0; p < in->planes; p++)
+        for (int32_t y = 0; y < in->height; y++)
+            for (int32_t x = 0; x < in->width; x++)
+                copy[crn_image_index(&dense, p, y, x)] = crn_image_at(in, p, y, x);
+    crn_image to = dense, target = dense;
+    to.data = got;
+    target.data = expected;
+    assert_int_equal(crn_haar_serial(operator_contexts[1], params, &dense, &target), 0);
+    assert_int_equal(backends[backend](operator_contexts[2], params, in, &to), 0);
+    if (memcmp(got, expected, bytes) != 0)
+        fail_msg("%s, direction %d, %d levels of %d x %d x %d with strides %td, %td, %td",
+                 names[backend], params->direction, params->levels, in->planes, in->height,
+                 in->width, in->plane_stride, in->row_stride, in->step);
+    free(copy);
+    free(got);
+    free(expected);
+}
+
+static void test_strides_of_0_repeat_pixels(void **state)
+{
+    (void)state;
+    static float pixels[3 * 2000];
+    static const int32_t sizes[][2] = {{2, 8}, {3, 5}, {9, 1}, {70, 40}, {37, 1539}, {1100, 2000}};
+    crn_random random = {crn_random_seed()};
+    for (size_t i = 0; i < sizeof pixels / sizeof *pixels; i++)
+        pixels[i] = (float)crn_random_unit(&random);
+    for (int run = 0; run < 6 * 3 * 2 * 4; run++) {
+        int32_t height = sizes[run / 24][0], width = sizes[run / 24][1], strides = run % 4;
+        int32_t most = crn_haar_levels_max(height, width), planes = strides == 3 ? 3 : 1;
+        crn_image in = crn_image_dense(pixels, CRN_F32, CRN_HWC, planes, height, width);
+        if (strides != 1)
+            in.row_stride = 0;
+        if (strides == 1 || strides == 2)
+            in.step = 0;
+        if (strides == 1)
+            in.row_stride = 1;
+        crn_haar_params params = {(crn_haar_direction)(run / 8 % 3), run / 4 % 2 ? most : 1, 0.1f,
+                                  false};
+        for (int backend = 0; backend < 2; backend++)
+            give_what_a_copy_gives(backend, &in, &params);
+    }
+}
+
 static void test_levels_max(void **state)
 {
     (void)state;
@@ -277,6 +330,7 @@ int main(void)
         cmocka_unit_test(test_a_threshold_of_0_changes_nothing),
         cmocka_unit_test(test_a_huge_threshold_leaves_averages),
         cmocka_unit_test(test_signs_and_positions),
+        cmocka_unit_test(test_strides_of_0_repeat_pixels),
         cmocka_unit_test(test_levels_max),
         cmocka_unit_test(test_invalid_arguments_are_refused),
     };

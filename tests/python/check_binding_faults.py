@@ -21,6 +21,12 @@ read_only = np.zeros((8, 12), "u1")
 read_only.flags.writeable = False
 odd = np.zeros((8, 12), [("a", "u1"), ("b", "f4")])["b"]
 
+
+def too_many(side):
+    """Of one value in memory."""
+    return np.broadcast_to(np.zeros((1, 1), "u1"), (side, side))
+
+
 IMAGE = "uint8, float16, float32, uint16 or float64"
 PLAIN = "uint8 or float32"
 BACKENDS = "auto, serial, openmp or cuda"
@@ -42,6 +48,10 @@ CASES = {
     "contours of nothing": (lambda: cernita.find_contours_many(grey[:0], 1), ValueError, "maps must not be empty"),
     "contours of a row": (lambda: cernita.find_contours_many(grey[:1], 1), ValueError,
                           "maps must be at least 2 x 2 with an open border, not 1 x 12"),
+    "contours of too many cells": (lambda: cernita.find_contours_many(too_many(32767), 1, border="closed"), ValueError,
+                                   "maps must have fewer than 2^30 cells per plane, (height +1) x (width +1), not 32767"),
+    "open contours of too many cells": (lambda: cernita.find_contours_many(too_many(32769), 1), ValueError,
+                                        "maps must have fewer than 2^30 cells per plane, (height -1) x (width -1), not "),
     "contours of another byte order": (lambda: cernita.find_contours_many(real.astype(">f4"), 1), TypeError,
                                        "maps must be in this machine's byte order, not '>f4'"),
     "contours of a record's field": (lambda: cernita.find_contours_many(odd, 1), ValueError,

@@ -154,7 +154,7 @@ const void *crn_contours_elements(const crn_contours_job *job, const crn_contour
 {
     const crn_image *image = &job->image;
     size_t size = crn_type_bytes(image->type);
-    const uint8_t *row = (const uint8_t *)image->data + image->row_stride * (ptrdiff_t)size * y;
+    const uint8_t *row = (const uint8_t *)image->data + y * image->row_stride * (ptrdiff_t)size;
     if (!job->gather)
         return row;
     size_t width = (size_t)image->width;

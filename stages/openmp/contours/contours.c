@@ -388,7 +388,7 @@ static void set_job(crn_contours_job *job, const crn_contours_params *params, co
                     int32_t plane, uint32_t channels)
 {
     *job = (crn_contours_job){.params = params, .image = *in, .plane = plane, .channels = channels};
-    ptrdiff_t offset = in->plane_stride * plane * (ptrdiff_t)crn_type_bytes(in->type);
+    ptrdiff_t offset = plane * in->plane_stride * (ptrdiff_t)crn_type_bytes(in->type);
     job->image.data = (uint8_t *)in->data + offset;
     job->image.planes = (int32_t)channels;
     job->closed = params->border == CRN_BORDER_CLOSED;

@@ -84,6 +84,11 @@ static inline bool crn_haar_is_over(const crn_haar_job *job, int64_t rows)
     return crn_pace_over(job->pace, rows * job->in.width * job->channels);
 }
 
+/* True if rows are read where they are: dense floats, each row at an address of its own. Rows that
+ * share one (a row stride of 0) are copied, since kernels take `bottom == top` for a missing row.
+ */
+bool crn_haar_is_in_place(const crn_haar_job *job, const crn_image *image);
+
 /* `width` pixels as dense floats: in place, or else copied to `spare`. */
 float *crn_haar_read_row(const crn_haar_job *job, const crn_image *from, int32_t y, int32_t x,
                          int32_t width, float *spare);

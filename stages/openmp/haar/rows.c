@@ -10,6 +10,12 @@ static bool is_dense(const crn_haar_job *job, const crn_image *image)
     return image->step == job->channels;
 }
 
+bool crn_haar_is_in_place(const crn_haar_job *job, const crn_image *image)
+{
+    bool has_own_rows = image->row_stride != 0 || image->height == 1;
+    return image->type == CRN_F32 && is_dense(job, image) && has_own_rows;
+}
+
 static float *place(const crn_image *image, int32_t y, int32_t x)
 {
     return (float *)image->data + y * image->row_stride + x * image->step;
@@ -36,14 +42,15 @@ float *crn_haar_read_row(const crn_haar_job *job, const crn_image *from, int32_t
                          int32_t width, float *spare)
 {
     ptrdiff_t index = y * from->row_stride + x * from->step;
-    if (!is_dense(job, from)) {
-        gather(job, from, index, width, spare);
-        return spare;
-    }
-    if (from->type == CRN_F32)
+    size_t count = (size_t)width * (size_t)job->channels;
+    if (crn_haar_is_in_place(job, from))
         return (float *)from->data + index;
-    job->kernels->widen((const uint8_t *)from->data + index, spare,
-                        (size_t)width * (size_t)job->channels, job->unit);
+    if (!is_dense(job, from))
+        gather(job, from, index, width, spare);
+    else if (from->type == CRN_F32)
+        memcpy(spare, (const float *)from->data + index, count * sizeof *spare);
+    else
+        job->kernels->widen((const uint8_t *)from->data + index, spare, count, job->unit);
     return spare;
 }
 

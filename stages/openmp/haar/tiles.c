@@ -101,7 +101,7 @@ static void set_tile(const crn_haar_job *job, int32_t y, int32_t x, float *memor
     }
     for (int i = 0; i < 2; i++, memory += crn_haar_row_floats(job, tile_width(job)))
         t->spare[i] = memory;
-    if (job->in.type == CRN_F32 && job->in.step == job->channels) {
+    if (crn_haar_is_in_place(job, &job->in)) {
         t->averages[0] = crn_haar_read_row(job, &job->in, y, x, width, NULL);
         t->stride[0] = job->in.row_stride;
     } else {

@@ -241,6 +241,37 @@ static void refused_maps_name_the_argument(void **state)
     crn_chain_free(&chain);
 }
 
+/* The limits of contours are those of its border. */
+static void maps_have_the_size_that_contours_need(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *border;
+        int32_t height, width;
+        const char *said; /* NULL: they are judged */
+    } cases[] = {
+        {"open", 1, WIDTH, "maps is 1 x 32; with an open border it must be at least 2 x 2"},
+        {"open", HEIGHT, 1, "maps is 24 x 1; with an open border it must be at least 2 x 2"},
+        {"open", 2, 2, NULL},
+        {"closed", 1, 1, NULL},
+        {"open", 32769, 32769, "maps is 32769 x 32769; with an open border (height - 1) x "},
+        {"closed", 32767, 32767, "maps is 32767 x 32767; with a closed border (height + 1) x "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[256], file[128];
+        snprintf(text, sizeof text,
+                 "classes: [{name: rot, level: 0.5}]\nchain: [contours: {border: %s}]\n",
+                 cases[i].border);
+        daemon_write_config(folder, "border.yaml", text, file);
+        crn_chain *chain = open_chain(context, file);
+        crn_image in = crn_image_dense(maps, CRN_F32, CRN_CHW, 1, cases[i].height, cases[i].width);
+        const crn_defects *found = NULL;
+        assert_int_equal(crn_chain_judge(chain, &in, NULL, &found), cases[i].said ? -EINVAL : 0);
+        assert_says(cases[i].said ? cases[i].said : "");
+        crn_chain_free(&chain);
+    }
+}
+
 /* As a window of a larger image has them: the strides of sides of one element lead nowhere. */
 static void strides_of_sides_of_one_element_are_no_gaps(void **state)
 {
@@ -426,6 +457,7 @@ int main(void)
         cmocka_unit_test(faults_of_a_file_are_all_told),
         cmocka_unit_test(numbers_of_a_file_have_a_point_in_every_locale),
         cmocka_unit_test(refused_maps_name_the_argument),
+        cmocka_unit_test(maps_have_the_size_that_contours_need),
         cmocka_unit_test(strides_of_sides_of_one_element_are_no_gaps),
         cmocka_unit_test(what_exceeds_the_limits_is_cut),
         cmocka_unit_test(a_device_finds_the_same),

@@ -150,6 +150,67 @@ static void what_only_looks_like_it_is_computed(void **state)
     expect_all(&in, &out, 0, "");
 }
 
+/* All operators, with parameters for a picture of one row, column or pixel. */
+static void run_all(const crn_image *in, const crn_image *u8, crn_image *out, crn_point *points)
+{
+    static const float weights[3] = {0.25f, 0.5f, 0.25f};
+    static const double levels[1] = {2.5};
+    crn_contour contours[SIDE];
+    crn_contours found = {points, contours, PIXELS, SIDE, 0, 0, false};
+    crn_contours_params open = {.levels = levels, .border = CRN_BORDER_CLOSED};
+    assert_int_equal(crn_find_contours(context, &open, in, &found), 0);
+    crn_morphology_params element = {CRN_OPEN, {CRN_ELEMENT_RECT, 3, 3, NULL, NULL}};
+    assert_int_equal(crn_morphology(context, &element, in, out), 0);
+    element.element.shape = CRN_ELEMENT_DISK;
+    element.element.width = element.element.height = 5;
+    assert_int_equal(crn_morphology(context, &element, in, out), 0);
+    crn_convolve_params kernel = {weights, 3, 1, CRN_CONVOLVE_WRAP};
+    assert_int_equal(crn_convolve(context, &kernel, in, out), 0);
+    for (int run = 0; run < 3; run++) {
+        crn_haar_params haar = {(crn_haar_direction)run, 0, 0.1f, false};
+        haar.levels = crn_haar_levels_max(in->height, in->width);
+        assert_int_equal(crn_haar(context, &haar, u8, out), 0);
+        assert_int_equal(crn_haar(context, &haar, in, out), 0);
+    }
+    crn_diamond_square_params field = {5, 1, 0.5, 0, 0};
+    assert_int_equal(crn_diamond_square(context, &field, out), 0);
+}
+
+/* Sides of one element need no stride: whatever it is, nothing overflows and the result is that of
+ * the dense image. */
+static void strides_that_lead_nowhere_may_be_any(void **state)
+{
+    (void)state;
+    static const int32_t sizes[][2] = {{1, SIDE}, {SIDE, 1}, {1, 1}};
+    static const ptrdiff_t far[] = {PTRDIFF_MAX, PTRDIFF_MIN, PTRDIFF_MAX / 2,
+                                    -((ptrdiff_t)1 << 50)};
+    static crn_point points[PIXELS], expected_points[PIXELS];
+    float expected[SIDE];
+    for (size_t i = 0; i < 3 * sizeof far / sizeof *far; i++) {
+        int32_t height = sizes[i % 3][0], width = sizes[i % 3][1];
+        size_t size = (size_t)height * (size_t)width * sizeof *expected;
+        crn_image in = image_of(picture, 1, height, width), out = in;
+        crn_image u8 = crn_image_dense(bytes, CRN_U8, CRN_CHW, 1, height, width);
+        out.data = result;
+        run_all(&in, &u8, &out, expected_points);
+        memcpy(expected, result, size);
+        crn_image *all[] = {&in, &u8, &out};
+        for (int which = 0; which < 3; which++) {
+            all[which]->plane_stride = far[i / 3];
+            all[which]->row_stride = height == 1 ? far[i / 3] : all[which]->row_stride;
+            all[which]->step = width == 1 ? far[i / 3] : all[which]->step;
+        }
+        memset(result, 0, size);
+        run_all(&in, &u8, &out, points);
+        assert_memory_equal(result, expected, size);
+        assert_memory_equal(points, expected_points, sizeof points);
+    }
+    crn_image u16 = crn_image_dense(picture, CRN_U16, CRN_CHW, 1, 2, 2);
+    crn_image out = image_of(result, 3, 1, 1);
+    u16.plane_stride = out.row_stride = out.step = PTRDIFF_MIN;
+    assert_int_equal(crn_ranklet(context, &(crn_ranklet_params){2, 2}, &u16, &out), 0);
+}
+
 static void nothing_is_no_context_and_no_chain(void **state)
 {
     (void)state;
@@ -172,6 +233,7 @@ int main(void)
         cmocka_unit_test(elements_that_are_not_aligned),
         cmocka_unit_test(results_over_the_picture_or_themselves),
         cmocka_unit_test(what_only_looks_like_it_is_computed),
+        cmocka_unit_test(strides_that_lead_nowhere_may_be_any),
         cmocka_unit_test(nothing_is_no_context_and_no_chain),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

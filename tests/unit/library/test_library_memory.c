@@ -9,7 +9,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <jpeglib.h>
+
 #include "stages/cernita.h"
+#include "stages/picture/picture.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/daemon.h"
 #include "tests/support/sanitized.h"
@@ -84,17 +87,80 @@ void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offse
 
 enum { SIDE = 48, PIXELS = SIDE * SIDE };
 
-static char folder[] = "/tmp/cernita-library-XXXXXX", path[128];
+static char folder[] = "/tmp/cernita-library-XXXXXX", path[128], reading[128];
 static float picture[PIXELS], result[3 * PIXELS];
 static uint8_t bytes[PIXELS];
 static crn_point points[4 * PIXELS];
 static crn_contour contours[PIXELS];
+
+static void write_npy(const char *to, const void *pixels)
+{
+    FILE *file = fopen(to, "w");
+    assert_non_null(file);
+    fprintf(file, "\x93NUMPY\x01%c\x76%c%-117s\n", 0, 0,
+            "{'descr': '|u1', 'fortran_order': False, 'shape': (8, 8), }");
+    assert_int_equal(fwrite(pixels, 1, 64, file), 64);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void write_jpeg(const char *to, uint8_t *pixels)
+{
+    struct jpeg_compress_struct encoder;
+    struct jpeg_error_mgr errors;
+    FILE *file = fopen(to, "w");
+    assert_non_null(file);
+    encoder.err = jpeg_std_error(&errors);
+    jpeg_create_compress(&encoder);
+    jpeg_stdio_dest(&encoder, file);
+    encoder.image_width = encoder.image_height = 8;
+    encoder.input_components = 1;
+    encoder.in_color_space = JCS_GRAYSCALE;
+    jpeg_set_defaults(&encoder);
+    jpeg_start_compress(&encoder, TRUE);
+    for (int y = 0; y < 8; y++)
+        jpeg_write_scanlines(&encoder, (JSAMPROW[]){pixels + 8 * y}, 1);
+    jpeg_finish_compress(&encoder);
+    jpeg_destroy_compress(&encoder);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A file with a kernel of text, and elements of each picture format. */
+static void write_reading(void)
+{
+    char file[128], text[1024];
+    crn_picture element;
+    crn_error error;
+    daemon_write_config(folder, "kernel.txt", "1 2 1\n2 4 2\n1 2 1\n", file);
+    assert_int_equal(crn_picture_create(CRN_U8, 1, 1, 8, 8, &element), 0);
+    memset(element.memory, 255, 64);
+    static const char *const names[] = {"e.png", "e.tif", "e.npy", "e.jpg"};
+    for (int i = 0; i < 4; i++) {
+        snprintf(file, sizeof file, "%s/%s", folder, names[i]);
+        if (i < 2)
+            assert_int_equal(crn_picture_write(file, &element, &error), 0);
+        else
+            (i == 2 ? write_npy(file, element.memory) : write_jpeg(file, element.memory));
+    }
+    crn_picture_free(&element);
+    snprintf(text, sizeof text,
+             "classes: [{name: rot, level: 0.5}]\n"
+             "chain:\n"
+             "  - convolve: {kernel: %1$s/kernel.txt}\n"
+             "  - morphology: {operation: open, element: %1$s/e.png}\n"
+             "  - morphology: {operation: open, element: %1$s/e.tif}\n"
+             "  - morphology: {operation: open, element: %1$s/e.npy}\n"
+             "  - morphology: {operation: open, element: %1$s/e.jpg}\n"
+             "  - contours\n",
+             folder);
+    daemon_write_config(folder, "reading.yaml", text, reading);
+}
 
 static int set_up(void **state)
 {
     (void)state;
     if (!mkdtemp(folder))
         return -1;
+    write_reading();
     daemon_write_config(folder, "line.yaml",
                         "classes: [{name: a}, {name: rot, level: 0.5}]\n"
                         "chain:\n"
@@ -115,7 +181,9 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    return unlink(path) || rmdir(folder);
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command);
 }
 
 /* One call of each operator. */
@@ -202,9 +270,31 @@ static void every_allocation_may_fail(void **state)
     }
 }
 
+/* That memory was used up while a kernel or an element was read is no fault of the file. */
+static void every_allocation_of_reading_may_fail(void **state)
+{
+    (void)state;
+    crn_context *context;
+    assert_int_equal(crn_context_open(NULL, &context), 0);
+    bool failed = true;
+    for (long n = 0; failed; n++) {
+        crn_chain *chain = NULL;
+        countdown = n;
+        int r = crn_chain_open(context, reading, &chain);
+        failed = countdown == -1;
+        countdown = -1;
+        const char *text = crn_context_error(context);
+        if (r == 0 ? *text != '\0' : r != -ENOMEM || !failed || !strcasestr(text, "memory"))
+            fail_msg("allocation %ld: %d, '%s'", n, r, text);
+        crn_chain_free(&chain);
+    }
+    crn_context_free(&context);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation_may_fail)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation_may_fail),
+                                       cmocka_unit_test(every_allocation_of_reading_may_fail)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
 

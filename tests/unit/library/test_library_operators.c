@@ -213,14 +213,22 @@ static void refused_contours_name_the_argument(void **state)
     in.height = 1;
     assert_int_equal(crn_find_contours(context, &params, &in, &found), -EINVAL);
     assert_says("at least 2 x 2");
-    in.height = 1 << 20;
-    in.width = 1 << 20;
+    in.height = in.width = (1 << 15) + 1; /* 2^30 cells with an open border, the first too many */
     assert_int_equal(crn_find_contours(context, &params, &in, &found), -EINVAL);
-    assert_says("2^30");
+    assert_says("in is 32769 x 32769; with an open border (height - 1) x (width - 1), its cells, "
+                "must be below 2^30");
+    params.border = CRN_BORDER_CLOSED;
+    level = 1;
+    in.height = in.width = (1 << 15) - 1;
+    assert_int_equal(crn_find_contours(context, &params, &in, &found), -EINVAL);
+    assert_says("with a closed border (height + 1) x (width + 1)");
     in = image_of(picture, CRN_F32, HEIGHT, WIDTH);
     params.connectivity = (crn_connectivity)2;
     assert_int_equal(crn_find_contours(context, &params, &in, &found), -EINVAL);
     assert_says("params.connectivity is 2");
+    params.connectivity = (crn_connectivity)-1;
+    assert_int_equal(crn_find_contours(context, &params, &in, &found), -EINVAL);
+    assert_says("params.connectivity is -1; it must be 0 to 1");
     params.connectivity = CRN_CONNECT_LOW;
     found.point_capacity = 5;
     assert_int_equal(crn_find_contours(context, &params, &in, &found), -EINVAL);
@@ -291,7 +299,11 @@ static void refused_parameters_are_named(void **state)
     assert_says("params.element is 0 x 3");
     element.element = (crn_element){CRN_ELEMENT_PICTURE, 3, 3, NULL, NULL};
     assert_int_equal(crn_morphology(context, &element, &in, &out), -EINVAL);
-    assert_says("params.element.members");
+    assert_says("params.element.members is NULL");
+    element.element = (crn_element){CRN_ELEMENT_DISK, 3, 3, (const uint8_t[9]){1}, NULL};
+    assert_int_equal(crn_morphology(context, &element, &in, &out), -EINVAL);
+    assert_says("params.element.members must be NULL but for a picture");
+    element.element.shape = CRN_ELEMENT_PICTURE;
     element.element.members = (const uint8_t[9]){0};
     assert_int_equal(crn_morphology(context, &element, &in, &out), -EINVAL);
     assert_says("no member");

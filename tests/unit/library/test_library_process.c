@@ -282,6 +282,15 @@ static void it_can_be_loaded_and_unloaded(void **state)
     }
 }
 
+/* In a program that has no libgomp of its own, whose threads sleep in it once the call is over. */
+static void threads_outlive_the_library_that_started_them(void **state)
+{
+    (void)state;
+    int status = system(CRN_BIN "/plugin_host " CRN_BIN "/../lib/libcernita.so");
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        fail_msg("the program ended with status %x", (unsigned)status);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -290,6 +299,7 @@ int main(void)
         cmocka_unit_test(a_small_stack_and_blocked_signals_are_enough),
         cmocka_unit_test(the_callers_own_parallel_region_is_no_obstacle),
         cmocka_unit_test(it_can_be_loaded_and_unloaded),
+        cmocka_unit_test(threads_outlive_the_library_that_started_them),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

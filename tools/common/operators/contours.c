@@ -107,9 +107,9 @@ static int check_picture(const crn_apply *apply, const apply_contours_settings *
     if (((int64_t)image->width + around) * ((int64_t)image->height + around) >=
         CRN_CONTOURS_CELLS_MAX)
         return crn_error_set(error, -EINVAL,
-                             "%s: %dx%d pixels are too many for contours, 2^30 a plane are the "
-                             "limit; crop it",
-                             in, image->width, image->height);
+                             "%s: %dx%d pixels are too many for contours, whose limit is 2^30 "
+                             "cells a plane (sides %s 1); crop it",
+                             in, image->width, image->height, around > 0 ? "plus" : "minus");
     /* The number of points is not known yet; the serial operator's edge tables are large. */
     uint64_t more =
         apply->backend == CRN_BACKEND_SERIAL ? 4 * crn_apply_plane_bytes(image, CRN_F32) : 0;

@@ -12,7 +12,7 @@ from ._context import cores, keep_call, take_call
 from ._device import DeviceArray, describe, fetch, is_foreign
 from ._found import Contours, Part, PreparedCall, find, join
 from ._joints import Field, join_as_skimage, may_touch_pixels
-from ._library import (BORDERS, CONNECTIVITIES, CONTOURS_PIXELS_MAX, MEMORY_HOST, ORIENTATIONS, THREADS_MAX, TYPES,
+from ._library import (BORDERS, CONNECTIVITIES, CONTOURS_CELLS_MAX, MEMORY_HOST, ORIENTATIONS, THREADS_MAX, TYPES,
                        ContoursParams, Image)
 from ._pool import in_threads
 
@@ -89,7 +89,7 @@ def find_contours(image: Any, level: float | None = None, fully_connected: str =
     values = _usable(image) if isinstance(image, np.ndarray) else given
     at = _level(level if level is not None else _middle(image if isinstance(image, np.ndarray) else given))
     source = operand("image", values if isinstance(image, np.ndarray) else image, TYPES, (2,))
-    _check_size("image", source.image, 2)
+    _check_size("image", source.image, BORDERS.index("open"))
     levels = np.array([at])
     params = ContoursParams(address_of(levels), _address(valid), CONNECTIVITIES.index(fully_connected),
                             ORIENTATIONS.index(positive_orientation), 0)
@@ -147,11 +147,14 @@ def _binary_mask(mask: Any, shape: Sequence[int]) -> npt.NDArray[Any]:
     return np.ascontiguousarray(mask).view(np.uint8)
 
 
-def _check_size(argument: str, image: Image, least: int) -> None:
-    if image.height < least or image.width < least:
+def _check_size(argument: str, image: Image, border: int) -> None:
+    closed = BORDERS[border] == "closed"
+    if not closed and (image.height < 2 or image.width < 2):
         raise ValueError(f"{argument} must be at least 2 x 2 with an open border, not {image.height} x {image.width}")
-    if (image.height + 1) * (image.width + 1) >= CONTOURS_PIXELS_MAX:
-        raise ValueError(f"{argument} must have fewer than 2^30 pixels per plane, not {image.height} x {image.width}")
+    more = 1 if closed else -1
+    if (image.height + more) * (image.width + more) >= CONTOURS_CELLS_MAX:
+        raise ValueError(f"{argument} must have fewer than 2^30 cells per plane, (height {more:+d}) x (width "
+                         f"{more:+d}), not {image.height} x {image.width}")
 
 
 # --- many planes ---
@@ -235,7 +238,7 @@ def find_contours_many(maps: Any, levels: Any, layout: str = "hwc", *, fully_con
     pictures = _pictures(maps, layout)
     first = pictures[0].image
     edge = choice("border", border, BORDERS)
-    _check_size("maps", first, 1 if edge else 2)
+    _check_size("maps", first, edge)
     values, valid = _levels(levels, len(pictures), first.planes, edge), _mask(mask, first)
     connectivity = choice("fully_connected", fully_connected, CONNECTIVITIES)
     orientation = choice("positive_orientation", positive_orientation, ORIENTATIONS)
