@@ -69,8 +69,7 @@ static inline crn_image crn_image_dense(void *data, crn_type type, crn_layout la
     return image;
 }
 
-/** Implementations of the operators; all return the same bytes, but for convolution's tolerance and
- * the bits of NaN in crn_haar(). */
+/** Implementations of the operators: same bytes, but for convolve's tolerance, haar's NaN bits. */
 typedef enum crn_backend {
     CRN_BACKEND_AUTO,   /**< the fastest on this machine for images in host memory: openmp */
     CRN_BACKEND_SERIAL, /**< the plain definition, slow */
@@ -88,11 +87,9 @@ typedef enum crn_memory {
 } crn_memory;
 
 /** How to compute. All zero: the fastest on the CPU, on the calling thread alone. Where `threads`
- * cannot be started a call has fewer. They are libgomp's, which ends a process that has no memory
- * for them, and waits for ever in the child of a fork if the forking thread had some. In such a
- * child a call has one thread if calls of this library had more in the forking thread. Of parallel
- * regions of the program's own the library knows nothing: a program whose forking thread ran one
- * asks for one thread in the child. */
+ * cannot be started a call has fewer. They are libgomp's, which ends a process without memory for
+ * them, and hangs in the child of a fork if the forking thread had some. A call there has one if
+ * that thread had more by a call of this library; programs with OpenMP of their own ask for one. */
 typedef struct crn_context_settings {
     crn_backend backend; /**< CRN_BACKEND_AUTO: 0 */
     int32_t threads;     /**< of openmp, of one call, at most 1024; 0, 1: no others are started */
@@ -110,9 +107,8 @@ typedef struct crn_context crn_context;
  *
  * @param settings NULL: all zero
  * @param ret_context free it with crn_context_free(), before its stream is destroyed
- * @return 0; -EINVAL: settings that contradict each other or are out of range; -ENOTSUP: the
- *         backend is missing, crn_backend_missing(); -ENODEV: no such device; -ENOMEM. No text is
- *         left for crn_context_error(), as there is no context.
+ * @return 0; without a text, as there is no context, -EINVAL: settings that contradict or are
+ *         out of range; -ENOTSUP: see crn_backend_missing(); -ENODEV: no such device; -ENOMEM
  */
 CRN_API int crn_context_open(const crn_context_settings *settings, crn_context **ret_context);
 
@@ -202,9 +198,8 @@ typedef struct crn_contours {
  * half-way. Time: O(pixels + points).
  *
  * @param context,params where and how to compute
- * @param in any type, any strides, fewer than 2^30 cells a plane: (height - 1) (width - 1) with an
- *        open border, (height + 1) (width + 1) with a closed one; at least 2 x 2 with an open
- *        border, 1 x 1 with a closed one, where levels must be >= 0
+ * @param in any type, any strides, below 2^30 cells a plane: (height - 1) (width - 1), at least
+ *        2 x 2 pixels; with a closed border (height + 1) (width + 1), at least 1 x 1, levels >= 0
  * @param out overwritten; on a device it and its arrays lie in memory of crn_pinned_create() and
  *        are not to be touched before the stream has come so far
  * @return 0, -EINVAL, -ENOMEM, -ENODEV or -EIO
@@ -465,8 +460,7 @@ typedef struct crn_chain crn_chain;
 
 /**
  * Opens the chain of a line's file (`classes`, `chain` and `limits`; its other sections are checked
- * and have no effect). Kernels and elements that it names are read now. Reserves memory for
- * `limits.points` and `limits.defects`.
+ * and have no effect). Reads the kernels and elements that it names, reserves memory for `limits`.
  *
  * @param context whose backend, threads and memory it uses; must outlive it
  * @param path of the file; what it names relative to the working directory
