@@ -257,9 +257,18 @@ expect("DLPack on the host", type(host) is np.ndarray and np.array_equal(host, c
 expect("DLPack on the host opens nothing else", all(key.memory == 0 for key in opened))
 
 half = np.zeros((8, 24), "f4")
+class SparseTensor(TorchTensor):
+    __module__ = "torch"
+
+    def data_ptr(self):
+        raise RuntimeError("Cannot access data pointer")
+
+
 negated = TorchTensor(maps)
 negated.is_neg = lambda: True
 CASES = {
+    "sparse": (lambda: cernita.find_contours_many(SparseTensor(maps), 0.5), TypeError,
+               "maps cannot be read where it lies: Cannot access data pointer"),
     "negative bit": (lambda: cernita.find_contours_many(negated, 0.5), TypeError,
                      "maps must not have PyTorch's negative bit; maps.resolve_neg() has not"),
     "backend": (lambda: cernita.morphology(CupyArray(maps), "open", backend="serial"), ValueError,

@@ -83,9 +83,12 @@ def _torch_array(argument: str, tensor: Any) -> DeviceArray:
     if dtype is None:  # bfloat16, for example, which NumPy lacks
         raise TypeError(f"{argument} must be of uint8, uint16, float16 or float32, not {tensor.dtype}; "
                         f"{argument}.float() makes it one")
+    try:
+        address, strides = tensor.data_ptr(), tensor.stride()
+    except RuntimeError as fault:  # it is sparse
+        raise TypeError(f"{argument} cannot be read where it lies: {fault}") from None
     device = tensor.device.index
-    return DeviceArray(tensor, tensor.data_ptr(), dtype, tensor.shape, tensor.stride(), device,
-                       _torch_stream(torch, device))
+    return DeviceArray(tensor, address, dtype, tensor.shape, strides, device, _torch_stream(torch, device))
 
 
 def _torch_empty(like: DeviceArray, shape: Sequence[int], dtype: np.dtype[Any]) -> Any:
