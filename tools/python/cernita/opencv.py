@@ -23,7 +23,7 @@ from ._arguments import absent, join, number, numbers, whole
 from ._arrays import has_whole_elements
 from ._borders import cropped, padded
 from ._device import is_foreign
-from ._elements import AnchoredElement, filtered, flat_members, sees_nothing_outside
+from ._elements import AnchoredElement, filtered, sees_nothing_outside
 from ._library import ELEMENT_MAX, KERNEL_TAPS_MAX
 from ._operators import convolve
 
