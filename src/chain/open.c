@@ -9,7 +9,6 @@
 #include "stages/backend.h"
 #include "stages/context.h"
 #include "stages/library/library.h"
-#include "stages/serial/contours.h"
 #include "src/chain/internal.h"
 
 /* The program may have set a locale in which numbers have a decimal comma. */
@@ -162,25 +161,6 @@ static crn_border border_of(const crn_config *config)
     return CRN_BORDER_CLOSED;
 }
 
-/* The limits of crn_find_contours(). 0, or -EINVAL with a text. */
-static int check_size(crn_border border, const crn_image *maps, crn_error *error)
-{
-    bool closed = border == CRN_BORDER_CLOSED;
-    int32_t min = closed ? 1 : 2;
-    if (maps->height < min || maps->width < min)
-        return crn_error_set(error, -EINVAL, "maps is %d x %d; %sit must be at least %d x %d",
-                             (int)maps->height, (int)maps->width,
-                             closed ? "" : "with an open border ", (int)min, (int)min);
-    int64_t more = closed ? 1 : -1;
-    if ((maps->height + more) * (maps->width + more) >= CRN_CONTOURS_CELLS_MAX)
-        return crn_error_set(error, -EINVAL,
-                             "maps is %d x %d; with %s border (height %c 1) x (width %c 1), its "
-                             "cells, must be below 2^30",
-                             (int)maps->height, (int)maps->width, closed ? "a closed" : "an open",
-                             closed ? '+' : '-', closed ? '+' : '-');
-    return 0;
-}
-
 /* 0, or -EINVAL with a text that names the argument. */
 static int check(const crn_chain *chain, const crn_image *maps, const crn_image *intensity,
                  crn_error *error)
@@ -194,7 +174,7 @@ static int check(const crn_chain *chain, const crn_image *maps, const crn_image 
     if (maps->planes != classes)
         return crn_error_set(error, -EINVAL, "maps has %d planes; the file has %d classes",
                              (int)maps->planes, (int)classes);
-    int r = check_size(border_of(chain->config), maps, error);
+    int r = crn_library_check_contours_size("maps", border_of(chain->config), maps, error);
     if (r < 0)
         return r;
     if (!crn_image_is_dense(maps))

@@ -5,7 +5,6 @@
 
 #include "stages/kernel/element.h"
 #include "stages/library/library.h"
-#include "stages/serial/contours.h"
 
 /* True, with a text, if an image is none that any operator takes. */
 static bool is_no_image(const char *name, const crn_image *image, crn_error *text)
@@ -84,11 +83,6 @@ void crn_explain_contours(const crn_contours_params *params, const crn_image *in
         is_out_of_range("border", params->border, CRN_BORDER_CLOSED, ret_text))
         return;
     bool closed = params->border == CRN_BORDER_CLOSED;
-    if (!closed && (in->height < 2 || in->width < 2)) {
-        crn_error_set(ret_text, 0, "in is %d x %d; with an open border it must be at least 2 x 2",
-                      (int)in->height, (int)in->width);
-        return;
-    }
     for (int32_t plane = 0; closed && plane < in->planes; plane++)
         if (params->levels[plane] < 0) {
             crn_error_set(ret_text, 0,
@@ -96,15 +90,8 @@ void crn_explain_contours(const crn_contours_params *params, const crn_image *in
                           (int)plane, params->levels[plane]);
             return;
         }
-    int32_t more = closed ? 1 : -1;
-    if ((in->height + (int64_t)more) * (in->width + (int64_t)more) < CRN_CONTOURS_CELLS_MAX)
+    if (crn_library_check_contours_size("in", params->border, in, ret_text) == 0)
         crn_error_set(ret_text, 0, "in is of f64, which only the CPU's backends take");
-    else
-        crn_error_set(ret_text, 0,
-                      "in is %d x %d; with %s border (height %c 1) x (width %c 1), its cells, must "
-                      "be below 2^30",
-                      (int)in->height, (int)in->width, closed ? "a closed" : "an open",
-                      closed ? '+' : '-', closed ? '+' : '-');
 }
 
 void crn_explain_morphology(const crn_morphology_params *params, const crn_image *in,

@@ -6,6 +6,7 @@
 
 #include "stages/image.h"
 #include "stages/library/library.h"
+#include "stages/serial/contours.h"
 
 /* An image of more cannot be in memory; less than this, and no product of sizes overflows. */
 #define SIDE_MAX     (((int32_t)1 << 30) - 1)
@@ -67,6 +68,26 @@ int crn_library_check_image(const char *name, const crn_image *image, crn_error 
         return crn_error_set(error, -EINVAL,
                              "%s.data is %p; %s must lie at a multiple of %zu: copy it", name,
                              image->data, crn_type_name(image->type), bytes);
+    return 0;
+}
+
+int crn_library_check_contours_size(const char *name, crn_border border, const crn_image *image,
+                                    crn_error *error)
+{
+    bool closed = border == CRN_BORDER_CLOSED;
+    int32_t min = closed ? 1 : 2;
+    if (image->height < min || image->width < min)
+        return crn_error_set(error, -EINVAL, "%s is %d x %d; %sit must be at least %d x %d", name,
+                             (int)image->height, (int)image->width,
+                             closed ? "" : "with an open border ", (int)min, (int)min);
+    int64_t more = closed ? 1 : -1;
+    if ((image->height + more) * (image->width + more) >= CRN_CONTOURS_CELLS_MAX)
+        return crn_error_set(error, -EINVAL,
+                             "%s is %d x %d; with %s border (height %c 1) x (width %c 1), its "
+                             "cells, must be below 2^30",
+                             name, (int)image->height, (int)image->width,
+                             closed ? "a closed" : "an open", closed ? '+' : '-',
+                             closed ? '+' : '-');
     return 0;
 }
 

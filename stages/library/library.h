@@ -30,6 +30,10 @@ int crn_library_check_image(const char *name, const crn_image *image, crn_error 
 /** The same for both, and that they share no memory, as far as that is easily told. */
 int crn_library_check_images(const crn_image *in, const crn_image *out, crn_error *error);
 
+/** The size that crn_find_contours() takes with that border. 0, or -EINVAL with a text. */
+int crn_library_check_contours_size(const char *name, crn_border border, const crn_image *image,
+                                    crn_error *error);
+
 /**
  * The image for an operator: a stride that leads nowhere, as its side has one element, may be any
  * number; where it is so large that a product with it might overflow it becomes 0.

@@ -229,7 +229,7 @@ class Verdicts:
         """Closes the connection; what has not been read is lost. May be called again; closes nothing in a forked child.
 
         With or without it the daemon counts the verdicts of the last 10 s before its grader left as possibly lost
-        (verdict_possibly_lost): nobody tells it which were read.
+        (verdict_possibly_lost): it cannot know which were read.
         """
         if not self._context.closed and self._process == os.getpid():
             self._context.destroy(0)
