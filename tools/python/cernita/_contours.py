@@ -75,20 +75,22 @@ def find_contours(image: Any, level: float | None = None, fully_connected: str =
     given, form = image, None
     if is_foreign(image):
         image = describe("image", image)
+    values = image if isinstance(image, np.ndarray) else given  # what can be computed with here
     if mask is None:
         form = form_of(image, "find_contours", fully_connected, positive_orientation)
         call = take_call(form)
         if call is not None:
-            values = image if isinstance(image, np.ndarray) else given
             at = _level(_middle(values) if level is None else level)
             found: Contours = call.find(address_of(image), at)
             keep_call(form, call)
             return _as_skimage(found, values, at, None, fully_connected, positive_orientation)
     _check_arguments(image, fully_connected, positive_orientation)
     valid = None if mask is None else _binary_mask(mask, image.shape)
-    values = _usable(image) if isinstance(image, np.ndarray) else given
-    at = _level(level if level is not None else _middle(image if isinstance(image, np.ndarray) else given))
-    source = operand("image", values if isinstance(image, np.ndarray) else image, TYPES, (2,))
+    at = _level(_middle(values) if level is None else level)
+    usable = image
+    if values is image:  # NumPy's
+        values = usable = _usable(image)
+    source = operand("image", usable, TYPES, (2,))
     _check_size("image", source.image, BORDERS.index("open"))
     levels = np.array([at])
     params = ContoursParams(address_of(levels), _address(valid), CONNECTIVITIES.index(fully_connected),
