@@ -171,6 +171,7 @@ static void type_hints_are_complete(void **state)
     assert_int_equal(run("venv/bin/python -m mypy --strict --python-executable venv/bin/python "
                          "--cache-dir cache -p cernita"),
                      0);
+    assert_int_equal(run("venv/bin/python " TESTS "/check_types.py"), 0);
 }
 
 int main(void)

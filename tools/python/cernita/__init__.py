@@ -28,13 +28,20 @@ except ImportError:
     raise ImportError(f"cernita needs NumPy, which {_sys.executable} lacks: install Debian's python3-numpy and use "
                       "/usr/bin/python3, or pip install numpy") from None
 
-from . import _chain, _context, _contours, _defects, _line, _operators, _pool, ndimage, opencv, wavelets
+import typing as _typing
+
+from . import ndimage, opencv, wavelets
 from ._chain import *
 from ._context import *
 from ._contours import *
 from ._defects import *
 from ._library import library_version as _library_version
-from ._line import *
+from ._line.files import *
+from ._line.line import *
+from ._line.recording import *
+from ._line.verdict import *
+from ._line.verdict_log import *
+from ._line.verdicts import *
 from ._operators import *
 from ._pool import *
 from .ndimage import *
@@ -43,21 +50,20 @@ from .wavelets import *
 
 __version__: str
 
-__all__ = ["__version__"]
-__all__ += _context.__all__
-__all__ += _contours.__all__
-__all__ += _operators.__all__
-__all__ += _pool.__all__
-__all__ += _defects.__all__
-__all__ += _chain.__all__
-__all__ += _line.__all__
-__all__ += ndimage.__all__
-__all__ += opencv.__all__
-__all__ += wavelets.__all__
+# All at once: mypy does not read lists that are put together of others.
+__all__ = [
+    "Alive", "Chain", "Contours", "DataError", "Defect", "Defects", "Line", "RecordedView", "Recording", "Silence",
+    "Status", "Total", "Unreadable", "Verdict", "VerdictLog", "Verdicts", "__version__", "black_tophat", "convolve",
+    "diamond_square", "dilate", "dwt2", "erode", "filter2D", "find_contours", "find_contours_many", "free_contexts",
+    "getStructuringElement", "grey_closing", "grey_dilation", "grey_erosion", "grey_opening", "haar", "idwt2",
+    "missing", "morphological_gradient", "morphology", "morphologyEx", "ranklet", "wavedec2", "waverec2",
+    "white_tophat",
+]
 
 
-def __getattr__(name: str) -> str:
-    """The library, which knows its version, is loaded by what needs it."""
-    if name != "__version__":
-        raise AttributeError(f"module 'cernita' has no attribute {name!r}")
-    return _library_version()
+if not _typing.TYPE_CHECKING:  # which would take every name that the package has not for a str
+    def __getattr__(name: str) -> str:
+        """The library, which knows its version, is loaded by what needs it."""
+        if name != "__version__":
+            raise AttributeError(f"module 'cernita' has no attribute {name!r}")
+        return _library_version()
