@@ -89,21 +89,44 @@ static int open_nameless(const char *folder)
     return fd;
 }
 
-/* Resolves links if the path exists; else uses the path itself. */
-static int find_target(crn_new_file *file, crn_error *error)
+/* A link is neither followed, which would replace a file that nobody named, nor replaced, which
+ * would put the data elsewhere than the one who made it wants. 0, or an error. */
+static int refuse_link(const char *path, crn_error *error)
 {
     struct stat status;
-    bool there = !stat(file->path, &status);
+    char *target;
+    if (lstat(path, &status) || !S_ISLNK(status.st_mode))
+        return 0;
+    target = realpath(path, NULL);
+    int r = target ? crn_error_set(error, -ELOOP,
+                                   "%s: is a symbolic link; name %.512s, which it leads to, or "
+                                   "remove the link",
+                                   path, target)
+                   : crn_error_set(error, -ELOOP,
+                                   "%s: is a symbolic link that leads to no file; remove it, or "
+                                   "name another",
+                                   path);
+    free(target);
+    return r;
+}
+
+/* 0, or an error if the path is there and cannot be replaced. */
+static int check_path(const char *path, crn_error *error)
+{
+    struct stat status;
+    bool there = !stat(path, &status);
     if (there && S_ISDIR(status.st_mode))
-        return crn_error_set(error, -EISDIR, "%s: is a folder; name a file", file->path);
+        return crn_error_set(error, -EISDIR, "%s: is a folder; name a file", path);
     if (there && !S_ISREG(status.st_mode))
-        return crn_error_set(error, -EEXIST, "%s: is %s, not a regular file; name another",
-                             file->path, crn_file_kind(status.st_mode));
-    file->target = there ? realpath(file->path, NULL) : strdup(file->path);
-    if (!file->target)
-        return crn_error_set(error, -ENOMEM, "%s: no memory for its path", file->path);
-    char *slash = strrchr(file->target, '/');
-    file->folder = slash ? strndup(file->target, (size_t)(slash - file->target) + 1) : strdup("./");
+        return crn_error_set(error, -EEXIST, "%s: is %s, not a regular file; name another", path,
+                             crn_file_kind(status.st_mode));
+    return refuse_link(path, error);
+}
+
+static int find_folder(crn_new_file *file, crn_error *error)
+{
+    const char *slash = strrchr(file->path, '/');
+    file->folder = slash ? strndup(file->path, (size_t)(slash - file->path) + 1) : strdup("./");
     if (!file->folder)
         return crn_error_set(error, -ENOMEM, "%s: no memory for its path", file->path);
     return 0;
@@ -112,7 +135,9 @@ static int find_target(crn_new_file *file, crn_error *error)
 int crn_new_file_open(const char *path, crn_new_file *ret_file, crn_error *error)
 {
     crn_new_file file = {.path = path, .fd = -1};
-    int r = find_target(&file, error);
+    int r = check_path(path, error);
+    if (!r)
+        r = find_folder(&file, error);
     if (r)
         goto fail;
     file.fd = open_nameless(file.folder);
@@ -187,7 +212,7 @@ int crn_new_file_finish(crn_new_file *file, crn_error *error)
         if (close(fd)) /* some file systems report a full disk only now */
             r = -errno;
     }
-    if (!r && rename(file->name, file->target))
+    if (!r && rename(file->name, file->path))
         r = -errno;
     if (r) {
         crn_error_set(error, r, "%s: cannot be written: %s", file->path, strerror(-r));
@@ -208,6 +233,5 @@ void crn_new_file_drop(crn_new_file *file)
         unlink(file->name);
     forget_name(file);
     free(file->folder);
-    free(file->target);
     *file = (crn_new_file){.fd = -1};
 }

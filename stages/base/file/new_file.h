@@ -16,13 +16,13 @@ typedef struct crn_new_file {
     int fd;
     FILE *stream;     /**< set by crn_new_file_open_stream */
     const char *path; /**< the path to create; owned by the caller */
-    char *target;     /**< the path with links resolved */
-    char *folder;     /**< the target's folder, with its last slash */
+    char *folder;     /**< the path's folder, with its last slash */
     char *name;       /**< temporary name; NULL while the file has no name */
 } crn_new_file;
 
 /**
- * Creates an empty file in the folder of `path`.
+ * Creates an empty file in the folder of `path`. A symbolic link of that name is refused; links
+ * in its folders are followed.
  *
  * @param path must outlive *ret_file
  * @param ret_file end it with crn_new_file_finish() or crn_new_file_drop()

@@ -330,7 +330,8 @@ static void what_cannot_be_written_is_told(void **state)
     crn_picture_free(&deep);
 }
 
-static void a_link_stays_a_link(void **state)
+/* What a link leads to stays as it is, and so does the link. */
+static void a_link_is_refused(void **state)
 {
     (void)state;
     crn_picture picture = {0};
@@ -338,17 +339,31 @@ static void a_link_stays_a_link(void **state)
     struct stat about;
     mode_t mask = umask(027);
     assert_int_equal(crn_picture_create(CRN_U8, 1, 1, 5, 7, &picture), 0);
-    const char *link = picture_path("link.tif"), *target = picture_path("target.tif");
+    const char *target = picture_path("target.tif");
     assert_int_equal(crn_picture_write(target, &picture, &error), 0);
     assert_int_equal(stat(target, &about), 0);
     assert_int_equal(about.st_mode & 0777, 0640);
     ino_t before = about.st_ino;
-    assert_int_equal(symlink("target.tif", link), 0);
-    assert_int_equal(crn_picture_write(link, &picture, &error), 0);
-    assert_int_equal(lstat(link, &about), 0);
-    assert_true(S_ISLNK(about.st_mode));
-    assert_int_equal(stat(target, &about), 0);
-    assert_true(about.st_ino != before); /* another file, replaced in one step */
+    static const char *const names[] = {"link.tif", "link.png"};
+    for (size_t i = 0; i < 2; i++) {
+        const char *link = picture_path(names[i]);
+        assert_int_equal(symlink("target.tif", link), 0);
+        assert_fails(crn_picture_write(link, &picture, &error), &error, -ELOOP,
+                     "is a symbolic link; name ");
+        assert_non_null(strstr(error.text, "target.tif, which it leads to, or remove the link"));
+        assert_int_equal(lstat(link, &about), 0);
+        assert_true(S_ISLNK(about.st_mode));
+        assert_int_equal(stat(target, &about), 0);
+        assert_int_equal(about.st_ino, before);
+        assert_int_equal(unlink(link), 0);
+    }
+    const char *dangling = picture_path("dangling.tif");
+    assert_int_equal(symlink("nowhere", dangling), 0);
+    assert_fails(crn_picture_write(dangling, &picture, &error), &error, -ELOOP,
+                 "is a symbolic link that leads to no file; remove it");
+    const char *folder = picture_path("folder");
+    assert_int_equal(symlink(".", folder), 0);
+    assert_int_equal(crn_picture_write(picture_path("folder/target.tif"), &picture, &error), 0);
     umask(mask);
     crn_picture_free(&picture);
 }
@@ -365,7 +380,7 @@ int main(void)
         cmocka_unit_test(a_page_too_many_is_refused),
         cmocka_unit_test(a_full_disk_leaves_no_file),
         cmocka_unit_test(what_cannot_be_written_is_told),
-        cmocka_unit_test(a_link_stays_a_link),
+        cmocka_unit_test(a_link_is_refused),
     };
     return cmocka_run_group_tests(tests, picture_folder_setup, picture_folder_teardown);
 }
