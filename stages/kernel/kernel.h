@@ -44,8 +44,8 @@ CRN_API int crn_kernel_make(const char *name, crn_size size, crn_kernel *ret_ker
 /**
  * Makes a predefined kernel, or reads one from a file.
  *
- * @param text a predefined name, or the path of a file: rows of numbers (separated by spaces, tabs
- *        or commas; `#` begins a comment), or a TIFF or PNG of one plane
+ * @param text a predefined name, or the path of a file: rows of numbers (separated by blanks or
+ *        by commas, in a row all alike; `#` begins a comment), or a TIFF or PNG of one plane
  * @param size of a predefined kernel; a file has its own
  * @return 0, or negative errno with one clause in *error that names file, line and cause
  */

@@ -71,6 +71,12 @@ typedef struct text_position {
     crn_error *error;
 } text_position;
 
+/* What separates the numbers of a row, as far as it is read. Columns count from 1; 0: none. */
+typedef struct separators {
+    bool blanks, spaced_commas; /* blanks alone; commas beside blanks */
+    int32_t comma, tight_comma; /* columns of the first comma, and of the first between digits */
+} separators;
+
 static bool is_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
@@ -83,7 +89,50 @@ static const char *skip_space(const char *c)
     return c;
 }
 
-/* Parses the number at *c and advances *c past it and its separator. */
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Advances *c past what separates the number before it from the next, and notes it. */
+static int take_separator(const text_position *at, const char *row, const char **c,
+                          separators *seen)
+{
+    const char *start = *c, *comma = skip_space(start);
+    *c = comma;
+    if (*comma != ',') {
+        seen->blanks = seen->blanks || *comma;
+        return 0;
+    }
+    *c = skip_space(comma + 1);
+    if (!**c)
+        return crn_error_set(at->error, -EINVAL,
+                             "%s:%" PRId32 ": a number is missing behind the last comma", at->path,
+                             at->line);
+    int32_t column = (int32_t)(comma - row) + 1;
+    bool tight = comma == start && *c == comma + 1;
+    seen->spaced_commas = seen->spaced_commas || !tight;
+    if (!seen->comma)
+        seen->comma = column;
+    if (!seen->tight_comma && tight && is_digit(comma[-1]) && is_digit(comma[1]))
+        seen->tight_comma = column;
+    return 0;
+}
+
+/* Beside other separators a comma may be a decimal one. */
+static int check_separators(const text_position *at, const separators *seen)
+{
+    int32_t column = seen->blanks ? seen->comma : seen->spaced_commas ? seen->tight_comma : 0;
+    if (!column)
+        return 0;
+    return crn_error_set(at->error, -EINVAL,
+                         "%s:%" PRId32 ":%" PRId32 ": a decimal comma? %s separate numbers in this "
+                         "row, too; write 0.5 for 0,5, or separate all numbers alike",
+                         at->path, at->line, column,
+                         seen->blanks ? "blanks" : "commas with blanks");
+}
+
+/* Parses the number at *c and advances *c past it. */
 static int take_number(const text_position *at, const char **c, float *ret_value)
 {
     char *end, word[WORD_BYTES];
@@ -93,21 +142,14 @@ static int take_number(const text_position *at, const char **c, float *ret_value
         *w = (unsigned char)*w < ' ' || *w == 0x7f ? ' ' : *w;
     float value = strtof(*c, &end);
     if (end != *c + length || !length)
-        return crn_error_set(at->error, -EINVAL, "%s:%" PRId32 ": '%s' is not a number", at->path,
-                             at->line, word);
+        return crn_error_set(at->error, -EINVAL, "%s:%" PRId32 ": '%s' is not a number%s", at->path,
+                             at->line, word,
+                             strchr(word, ';') ? "; blanks or commas separate numbers" : "");
     if (!isfinite(value))
         return crn_error_set(at->error, -EINVAL,
                              "%s:%" PRId32 ": %s is not finite, or not within a float's range",
                              at->path, at->line, word);
-    *c = skip_space(end);
-    if (**c == ',') {
-        *c = skip_space(*c + 1);
-        if (!**c)
-            return crn_error_set(at->error, -EINVAL,
-                                 "%s:%" PRId32 ": a number is missing behind "
-                                 "the last comma",
-                                 at->path, at->line);
-    }
+    *c = end;
     *ret_value = value;
     return 0;
 }
@@ -118,11 +160,14 @@ static int take_row(const text_position *at, char *line, crn_kernel *kernel)
     line[strcspn(line, "#")] = '\0';
     const char *c = skip_space(line);
     int32_t width = 0, used = kernel->size.width * kernel->size.height;
+    separators seen = {0};
     if (!*c)
         return 0;
     for (; *c; width++) {
         float value = 0;
         int r = take_number(at, &c, &value);
+        if (!r)
+            r = take_separator(at, line, &c, &seen);
         if (r)
             return r;
         if (used + width == CRN_KERNEL_TAPS_MAX)
@@ -131,6 +176,9 @@ static int take_row(const text_position *at, char *line, crn_kernel *kernel)
                                  at->line, CRN_KERNEL_TAPS_MAX);
         kernel->weights[used + width] = value;
     }
+    int r = check_separators(at, &seen);
+    if (r)
+        return r;
     if (kernel->size.height && width != kernel->size.width)
         return crn_error_set(at->error, -EINVAL,
                              "%s:%" PRId32 ": has %" PRId32

@@ -64,6 +64,7 @@ static void rows_of_numbers_are_a_kernel(void **state)
     assert_loads(text_file("\xef\xbb\xbf"
                            "1,-2.5,.003\n0,5,-6\n"),
                  2, 3, weights);
+    assert_loads(text_file("1 , -2.5,\t3e-3\n0 5\t-6 \n"), 2, 3, weights);
     assert_loads(text_file("-2.5"), 1, 1, weights + 1);
 }
 
@@ -96,7 +97,14 @@ static void faults_of_text_name_their_line(void **state)
                            "equally long"},
         {"1 2\n3 4 5\n", "kernel.txt:2: has 3 numbers, the rows before have 2"},
         {"1 2\n3 x4\n", "kernel.txt:2: 'x4' is not a number"},
-        {"1;2\n", "kernel.txt:1: '1;2' is not a number"},
+        {"1;2\n", "kernel.txt:1: '1;2' is not a number; blanks or commas separate numbers"},
+        {"0,5;0,25\n", "kernel.txt:1: '5;0' is not a number; blanks or commas separate"},
+        {"1 2\n0,5 0,25\n", "kernel.txt:2:2: a decimal comma? blanks separate numbers in this row, "
+                            "too; write 0.5 for 0,5, or separate all numbers alike"},
+        {"0 1 2,5\n", "kernel.txt:1:6: a decimal comma? blanks separate"},
+        {"1\t-0,5\t1\n", "kernel.txt:1:5: a decimal comma? blanks separate"},
+        {"1 2, 3\n", "kernel.txt:1:4: a decimal comma? blanks separate"},
+        {"0,5, 0,25, 0,5\n", "kernel.txt:1:2: a decimal comma? commas with blanks separate"},
         {"1,,2\n", "kernel.txt:1: '' is not a number"},
         {",1\n", "kernel.txt:1: '' is not a number"},
         {"1,2,\n", "kernel.txt:1: a number is missing behind the last comma"},

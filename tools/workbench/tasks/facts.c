@@ -51,12 +51,16 @@ static crn_picture_kind kind_of(const crn_picture *picture)
                                                                 : CRN_PICTURE_PLAIN;
 }
 
-/* True for rows of numbers. */
-static bool is_kernel(const char *path)
+static bool is_text(const char *path)
+{
+    return crn_apply_ends(path, ".txt") || crn_apply_ends(path, ".csv");
+}
+
+/* 0 for rows of numbers. */
+static int check_kernel(const char *path, crn_error *error)
 {
     static crn_kernel kernel; /* large */
-    bool text = crn_apply_ends(path, ".txt") || crn_apply_ends(path, ".csv");
-    return text && crn_kernel_load(path, (crn_size){3, 3}, &kernel, NULL) == 0;
+    return crn_kernel_load(path, (crn_size){3, 3}, &kernel, error);
 }
 
 int crn_facts_find(const char *path, bool whole, crn_picture_facts *ret_facts, crn_error *error)
@@ -64,8 +68,10 @@ int crn_facts_find(const char *path, bool whole, crn_picture_facts *ret_facts, c
     bool json = crn_apply_ends(path, ".json"), csv = crn_apply_ends(path, ".csv");
     *ret_facts = (crn_picture_facts){.kind = json ? CRN_PICTURE_CONTOURS : CRN_PICTURE_TABLE};
     /* An operator's own files, or a kernel that is opened to be used. */
-    if ((!whole && (json || csv)) || (whole && is_kernel(path)))
+    if (!whole && (json || csv))
         return 0;
+    if (whole && is_text(path))
+        return check_kernel(path, error);
     if (find_recording(path, ret_facts))
         return 0;
     crn_picture picture = {0};
