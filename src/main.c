@@ -61,7 +61,6 @@ typedef struct options {
 
 static crn_line *running_line; /* for the signal handler, as the next */
 static crn_control *running_control;
-static crn_access *running_guard; /* for the control thread; NULL: no keys */
 
 static void notify_line(int signal_number)
 {
@@ -252,18 +251,13 @@ static int check(const crn_config *config, const crn_gpu *gpu)
     return r == 0 ? EXIT_SUCCESS : EXIT_CONFIG;
 }
 
-/* Called around every reload, by the control thread. The clients' keys do not depend on the file:
- * they are read again even where it is refused. */
+/* Called around every reload, by the control thread. */
 static void tell_reloading(bool begins)
 {
-    crn_error error;
-    if (begins) {
+    if (begins)
         crn_service_reloading();
-        return;
-    }
-    if (running_guard && crn_access_reload(running_guard, &error) < 0)
-        crn_log(CRN_LOG_ERROR, "access.keys: %s; the keys stay as they were", error.text);
-    crn_service_ready();
+    else
+        crn_service_ready();
 }
 
 /* `file`: the settings as loaded, not resolved. `backend`: that of the command line, or -1. */
@@ -277,7 +271,6 @@ static int run(crn_config *config, const crn_config *file, int32_t backend, cons
         crn_error_set(&error, r, "cannot start a thread: %s", strerror(-r));
     else
         r = crn_access_open(config->access.keys, config->access.ipc, &config->guard, &error);
-    running_guard = config->guard;
     if (r == 0)
         r = crn_line_open(config, gpu, &running_line, &error);
     if (r == 0) {

@@ -261,22 +261,25 @@ static void check_ipc(preflight *check, const char *key, const char *endpoint)
 static void check_access(preflight *check)
 {
     const crn_config *config = check->config;
-    crn_access *access = NULL;
-    crn_access_stats stats;
-    crn_error error;
+    int32_t clients = 0;
+    char *faults = NULL;
+    size_t size = 0;
     if (crn_access_check_exposed(config, check->faults) < 0)
         check->failed = true;
-    if (is_left_to_unit(check, "access.keys", config->access.keys))
+    if (!config->access.keys[0] || is_left_to_unit(check, "access.keys", config->access.keys))
         return;
-    if (crn_access_open(config->access.keys, config->access.ipc, &access, &error) < 0)
-        fail(check, "access.keys", "%s", error.text);
-    crn_access_get_stats(access, &stats);
-    if (stats.enabled && stats.clients == 0)
+    FILE *lines = open_memstream(&faults, &size);
+    int r = lines ? crn_access_check(config->access.keys, lines, &clients) : -ENOMEM;
+    if (lines)
+        fclose(lines);
+    for (char *line = faults, *end; line && (end = strchr(line, '\n')) != NULL; line = end + 1)
+        fail(check, "access.keys", "%.*s", (int)(end - line), line);
+    free(faults);
+    if (r == 0 && clients == 0)
         note(check, "access.keys",
              "%s/%s has no client's key, so nobody can connect; cernita-keys %s --client NAME "
              "makes one",
              config->access.keys, CRN_KEY_CLIENTS, config->access.keys);
-    crn_access_close(&access);
 }
 
 static void check_log(preflight *check)

@@ -193,7 +193,7 @@ static int list(const keys_plan *p, crn_error *error)
     snprintf(path, sizeof path, "%s/%s", p->folder, CRN_KEY_SERVER_PUBLIC);
     int r = crn_key_read(path, CRN_KEY_PUBLIC, &server, error);
     if (r == 0)
-        r = crn_access_clients_read(p->folder, &clients, error);
+        r = crn_access_clients_read(p->folder, NULL, &clients, error);
     if (r < 0)
         return r;
     printf("%-24s %s\n", "line", server.key);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "src/ingest/access/access.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 
@@ -133,6 +134,38 @@ static int conclude(crn_reloader *self, int r, const char *what, const char *fau
     return 0;
 }
 
+/* Cannot fail. */
+static void change_keys(crn_access *guard, crn_access_update **keys, FILE *out)
+{
+    crn_access_stats stats;
+    int32_t lost = crn_access_change(guard, keys);
+    crn_access_get_stats(guard, &stats);
+    fprintf(out, "keys of %" PRIu64 " client%s", stats.clients, stats.clients == 1 ? "" : "s");
+    if (lost > 0)
+        fprintf(out, "; %d of those before lost a permission", (int)lost);
+    fputc('\n', out);
+}
+
+/* Reads the keys again; their faults go beside the file's, with the file's name and the key. */
+static int load_keys(const crn_reloader *self, crn_access_update **ret_keys, FILE *faults)
+{
+    char *text = NULL;
+    size_t size = 0;
+    if (!self->from->running->guard)
+        return 0;
+    FILE *lines = open_memstream(&text, &size);
+    if (!lines) {
+        fputs("no memory\n", faults);
+        return -ENOMEM;
+    }
+    int r = crn_access_prepare(self->from->running->guard, lines, ret_keys);
+    fclose(lines);
+    for (char *line = text, *end; line && (end = strchr(line, '\n')) != NULL; line = end + 1)
+        fprintf(faults, "%s: access.keys: %.*s\n", self->from->file->file, (int)(end - line), line);
+    free(text);
+    return r;
+}
+
 /* Reads the file and finds all its faults. */
 static int load(const crn_reloader *self, crn_config *ret_config, FILE *faults)
 {
@@ -159,26 +192,43 @@ static int load(const crn_reloader *self, crn_config *ret_config, FILE *faults)
     return r;
 }
 
+/* Puts the file's settings and the keys into force, or neither. */
+static int reload_all(crn_reloader *self, crn_access_update **ret_keys, FILE *faults)
+{
+    crn_config config;
+    crn_error error = {""};
+    int loaded = load(self, &config, faults);
+    int r = load_keys(self, ret_keys, faults); /* also beside faults of the file: all are told */
+    if (loaded < 0)
+        return loaded;
+    if (r == 0) {
+        r = put_into_force(self, &config, self->recipe, &error);
+        if (r < 0)
+            fprintf(faults, "%s\n", error.text);
+    }
+    crn_config_done(r < 0 ? &config : &self->file);
+    if (r == 0)
+        self->file = config;
+    return r;
+}
+
 int crn_reloader_reload(crn_reloader *reloader, FILE *out)
 {
     char *faults = NULL;
     size_t size = 0;
-    crn_config config;
+    crn_access *guard = reloader->from->running->guard;
+    crn_access_update *keys = NULL;
     FILE *stream = open_memstream(&faults, &size);
     if (!stream)
         return conclude(reloader, -ENOMEM, "reload", "no memory\n", out);
-    int r = load(reloader, &config, stream);
-    if (r == 0) {
-        crn_error error = {""};
-        r = put_into_force(reloader, &config, reloader->recipe, &error);
-        if (r < 0)
-            fprintf(stream, "%s\n", error.text);
-        crn_config_done(r < 0 ? &config : &reloader->file);
-        if (r == 0)
-            reloader->file = config;
-    }
+    int r = reload_all(reloader, &keys, stream);
+    if (r < 0 && guard)
+        crn_access_tell_kept(guard, stream);
     fclose(stream);
     r = conclude(reloader, r, "reload", faults ? faults : "no memory\n", out);
+    if (r == 0 && keys)
+        change_keys(guard, &keys, out);
+    crn_access_update_free(&keys);
     free(faults);
     return r;
 }

@@ -2,8 +2,9 @@
  * New settings for a running line: from its file, or another of the file's recipes. Used by one
  * thread, the control thread.
  *
- * The file is read and checked as --check does; what differs and cannot change while the line runs
- * is a fault, too. With any fault nothing changes.
+ * The file is read and checked as --check does, and the clients' keys (access.keys) with it; what
+ * differs and cannot change while the line runs is a fault, too. With any fault, of the file or of
+ * a key, nothing changes.
  */
 #ifndef CRN_SRC_CONTROL_RELOAD_H
 #define CRN_SRC_CONTROL_RELOAD_H
@@ -27,8 +28,8 @@ void crn_reloader_free(crn_reloader **reloader);
 
 /*
  * Reads the file again; the recipe stays. What is wrong, a line for each fault, or what is in force
- * now, one line, goes to `out` and to the log. Returns 0, -EINVAL for a faulty file, or another
- * negative errno. Waits up to CRN_RELOAD_PATIENCE_NS for fruits of former settings.
+ * now, goes to `out` and to the log. Returns 0, -EINVAL for a faulty file, or another negative
+ * errno. Waits up to CRN_RELOAD_PATIENCE_NS for fruits of former settings.
  */
 #define CRN_RELOAD_PATIENCE_NS (3 * CRN_NS_PER_S)
 int crn_reloader_reload(crn_reloader *reloader, FILE *out);

@@ -1,12 +1,14 @@
 #include "src/ingest/access/access.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <zmq.h>
 
@@ -34,6 +36,10 @@ struct crn_access {
     pthread_mutex_t lock; /* protects what follows */
     crn_access_clients clients;
     crn_log_gate gate[CRN_ACCESS_REFUSALS];
+};
+
+struct crn_access_update {
+    crn_access_clients clients;
 };
 
 const char *const crn_access_refusal_names[CRN_ACCESS_REFUSALS] = {
@@ -101,7 +107,7 @@ int crn_access_open(const char *folder, bool ipc, crn_access **ret_access, crn_e
     if (r == 0)
         r = read_secret(folder, access->secret, error);
     if (r == 0)
-        r = crn_access_clients_read(folder, &access->clients, error);
+        r = crn_access_clients_read(folder, NULL, &access->clients, error);
     if (r < 0) {
         crn_access_close(&access);
         return r;
@@ -137,31 +143,105 @@ static void tell_reloaded(const crn_access *access, int32_t lost)
                 (int)lost);
 }
 
-int crn_access_reload(crn_access *access, crn_error *error)
+int crn_access_check(const char *folder, FILE *faults, int32_t *ret_clients)
+{
+    crn_error error;
+    char secret[CRN_KEY_BYTES];
+    crn_access_clients clients = {0};
+    int r = crn_key_supported(&error);
+    if (r == 0)
+        r = read_secret(folder, secret, &error);
+    explicit_bzero(secret, sizeof secret);
+    if (r < 0)
+        fprintf(faults, "%s\n", error.text);
+    int read = crn_access_clients_read(folder, faults, &clients, NULL);
+    *ret_clients = clients.count;
+    crn_access_clients_done(&clients);
+    return r < 0 ? r : read;
+}
+
+static int check_same_server(const crn_access *access, crn_error *error)
 {
     char secret[CRN_KEY_BYTES];
-    crn_access_clients clients;
     int r = read_secret(access->folder, secret, error);
-    if (r < 0)
-        return r;
-    bool same = strcmp(secret, access->secret) == 0;
+    if (r == 0 && strcmp(secret, access->secret) != 0)
+        r = crn_error_set(error, -EBUSY,
+                          "%s/%s is another key than at the start: restart the daemon to use it, "
+                          "or put back the former",
+                          access->folder, CRN_KEY_SERVER_SECRET);
     explicit_bzero(secret, sizeof secret);
-    if (!same)
-        return crn_error_set(error, -EBUSY,
-                             "%s/%s is another key than at the start: restart the daemon to use it",
-                             access->folder, CRN_KEY_SERVER_SECRET);
-    r = crn_access_clients_read(access->folder, &clients, error);
+    return r;
+}
+
+int crn_access_prepare(const crn_access *access, FILE *faults, crn_access_update **ret_update)
+{
+    crn_error error;
+    crn_access_update *update = calloc(1, sizeof *update);
+    if (!update) {
+        fprintf(faults, "%s: no memory for its keys\n", access->folder);
+        return -ENOMEM;
+    }
+    int r = check_same_server(access, &error);
     if (r < 0)
-        return r;
+        fprintf(faults, "%s\n", error.text);
+    int read = crn_access_clients_read(access->folder, faults, &update->clients, NULL);
+    r = r < 0 ? r : read;
+    if (read == 0 && access->clients.count > 0 && !update->clients.have_place) {
+        fprintf(faults,
+                "%s/%s does not exist any more: put it back, or make an empty one to take all "
+                "clients' access away\n",
+                access->folder, CRN_KEY_CLIENTS);
+        r = r < 0 ? r : -ENOENT;
+    }
+    if (r < 0)
+        crn_access_update_free(&update);
+    else
+        *ret_update = update;
+    return r;
+}
+
+void crn_access_update_free(crn_access_update **update)
+{
+    if (!*update)
+        return;
+    crn_access_clients_done(&(*update)->clients);
+    free(*update);
+    *update = NULL;
+}
+
+int32_t crn_access_change(crn_access *access, crn_access_update **update)
+{
     pthread_mutex_lock(&access->lock);
     crn_access_clients before = access->clients;
-    access->clients = clients;
+    access->clients = (*update)->clients;
+    (*update)->clients = before;
     pthread_mutex_unlock(&access->lock);
-    atomic_store(&access->client_count, clients.count);
+    atomic_store(&access->client_count, access->clients.count);
     /* Only this thread replaces the list, so it may still read the new one. */
-    tell_reloaded(access, count_lost(&before, &clients));
-    crn_access_clients_done(&before);
-    return 0;
+    int32_t lost = count_lost(&before, &access->clients);
+    tell_reloaded(access, lost);
+    crn_access_update_free(update);
+    return lost;
+}
+
+void crn_access_tell_kept(const crn_access *access, FILE *out)
+{
+    static const char *const joints[] = {"/", "_"};
+    char path[PATH_BYTES + CRN_KEY_NAME_MAX + sizeof CRN_KEY_CLIENTS + sizeof CRN_KEY_SUFFIX];
+    for (int32_t i = 0; i < access->clients.count; i++) {
+        bool there = false;
+        for (size_t j = 0; j < sizeof joints / sizeof joints[0]; j++) {
+            snprintf(path, sizeof path, "%s/%s%s%s%s", access->folder, CRN_KEY_CLIENTS, joints[j],
+                     access->clients.client[i].name, CRN_KEY_SUFFIX);
+            there |= faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+        }
+        if (!there)
+            fprintf(out,
+                    "%s/%s/%s%s is gone, but its client keeps its access until a reload succeeds: "
+                    "mend the faults above and reload\n",
+                    access->folder, CRN_KEY_CLIENTS, access->clients.client[i].name,
+                    CRN_KEY_SUFFIX);
+    }
 }
 
 void crn_access_close(crn_access **access)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "stages/base/error.h"
 #include "src/config/config.h"
@@ -56,14 +57,27 @@ typedef struct crn_access_peer {
  */
 int crn_access_open(const char *folder, bool ipc, crn_access **ret_access, crn_error *error);
 
+/* Reads a folder of keys and prints a line on `faults` for each fault, as crn_access_open's.
+ * Returns 0 or the first one's negative errno. */
+int crn_access_check(const char *folder, FILE *faults, int32_t *ret_clients);
+
 /*
- * Reads the clients' keys again and logs how many there are; on failure the present ones stay, and
- * nothing is logged. Connections that stand are not affected: a removed client stays until it
- * disconnects. Returns 0 or a negative errno with one
- * line in *error; a server.key that has changed is an error, as sockets keep theirs until the
- * daemon starts again.
+ * Reads the keys again for crn_access_change; those in force stay. Returns 0, or a negative errno
+ * with a line on `faults` for each fault. A server.key that has changed is one, as sockets keep
+ * theirs until the daemon starts again; so is a folder of clients that is gone, as nobody wants to
+ * revoke all of them by an unmounted disk.
  */
-int crn_access_reload(crn_access *access, crn_error *error);
+typedef struct crn_access_update crn_access_update;
+int crn_access_prepare(const crn_access *access, FILE *faults, crn_access_update **ret_update);
+
+/* Puts the keys into force and logs how many clients there are; frees the update and sets it to
+ * NULL. Returns how many of the clients before lost a permission. */
+int32_t crn_access_change(crn_access *access, crn_access_update **update);
+void crn_access_update_free(crn_access_update **update); /* NULL is allowed */
+
+/* Prints a line for each client in force whose file is gone: a refused reload leaves it admitted.
+ */
+void crn_access_tell_kept(const crn_access *access, FILE *out);
 
 /* Not before the sockets are closed; NULL is allowed. */
 void crn_access_close(crn_access **access);

@@ -25,6 +25,22 @@ const crn_access_client *crn_access_clients_find(const crn_access_clients *clien
     return NULL;
 }
 
+/* A folder of keys while it is read. */
+typedef struct reading {
+    FILE *faults; /* NULL: no output */
+    crn_error *error;
+    int r; /* the first fault's */
+    crn_access_clients clients;
+} reading;
+
+static void add_fault(reading *self, int r, const crn_error *fault)
+{
+    if (self->faults)
+        fprintf(self->faults, "%s\n", fault->text);
+    if (self->r == 0)
+        self->r = crn_error_set(self->error, r, "%s", fault->text);
+}
+
 /* Whoever may write there may admit himself. */
 static int check_folder(const char *path, crn_error *error)
 {
@@ -89,44 +105,61 @@ static int compare_names(const void *a, const void *b)
     return strcmp(((const crn_access_client *)a)->name, ((const crn_access_client *)b)->name);
 }
 
+static void read_client(reading *self, const char *folder, const char *prefix, const char *name)
+{
+    crn_error error;
+    int r = add_client(folder, prefix, name, &self->clients, &error);
+    if (r < 0)
+        add_fault(self, r, &error);
+}
+
 /* Files with this prefix; a folder that does not exist has none. */
-static int read_folder(const char *path, const char *prefix, crn_access_clients *clients,
-                       crn_error *error)
+static void read_folder(reading *self, const char *path, const char *prefix)
 {
     const struct dirent *entry;
     char name[CRN_KEY_NAME_MAX + 1];
+    crn_error error;
     DIR *folder = opendir(path);
-    if (!folder && errno == ENOENT)
-        return 0;
-    if (!folder && errno == EACCES)
-        return crn_error_set(error, -EACCES,
-                             "%s: this user may not read it: start the program as its owner, or "
-                             "chown it; a service of systemd gets it by LoadCredential=",
-                             path);
-    if (!folder)
-        return crn_error_set(error, -errno, "%s: cannot be read: %s", path, strerror(errno));
-    int r = check_folder(path, error);
-    while (r == 0 && (entry = readdir(folder)) != NULL)
-        if (read_name(entry->d_name, prefix, name))
-            r = add_client(path, prefix, name, clients, error);
-    closedir(folder);
-    return r;
+    int r = folder ? 0 : -errno;
+    if (r == -ENOENT)
+        return;
+    if (r == -EACCES)
+        crn_error_set(&error, r,
+                      "%s: this user may not read it: start the program as its owner, or "
+                      "chown it; a service of systemd gets it by LoadCredential=",
+                      path);
+    else if (r < 0)
+        crn_error_set(&error, r, "%s: cannot be read: %s; a folder of keys expected", path,
+                      strerror(-r));
+    else
+        r = check_folder(path, &error);
+    if (r < 0)
+        add_fault(self, r, &error);
+    self->clients.have_place |= !prefix[0];
+    while (folder && (entry = readdir(folder)) != NULL)
+        if (read_name(entry->d_name, prefix, name)) {
+            self->clients.have_place = true;
+            read_client(self, path, prefix, name);
+        }
+    if (folder)
+        closedir(folder);
 }
 
-int crn_access_clients_read(const char *folder, crn_access_clients *ret_clients, crn_error *error)
+int crn_access_clients_read(const char *folder, FILE *faults, crn_access_clients *ret_clients,
+                            crn_error *error)
 {
-    crn_access_clients clients = {0};
+    reading self = {.faults = faults, .error = error};
     char path[CRN_TEXT_BYTES + sizeof CRN_KEY_CLIENTS];
     snprintf(path, sizeof path, "%s/%s", folder, CRN_KEY_CLIENTS);
-    int r = read_folder(folder, CRN_KEY_CLIENTS "_", &clients, error);
-    if (r == 0)
-        r = read_folder(path, "", &clients, error);
-    if (r < 0) {
-        crn_access_clients_done(&clients);
-        return r;
+    read_folder(&self, folder, CRN_KEY_CLIENTS "_");
+    read_folder(&self, path, "");
+    if (self.r < 0) {
+        crn_access_clients_done(&self.clients);
+        return self.r;
     }
-    if (clients.count > 0)
-        qsort(clients.client, (size_t)clients.count, sizeof *clients.client, compare_names);
-    *ret_clients = clients;
+    if (self.clients.count > 0)
+        qsort(self.clients.client, (size_t)self.clients.count, sizeof *self.clients.client,
+              compare_names);
+    *ret_clients = self.clients;
     return 0;
 }

@@ -2,6 +2,9 @@
 #ifndef CRN_SRC_INGEST_ACCESS_CLIENTS_H
 #define CRN_SRC_INGEST_ACCESS_CLIENTS_H
 
+#include <stdbool.h>
+#include <stdio.h>
+
 #include "stages/base/error.h"
 #include "src/ingest/access/key_file.h"
 
@@ -13,15 +16,18 @@ typedef struct crn_access_client {
 typedef struct crn_access_clients {
     int32_t count;
     crn_access_client *client; /* by name */
+    bool have_place;           /* there is DIR/clients, or a DIR/clients_NAME.pub */
 } crn_access_clients;
 
 /*
  * Reads every DIR/clients/NAME.pub, and DIR/clients_NAME.pub, as systemd names the credentials
  * that it loads from a folder; other names are passed over. A missing folder has no clients.
- * Returns 0 or a negative errno with one line in *error that names the file and the cure: a faulty
- * file, two files with the same key, a folder that others may write to.
+ * Returns 0 or a negative errno: a faulty file, two files with the same key, a folder that others
+ * may write to. Each fault is a line on `faults` (NULL: no output) that names the file and the
+ * cure; the first one is also in *error.
  */
-int crn_access_clients_read(const char *folder, crn_access_clients *ret_clients, crn_error *error);
+int crn_access_clients_read(const char *folder, FILE *faults, crn_access_clients *ret_clients,
+                            crn_error *error);
 
 void crn_access_clients_done(crn_access_clients *clients);
 

@@ -168,14 +168,18 @@ int crn_key_read(const char *path, crn_key_kind kind, crn_key_file *ret_file, cr
     crn_key_file file = {.uses = CRN_ACCESS_ALL_USES};
     size_t length = 0;
     ssize_t got = 1;
-    int fd = crn_regular_open(path, error);
+    crn_error why;
+    int fd = crn_regular_open(path, &why);
     if (fd == -EACCES)
         return crn_error_set(error, fd,
                              "%s: this user may not read it: start the program as its owner, or "
                              "chown it; a service of systemd gets it by LoadCredential=",
                              path);
     if (fd < 0)
-        return fd;
+        return crn_error_set(error, fd, "%s%s", why.text,
+                             kind == CRN_KEY_CLIENT ? "; put the client's public key there, or "
+                                                      "remove it to take its access away"
+                                                    : "");
     int r = check_mode(path, kind, fd, error);
     while (r == 0 && got > 0 && length < FILE_BYTES_MAX) {
         got = read(fd, text + length, FILE_BYTES_MAX - length);

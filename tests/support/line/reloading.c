@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "src/ingest/access/access.h"
 #include "tests/support/cmocka_prelude.h"
 
 /* Peak p, counted from 1, has this height; a level between two heights tells them apart. */
@@ -89,6 +90,9 @@ void reloading_start(reloading_line *self, int peaks, const char *more)
     assert_int_equal(crn_config_hash(&self->line.config, &self->line.config.hash, NULL), 0);
     self->file = self->line.config;
     crn_config_resolve(&self->line.config, 2);
+    if (crn_access_open(self->file.access.keys, self->file.access.ipc, &self->line.config.guard,
+                        &self->line.error) < 0)
+        fail_msg("%s", self->line.error.text);
     line_run(&self->line, crn_gpu_get(&no_gpu));
     crn_control_settings settings = {
         .reload = {self->line.line, &self->file, &self->line.config, -1}};
@@ -99,8 +103,10 @@ void reloading_start(reloading_line *self, int peaks, const char *more)
 
 void reloading_stop(reloading_line *self)
 {
+    crn_access *guard = self->line.config.guard;
     crn_control_close(&self->control);
     line_stop(&self->line);
+    crn_access_close(&guard);
     free(self->maps);
 }
 
