@@ -4,15 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* The sequence numbers seen of one epoch. */
-typedef struct numbering {
-    uint64_t epoch;
-    uint64_t first;   /* number of its first message: lower ones were never counted as missing */
-    uint64_t highest; /* so far */
-    uint64_t seen;    /* bit b: number highest - b was seen */
-    uint64_t first_captured_ns, latest_captured_ns; /* of the first message; maximum over all */
-    uint64_t repeats; /* messages that repeated the first numbers, in order */
-} numbering;
+#include "src/fruit/numbering.h"
 
 typedef struct judged_fruit {
     uint64_t epoch, fruit;
@@ -22,7 +14,7 @@ struct crn_lane {
     crn_lanes *lanes;
     uint32_t number;
     int32_t epochs; /* number of the two below in use */
-    numbering current, before;
+    crn_numbering current, before;
     uint64_t verdicts;
     uint64_t sample, alike; /* hash of the last view's values; consecutive views with it */
     uint64_t remembered;    /* verdicts recorded so far; the latest is before index % MAX */
@@ -32,7 +24,7 @@ struct crn_lane {
 
 struct crn_lanes {
     int32_t capacity, count;
-    uint64_t reused;
+    uint64_t reused, jumps;
     uint32_t mask;   /* of `index` */
     uint32_t *index; /* open addressing by lane number: index into `lanes` + 1; 0 is empty */
     crn_lane *lanes;
@@ -107,6 +99,11 @@ uint64_t crn_lanes_reused(const crn_lanes *lanes)
     return lanes->reused;
 }
 
+uint64_t crn_lanes_jumps(const crn_lanes *lanes)
+{
+    return lanes->jumps;
+}
+
 void crn_lanes_refuse(crn_lanes *lanes, const crn_view_header *header, crn_refusal why)
 {
     crn_lane *lane = header ? crn_lanes_look_up(lanes, header->lane) : NULL;
@@ -129,6 +126,7 @@ crn_lane_stats crn_lanes_sum(const crn_lanes *lanes)
         sum.duplicates += lane->duplicates;
         sum.restarts += lane->restarts;
         sum.reused += lane->reused;
+        sum.jumps += lane->jumps;
         crn_refusals_add(&sum.refused, &lane->refused);
     }
     return sum;
@@ -144,79 +142,20 @@ crn_lane *crn_lanes_at(crn_lanes *lanes, int32_t index)
     return index >= 0 && index < lanes->count ? &lanes->lanes[index] : NULL;
 }
 
-static numbering start_numbering(const crn_view_header *header)
-{
-    return (numbering){
-        .epoch = header->epoch,
-        .first = header->sequence,
-        .highest = header->sequence,
-        .seen = 1,
-        .first_captured_ns = header->captured_ns,
-        .latest_captured_ns = header->captured_ns,
-    };
-}
-
-/* True if this message cannot continue the sequence: its sender restarted. */
-static bool begins_again(numbering *numbers, const crn_view_header *header)
-{
-    uint64_t sequence = header->sequence, captured_ns = header->captured_ns;
-    uint64_t latest_ns = numbers->latest_captured_ns;
-    uint64_t behind = numbers->highest - sequence;
-    bool is_new =
-        sequence > numbers->highest || (behind < CRN_LANE_WINDOW && !(numbers->seen >> behind & 1));
-    if (captured_ns > latest_ns)
-        numbers->latest_captured_ns = captured_ns;
-    if (is_new || (captured_ns == 0) != (latest_ns == 0)) {
-        numbers->repeats = 0;
-        return false;
-    }
-    if (captured_ns > 0)
-        return captured_ns > latest_ns ||
-               (sequence == numbers->first && captured_ns != numbers->first_captured_ns);
-    bool in_order = sequence == numbers->first + numbers->repeats;
-    numbers->repeats = in_order ? numbers->repeats + 1 : sequence == numbers->first;
-    return numbers->repeats == CRN_LANE_REPEATS;
-}
-
-/* Counts a sequence number of an epoch; of_before: a later epoch has begun. */
-static void count_number(crn_lane_stats *stats, numbering *numbers, uint64_t sequence,
-                         bool of_before)
-{
-    if (sequence > numbers->highest) {
-        uint64_t ahead = sequence - numbers->highest;
-        stats->missing += ahead - 1;
-        stats->reordered += of_before;
-        numbers->seen = ahead < CRN_LANE_WINDOW ? numbers->seen << ahead | 1 : 1;
-        numbers->highest = sequence;
-        return;
-    }
-    uint64_t behind = numbers->highest - sequence;
-    if (behind >= CRN_LANE_WINDOW) {
-        stats->reordered++;
-        return;
-    }
-    uint64_t bit = UINT64_C(1) << behind;
-    if (numbers->seen & bit) {
-        stats->duplicates++;
-        return;
-    }
-    numbers->seen |= bit;
-    stats->reordered++;
-    stats->missing -= sequence > numbers->first;
-}
-
 void crn_lane_count(crn_lane *lane, const crn_view_header *header)
 {
     lane->stats.views++;
-    numbering *numbers = lane->epochs > 0 && header->epoch == lane->current.epoch  ? &lane->current
-                         : lane->epochs > 1 && header->epoch == lane->before.epoch ? &lane->before
-                                                                                   : NULL;
+    crn_numbering *numbers =
+        lane->epochs > 0 && header->epoch == lane->current.epoch  ? &lane->current
+        : lane->epochs > 1 && header->epoch == lane->before.epoch ? &lane->before
+                                                                  : NULL;
     bool of_before = numbers == &lane->before;
-    bool again = numbers && begins_again(numbers, header);
-    if (numbers && !again) {
-        count_number(&lane->stats, numbers, header->sequence, of_before);
+    uint64_t jumps = lane->stats.jumps;
+    bool goes_on = numbers && crn_numbering_count(numbers, header, of_before, &lane->stats);
+    lane->lanes->jumps += lane->stats.jumps - jumps;
+    if (goes_on)
         return;
-    }
+    bool again = numbers;
     lane->stats.reused += again;
     lane->lanes->reused += again;
     lane->stats.restarts += !again && lane->epochs > 0;
@@ -226,7 +165,7 @@ void crn_lane_count(crn_lane *lane, const crn_view_header *header)
         lane->before = lane->current;
         lane->epochs = 2;
     }
-    lane->current = start_numbering(header);
+    lane->current = crn_numbering_begin(header);
 }
 
 uint64_t crn_lane_count_identical(crn_lane *lane, uint64_t sample)

@@ -8,7 +8,9 @@
  * reordered, and no longer missing if it was counted so; one that was seen is a duplicate. Below
  * the window the two cannot be told apart, and it counts as reordered. A new epoch restarts the
  * sequence at its first message's number; what still arrives of the previous epoch counts there as
- * reordered (or duplicate), never as another restart.
+ * reordered (or duplicate), never as another restart. A number more than CRN_LANE_GAP_MAX from the
+ * highest is a jump: no gap, and without effect on the sequence unless another one next to it
+ * follows and shows that the sequence goes on there.
  *
  * A sender that restarts must choose a new epoch. One that does not is detected by numbers that
  * were seen before (or are below the window) on views captured later than all others of the epoch
@@ -29,8 +31,9 @@
 
 CRN_C_BEGIN
 
-#define CRN_LANE_JUDGED_MAX 256 /* verdicts remembered per lane */
-#define CRN_LANE_WINDOW     64  /* sequence numbers that are tracked, back from the highest */
+#define CRN_LANE_JUDGED_MAX 256       /* verdicts remembered per lane */
+#define CRN_LANE_WINDOW     64        /* sequence numbers that are tracked, back from the highest */
+#define CRN_LANE_GAP_MAX    (1 << 20) /* numbers that may be missing in one gap */
 #define CRN_LANE_REPEATS    4 /* repeated numbers that count as a restart, without capture times */
 
 typedef struct crn_lane_stats {
@@ -41,6 +44,7 @@ typedef struct crn_lane_stats {
     uint64_t duplicates;  /* a sequence number seen before */
     uint64_t restarts;    /* changes to an epoch that is neither the current nor the previous one */
     uint64_t reused;      /* restarts of the sequence within an epoch */
+    uint64_t jumps;       /* numbers too far from the others to be a gap */
     crn_refusals refused; /* messages, by reason; in no other counter */
 } crn_lane_stats;
 
@@ -59,6 +63,9 @@ crn_lane *crn_lanes_find(crn_lanes *lanes, uint32_t number);
 
 /* Number of restarts without a new epoch, over all lanes. */
 uint64_t crn_lanes_reused(const crn_lanes *lanes);
+
+/* Number of jumps of the sequence, over all lanes. */
+uint64_t crn_lanes_jumps(const crn_lanes *lanes);
 
 /* Returns the lane of that number, or NULL if it is not open. */
 crn_lane *crn_lanes_look_up(crn_lanes *lanes, uint32_t number);

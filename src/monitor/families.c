@@ -103,6 +103,8 @@ const crn_family crn_families[] = {
             "sequence numbers that never arrived: views lost before the line"),
     BY_LANE("cernita_sequence_reordered_total", stats.reordered, "views that overtook each other"),
     BY_LANE("cernita_sequence_duplicates_total", stats.duplicates, "sequence numbers seen before"),
+    BY_LANE("cernita_sequence_jumps_total", stats.jumps,
+            "sequence numbers more than 2^20 away from those before: no gap, but a sender's fault"),
     BY_LANE("cernita_sender_restarts_total", stats.restarts, "changes of the epoch"),
     BY_LANE("cernita_epochs_reused_total", stats.reused,
             "restarts of a sender without a new epoch, which can cost verdicts"),

@@ -54,6 +54,41 @@ static void an_epoch_used_again_is_logged(void **state)
     assert_non_null(strstr(caught.text, "must choose a new epoch at each start"));
 }
 
+/* One view with every number at its end, amid a sound session. */
+static void a_sequence_number_far_away_is_logged_and_nothing_counts_as_missing(void **state)
+{
+    (void)state;
+    line_fixture line;
+    line_start(&line, yaml);
+    crn_log_capture caught;
+    crn_log_capture_start(&caught);
+    send_session(&line, 77, 3, true);
+    float *maps = line_discs(HEIGHT, WIDTH, 2);
+    crn_view_header header = line_header(&line, UINT64_MAX, 0, 1, HEIGHT, WIDTH);
+    header.epoch = 77;
+    header.captured_ns = header.encoder = line.sequence = UINT64_MAX;
+    line_send(&line, header, maps, NULL);
+    line.sequence = 3;
+    header = line_header(&line, 3, 0, 1, HEIGHT, WIDTH);
+    header.epoch = 77;
+    header.captured_ns = (uint64_t)crn_realtime_ns();
+    line_send(&line, header, maps, NULL);
+    seen_verdict verdict;
+    for (uint64_t sequence = 3; sequence < 5; sequence++) {
+        assert_true(line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict));
+        assert_int_equal(verdict.sequence, sequence);
+    }
+    assert_int_equal(verdict.fruit, 3);
+    line_stop(&line);
+    crn_log_capture_stop(&caught);
+    free(maps);
+    assert_int_equal(line.metrics.lanes.missing, 0);
+    assert_int_equal(line.metrics.lanes.reused, 0);
+    assert_int_equal(line.metrics.lanes.jumps, 1);
+    assert_non_null(strstr(caught.text, "the sequence jumps to 18446744073709551615 within epoch "
+                                        "77, with fruit 18446744073709551615, view 0: "));
+}
+
 /* Stopping the line judges fruits that wait for their second view. */
 static void partial_fruits_and_ignored_deadlines_are_logged(void **state)
 {
@@ -116,6 +151,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_epoch_used_again_is_logged),
+        cmocka_unit_test(a_sequence_number_far_away_is_logged_and_nothing_counts_as_missing),
         cmocka_unit_test(partial_fruits_and_ignored_deadlines_are_logged),
         cmocka_unit_test(an_absent_grader_is_logged),
     };

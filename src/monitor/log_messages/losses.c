@@ -65,6 +65,7 @@ static void read_messages(const crn_metrics *metrics, losses *list)
          "gaps in a sender's numbering: views were lost on their way, or refused");
     unusual(list, "sequence_duplicate", metrics->lanes.duplicates);
     unusual(list, "sequence_reordered", metrics->lanes.reordered);
+    unusual(list, "sequence_jump", metrics->lanes.jumps);
     unusual(list, "sender_restart", metrics->lanes.restarts);
     unusual(list, "epoch_reused", metrics->lanes.reused);
     unusual(list, "deadline_ignored", metrics->deadlines_ignored);

@@ -141,6 +141,21 @@ void crn_notice_epoch(crn_notices *notices, const crn_view_header *header, int64
             header->lane, header->sequence, header->epoch, header->fruit, crn_log_held(held, more));
 }
 
+void crn_notice_jump(crn_notices *notices, const crn_view_header *header, int64_t now_ns)
+{
+    uint64_t held;
+    if (!crn_log_gate_open(&notices->jump, now_ns, &held))
+        return;
+    char more[CRN_LOG_HELD_BYTES];
+    crn_log(CRN_LOG_WARNING,
+            "lane %" PRIu32 ": the sequence jumps to %" PRIu64 " within epoch %" PRIu64
+            ", with fruit %" PRIu64 ", view %u: more than %d away is not counted as missing; a "
+            "sender's sequence must rise by 1 with every view, and begin again only with a new "
+            "epoch%s",
+            header->lane, header->sequence, header->epoch, header->fruit, (unsigned)header->view,
+            CRN_LANE_GAP_MAX, crn_log_held(held, more));
+}
+
 void crn_notice_refused_view(crn_notices *notices, const crn_view_header *header,
                              crn_arrival arrival, int64_t now_ns)
 {

@@ -20,7 +20,7 @@
 /* When each kind was last logged. Used by one thread; zero-initialise. */
 typedef struct crn_notices {
     crn_log_gate fruit[CRN_VERDICT_LATE + 1]; /* by verdict */
-    crn_log_gate failed, epoch, deadline, mismatch, lanes;
+    crn_log_gate failed, epoch, jump, deadline, mismatch, lanes;
     int64_t grader_ns; /* time of the next warning about an absent grader; 0: it is not absent */
 } crn_notices;
 
@@ -37,6 +37,9 @@ void crn_notice_failure(crn_notices *notices, const crn_output *output, int64_t 
 
 /* The sender of this view restarted its sequence numbers without a new epoch. */
 void crn_notice_epoch(crn_notices *notices, const crn_view_header *header, int64_t now_ns);
+
+/* The sequence number of this view is too far from those before it to be a gap. */
+void crn_notice_jump(crn_notices *notices, const crn_view_header *header, int64_t now_ns);
 
 /* A message that matches the line but contradicts earlier
  * messages; other arrivals are not logged. */

@@ -260,6 +260,78 @@ static void test_without_times_of_capture_what_is_sent_twice_is_no_epoch_used_ag
     assert_int_equal(reused(), 0);
 }
 
+static uint64_t jumps(void)
+{
+    assert_int_equal(crn_lanes_jumps(lanes), crn_lane_get_stats(lane)->jumps);
+    return crn_lanes_jumps(lanes);
+}
+
+/* With and without capture times, whatever the far view's own is. */
+static void test_one_number_far_away_is_no_gap_and_leaves_the_sequence(void **state)
+{
+    (void)state;
+    static const uint64_t far[] = {UINT64_MAX, UINT64_MAX - 1, 1u << 31, 100 + (2 << 20)};
+    static const uint64_t captured[] = {0, 1, UINT64_MAX, INT64_MAX, 5000};
+    uint64_t views = 0, expected = 0;
+    for (uint64_t with_times = 0; with_times < 2; with_times++) {
+        uint64_t epoch = 1 + with_times, sequence = 100, time_ns = 1000 * with_times;
+        for (size_t c = 0; c < 5; c++) {
+            for (size_t i = 0; i < 4; i++) {
+                send_captured(epoch, sequence++, with_times ? time_ns++ : 0);
+                send_captured(epoch, far[i], captured[c]);
+                send_captured(epoch, far[i], captured[c]); /* twice is not a sequence */
+                send_captured(epoch, sequence++, with_times ? time_ns++ : 0);
+                views += 4;
+                assert_int_equal(jumps(), ++expected);
+            }
+        }
+        expect(views, 3 * with_times, 0, 0, with_times);
+        send_captured(epoch, sequence + 3, with_times ? time_ns++ : 0);
+        expect(++views, 3 * (1 + with_times), 0, 0, with_times);
+    }
+    assert_int_equal(reused(), 0);
+}
+
+static void test_a_sequence_that_goes_on_far_away_is_followed(void **state)
+{
+    (void)state;
+    count(1, 5);
+    count(1, UINT64_MAX - 20);
+    count(1, UINT64_MAX - 18); /* now it goes on there */
+    count(1, UINT64_MAX - 15);
+    expect(4, 2, 0, 0, 0);
+    assert_int_equal(jumps(), 1);
+    count(1, 6);
+    count(1, 7);
+    count(1, 9);
+    expect(7, 3, 0, 0, 0);
+    assert_int_equal(jumps(), 2);
+    assert_int_equal(reused(), 0);
+}
+
+static void test_a_gap_has_a_bound(void **state)
+{
+    (void)state;
+    count(1, 0);
+    count(1, CRN_LANE_GAP_MAX);
+    expect(2, CRN_LANE_GAP_MAX - 1, 0, 0, 0);
+    count(1, 2 * CRN_LANE_GAP_MAX + 1);
+    expect(3, CRN_LANE_GAP_MAX - 1, 0, 0, 0);
+    assert_int_equal(jumps(), 1);
+}
+
+/* A capture time that is none must not hide what later ones tell. */
+static void test_an_epoch_used_again_is_seen_after_an_impossible_capture_time(void **state)
+{
+    (void)state;
+    send_captured(1, 0, 1000);
+    send_captured(1, 1, UINT64_MAX);
+    for (uint64_t sequence = 2; sequence < 200; sequence++)
+        send_captured(1, sequence, 1000 + sequence);
+    send_captured(1, 0, 5000);
+    assert_int_equal(reused(), 1);
+}
+
 static void test_lanes_are_opened_at_first_sight_and_bounded(void **state)
 {
     (void)state;
@@ -350,6 +422,10 @@ int main(void)
         ON_A_LANE(test_without_times_of_capture_repeats_in_order_tell),
         ON_A_LANE(test_what_is_late_or_sent_twice_is_no_epoch_used_again),
         ON_A_LANE(test_without_times_of_capture_what_is_sent_twice_is_no_epoch_used_again),
+        ON_A_LANE(test_one_number_far_away_is_no_gap_and_leaves_the_sequence),
+        ON_A_LANE(test_a_sequence_that_goes_on_far_away_is_followed),
+        ON_A_LANE(test_a_gap_has_a_bound),
+        ON_A_LANE(test_an_epoch_used_again_is_seen_after_an_impossible_capture_time),
         ON_A_LANE(test_lanes_are_opened_at_first_sight_and_bounded),
         ON_A_LANE(test_many_lanes_are_told_apart),
         ON_A_LANE(test_verdicts_are_remembered_up_to_a_bound),
