@@ -230,6 +230,25 @@ static bool is_http_address(const char *text)
            (is_port(colon + 1) || strcmp(colon + 1, "0") == 0);
 }
 
+/* An address needs no entry, and `*` would let any page in. */
+static bool is_host_name(const char *text)
+{
+    return is_host(text, strlen(text)) && text[0] != '*' && text[0] != '[';
+}
+
+static void check_hosts(crn_reader *reader)
+{
+    const crn_texts *hosts = &reader->config->monitor.hosts;
+    const crn_node *list = value_of(reader, "monitor", "hosts");
+    const crn_node *item = list && list->kind == CRN_NODE_LIST ? list->first : list;
+    for (int32_t i = 0; i < hosts->count && item; i++, item = item->next)
+        if (is_given(reader, item) && !is_host_name(hosts->item[i]))
+            crn_diagnostics_add(reader->faults, item->position,
+                                "monitor.hosts: %s is not a host name, one without port, such as "
+                                "line3.example.com, expected",
+                                crn_quote(hosts->item[i], strlen(hosts->item[i]), '\'').text);
+}
+
 static void check_http(crn_reader *reader)
 {
     crn_config *config = reader->config;
@@ -240,6 +259,7 @@ static void check_http(crn_reader *reader)
             reader->faults, http->position,
             "monitor.http: %s is no address, HOST:PORT or \"\" (none) expected",
             crn_quote(config->monitor.http, strlen(config->monitor.http), '\'').text);
+    check_hosts(reader);
 }
 
 static void check_access(crn_reader *reader)

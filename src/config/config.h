@@ -145,6 +145,7 @@ typedef struct crn_config {
     struct {
         char http[CRN_TEXT_BYTES]; /**< HOST:PORT; empty: no pages */
         bool http_named;           /**< the file gives it: it must be had */
+        crn_texts hosts;           /**< names of this server besides its own */
         int64_t keep_slots;
     } monitor;
     struct {

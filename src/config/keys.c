@@ -386,6 +386,12 @@ static const crn_param monitor[] = {
      .help = "HOST:PORT of the live page / and of /metrics, /healthz, /readyz, /events, /verdicts, "
              "/trace and /maps; port 0: any free one; empty: none. The default, if it is in use, "
              "is done without"},
+    {.key = "hosts",
+     .type = CRN_PARAM_TEXTS,
+     .offset = offsetof(crn_config, monitor.hosts),
+     .fallback = "",
+     .help = "host names, without port, that requests may also use: that of a proxy before this "
+             "address, under which browsers know it"},
     {.key = "keep_slots",
      .type = CRN_PARAM_INTEGER,
      .offset = offsetof(crn_config, monitor.keep_slots),

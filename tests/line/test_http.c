@@ -208,6 +208,38 @@ static void events_are_whole_snapshots(void **state)
     close(stream);
 }
 
+/* nginx and its kin collect what an answer without these says, and so hold events back. */
+static void a_proxy_is_told_to_pass_events_on(void **state)
+{
+    http_fixture *f = *state;
+    char text[4096];
+    int stream = http_connect(f->address);
+    assert_true(http_send(stream, "GET /events HTTP/1.0\r\nHost: localhost\r\n\r\n"));
+    assert_true(http_read_until(stream, "\r\n\r\n", text, sizeof text));
+    assert_int_equal(http_code(text), 200);
+    assert_non_null(strstr(text, "\r\nX-Accel-Buffering: no\r\n"));
+    assert_non_null(strstr(text, "\r\nCache-Control: no-store, no-cache, no-transform\r\n"));
+    assert_non_null(strstr(text, "\r\nContent-Type: text/event-stream\r\n"));
+    close(stream);
+}
+
+static void a_proxys_name_is_served_where_the_file_has_it(void **state)
+{
+    http_fixture *f = *state;
+    static const char named[] = "GET /healthz HTTP/1.1\r\nHost: line3.example.com\r\n\r\n";
+    static const char other[] = "GET /healthz HTTP/1.1\r\nHost: line4.example.com\r\n\r\n";
+    assert_int_equal(code_of(f, named), 421);
+    line_stop(&f->line);
+    line_configure(&f->line, line_with_pages);
+    f->line.config.monitor.hosts = (crn_texts){1, {"line3.example.com"}};
+    line_run(&f->line, NULL);
+    snprintf(f->address, sizeof f->address, "%s", crn_line_http(f->line.line));
+    judge(f, 1); /* it is ready */
+    wait_for_verdicts(f);
+    assert_int_equal(code_of(f, named), 200);
+    assert_int_equal(code_of(f, other), 421);
+}
+
 /* --- what is refused -------------------------------------------------------------------------- */
 
 static void only_own_names_pages_and_methods_are_served(void **state)
@@ -413,6 +445,8 @@ int main(void)
         TEST(views_that_never_come_are_counted),
         TEST(health_says_the_state_and_why),
         TEST(events_are_whole_snapshots),
+        TEST(a_proxy_is_told_to_pass_events_on),
+        TEST(a_proxys_name_is_served_where_the_file_has_it),
         TEST(only_own_names_pages_and_methods_are_served),
         TEST(long_headers_are_refused),
         TEST(event_streams_are_bounded),

@@ -80,7 +80,8 @@ static bool is_from_here(crn_request *request, const char *path)
 
 bool crn_guard_allows(crn_request *request, const char *method, const char *path)
 {
-    if (!crn_http_host_is_own(header(request, MHD_HTTP_HEADER_HOST), request->bench->listen)) {
+    if (!crn_http_host_is_own(header(request, MHD_HTTP_HEADER_HOST), request->bench->listen,
+                              NULL)) {
         crn_answer_refusal(request, MHD_HTTP_MISDIRECTED_REQUEST,
                            "unknown host name: use the address, localhost or the machine's name");
         return false;

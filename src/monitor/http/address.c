@@ -107,7 +107,7 @@ int crn_http_try(const char *address, crn_error *error)
     return 0;
 }
 
-bool crn_http_host_is_own(const char *host, const char *address)
+bool crn_http_host_is_own(const char *host, const char *address, const crn_texts *hosts)
 {
     char called[CRN_TEXT_BYTES], own[CRN_TEXT_BYTES] = "";
     unsigned char bytes[sizeof(struct in6_addr)];
@@ -123,5 +123,8 @@ bool crn_http_host_is_own(const char *host, const char *address)
     copy_host(address, own);
     if (strcasecmp(called, own) == 0)
         return true;
+    for (int32_t i = 0; hosts && i < hosts->count; i++)
+        if (strcasecmp(called, hosts->item[i]) == 0)
+            return true;
     return gethostname(own, sizeof own - 1) == 0 && strcasecmp(called, own) == 0;
 }

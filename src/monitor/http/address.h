@@ -24,10 +24,11 @@ int crn_http_listen(const char *address, int *ret_socket, char ret_bound[CRN_HTT
 
 /*
  * True if a request's Host header (NULL: it has none) may name this server: as an address, as
- * localhost, by the machine's own name, or as monitor.http does. Any other name may be that of a
- * foreign page whose name server was made to answer with this machine's address (DNS rebinding).
+ * localhost, by the machine's own name, as monitor.http does, or as one of monitor.hosts (NULL:
+ * none). Any other name may be that of a foreign page whose name server was made to answer with
+ * this machine's address (DNS rebinding).
  */
-bool crn_http_host_is_own(const char *host, const char *address);
+bool crn_http_host_is_own(const char *host, const char *address, const crn_texts *hosts);
 
 /* The same for a socket that is closed again: whether the address could be had. */
 int crn_http_try(const char *address, crn_error *error);

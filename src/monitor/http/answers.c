@@ -54,10 +54,17 @@ static enum MHD_Result answer(crn_http *http, struct MHD_Connection *connection,
     return MHD_queue_response(connection, codes[code], response);
 }
 
+#define EVENT_STREAM "text/event-stream"
+
 static void add_headers(struct MHD_Response *response, const char *type)
 {
+    bool stream = strcmp(type, EVENT_STREAM) == 0;
     MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    /* A proxy that collects or compresses a stream would hold its events back. */
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL,
+                            stream ? "no-store, no-cache, no-transform" : "no-store");
+    if (stream)
+        MHD_add_response_header(response, "X-Accel-Buffering", "no");
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 }
 
@@ -198,7 +205,7 @@ static enum MHD_Result answer_events(crn_http *http, struct MHD_Connection *conn
     crn_client *reader = crn_clients_find(connection);
     if (reader)
         reader->streaming = true;
-    return answer_once(http, connection, CRN_HTTP_OK, "text/event-stream", response);
+    return answer_once(http, connection, CRN_HTTP_OK, EVENT_STREAM, response);
 }
 
 static enum MHD_Result answer_verdicts(crn_http *http, struct MHD_Connection *connection,
@@ -364,10 +371,12 @@ enum MHD_Result crn_http_handle(void *context, struct MHD_Connection *connection
         return answer_text(http, connection, CRN_HTTP_METHOD, "only GET and HEAD\n");
     const char *host =
         MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
-    if (!crn_http_host_is_own(host, http->facts.config->monitor.http))
+    const crn_config *config = http->facts.config;
+    if (!crn_http_host_is_own(host, config->monitor.http, &config->monitor.hosts))
         return answer_text(http, connection, CRN_HTTP_HOST,
                            "unknown host name: use the address, localhost, the machine's name, or "
-                           "the name that monitor.http gives\n");
+                           "the name that monitor.http gives; behind a proxy, add the name that "
+                           "browsers use to monitor.hosts in the line's file\n");
     const route *found = find_route(path);
     if (found)
         return found->answer(http, connection, path + strlen(found->path));

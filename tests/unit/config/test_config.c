@@ -119,6 +119,18 @@ static const fault_case cases[] = {
     {.bytes = GOOD "monitor: {http: \"host:65536\"}\n",
      .faults =
          "f:3:17: monitor.http: 'host:65536' is no address, HOST:PORT or \"\" (none) expected\n"},
+    {.bytes =
+         GOOD "monitor: {hosts: [good.example, '*', 'https://a', 'a:80', '[::1]', '', 10.1.2.3]}\n",
+     .faults = "f:3:33: monitor.hosts: '*' is not a host name, one without port, such as "
+               "line3.example.com, expected\n"
+               "f:3:38: monitor.hosts: 'https://a' is not a host name, one without port, such as "
+               "line3.example.com, expected\n"
+               "f:3:51: monitor.hosts: 'a:80' is not a host name, one without port, such as "
+               "line3.example.com, expected\n"
+               "f:3:59: monitor.hosts: '[::1]' is not a host name, one without port, such as "
+               "line3.example.com, expected\n"
+               "f:3:68: monitor.hosts: '' is not a host name, one without port, such as "
+               "line3.example.com, expected\n"},
     {.bytes = GOOD "monitor: {http: \"a b:1\"}\n",
      .faults = "f:3:17: monitor.http: 'a b:1' is no address, HOST:PORT or \"\" (none) expected\n"},
     {.bytes = GOOD "limits: {view_mib: 300}\n", .faults = ""},
@@ -340,6 +352,8 @@ static void test_values_arrive_where_they_belong(void **state)
     assert_int_equal(c.publish.log.keep_days, 90);
     assert_string_equal(c.monitor.http, "[::1]:0");
     assert_true(c.monitor.http_named);
+    assert_int_equal(c.monitor.hosts.count, 2);
+    assert_string_equal(c.monitor.hosts.item[1], "sorter-3");
     assert_string_equal(c.control.path, "/run/cernita/control");
     assert_int_equal(c.recipes->count, 2);
     assert_string_equal(c.recipes->item[1].name, "Late plum, 2nd");

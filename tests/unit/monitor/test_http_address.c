@@ -52,15 +52,15 @@ static void own_names_are_allowed(void **state)
     (void)state;
     char name[256] = "";
     assert_int_equal(gethostname(name, sizeof name - 8), 0);
-    assert_true(crn_http_host_is_own(name, "127.0.0.1:9464"));
+    assert_true(crn_http_host_is_own(name, "127.0.0.1:9464", NULL));
     strcat(name, ":9464");
     static const char *const own[] = {"127.0.0.1",      "127.0.0.1:9464", "10.0.0.7:80",
                                       "[::1]:9464",     "[fe80::1]",      "localhost",
                                       "LocalHost:9464", "sorter:9464",    "SORTER"};
-    assert_true(crn_http_host_is_own(name, "127.0.0.1:9464"));
-    assert_true(crn_http_host_is_own(NULL, "127.0.0.1:9464"));
+    assert_true(crn_http_host_is_own(name, "127.0.0.1:9464", NULL));
+    assert_true(crn_http_host_is_own(NULL, "127.0.0.1:9464", NULL));
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-        assert_true(crn_http_host_is_own(own[i], "sorter:9464"));
+        assert_true(crn_http_host_is_own(own[i], "sorter:9464", NULL));
 }
 
 static void foreign_names_are_not(void **state)
@@ -85,14 +85,32 @@ static void foreign_names_are_not(void **state)
                                           "127.0.0.1@evil",
                                           "[]"};
     for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
-        if (crn_http_host_is_own(foreign[i], "sorter:9464"))
+        if (crn_http_host_is_own(foreign[i], "sorter:9464", NULL))
             fail_msg("'%s' is accepted", foreign[i]);
-    assert_false(crn_http_host_is_own(longest, "sorter:9464"));
+    assert_false(crn_http_host_is_own(longest, "sorter:9464", NULL));
+}
+
+static void names_of_a_proxy_are_allowed_where_the_file_has_them(void **state)
+{
+    (void)state;
+    static const crn_texts hosts = {2, {"line3.example.com", "sorter-3"}};
+    static const char *const own[] = {"line3.example.com", "Line3.Example.com:443", "sorter-3:80",
+                                      "localhost", NULL};
+    static const char *const foreign[] = {"line4.example.com", "x.line3.example.com", "example.com",
+                                          "line3.example.com.evil", "sorter"};
+    for (size_t i = 0; own[i]; i++)
+        if (!crn_http_host_is_own(own[i], "127.0.0.1:9464", &hosts))
+            fail_msg("'%s' is refused", own[i]);
+    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
+        if (crn_http_host_is_own(foreign[i], "127.0.0.1:9464", &hosts))
+            fail_msg("'%s' is accepted", foreign[i]);
+    assert_false(crn_http_host_is_own("line3.example.com", "127.0.0.1:9464", NULL));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_of_a_proxy_are_allowed_where_the_file_has_them),
         cmocka_unit_test(a_free_port_is_reported),
         cmocka_unit_test(all_addresses_and_names_can_be_bound),
         cmocka_unit_test(a_foreign_address_cannot),
