@@ -94,9 +94,9 @@ static int check_claim(const jpeg_job *j)
     J_COLOR_SPACE space = j->decoder.jpeg_color_space;
     char text[CRN_BYTES_TEXT];
     if (space != JCS_GRAYSCALE && space != JCS_YCbCr && space != JCS_RGB)
-        return crn_error_set(j->error, -ENOTSUP,
-                             "%s: its colours are neither grey nor RGB (CMYK?): convert it",
-                             j->path);
+        return crn_error_set(
+            j->error, -ENOTSUP,
+            "%s: its colours are neither grey nor RGB (CMYK?); save it as grey or RGB", j->path);
     if (j->decoder.arith_code)
         return crn_error_set(j->error, -ENOTSUP,
                              "%s: arithmetic coding is not supported: write it with Huffman coding",

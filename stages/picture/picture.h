@@ -20,13 +20,15 @@
  *
  * Grey of 1, 2 or 4 bits is scaled to 0..255, a palette becomes three samples of u8, and u8 and u16
  * are inverted where the minimum means white (f16 and f32 are not). Orientation, resolution and
- * gamma are ignored. Reduced-resolution copies of a TIFF's pages are skipped.
+ * gamma are ignored. Reduced-resolution copies and transparency masks of a TIFF's pages are passed
+ * over.
  */
 typedef struct crn_picture {
     crn_image image;
     crn_image alpha;        /**< one plane per page, planar; data NULL if there is none */
     bool alpha_associated;  /**< samples are premultiplied by alpha (TIFF only) */
     int32_t pages, samples; /**< samples per page, without alpha */
+    int32_t passed_over;    /**< pages of the file that are copies or masks of others */
     void *memory, *alpha_memory;
 } crn_picture;
 

@@ -17,6 +17,8 @@ typedef struct tiff_job {
     TIFF *tiff;
     int32_t number; /* of the page, from 1 */
     crn_tiff_page page;
+    crn_tiff_stack stack;
+    bool masks; /* are pages, as there are no others */
     crn_picture picture;
     uint8_t *chunk, *wide; /* a strip or tile; one row of it expanded from bits to bytes */
     size_t chunk_capacity, wide_capacity;
@@ -56,59 +58,105 @@ static int open_tiff(tiff_job *j, int fd, crn_error *error)
     return tiff_fault(j, error);
 }
 
-/* Advances to the next page that is not a reduced-resolution copy: 1, 0 at the end,
- * negative errno. */
-static int turn_page(tiff_job *j, crn_error *error)
+/* Advances to the next page that is neither a reduced copy nor a mask: 1, 0 at the end, negative
+ * errno. */
+static int turn_page(tiff_job *j, int32_t *passed_over, crn_error *error)
 {
-    uint32_t kind;
-    do {
+    for (;;) {
         if (TIFFLastDirectory(j->tiff))
             return 0;
         j->number++;
         if (!TIFFReadDirectory(j->tiff))
             return tiff_fault(j, error);
-        kind = 0;
-        TIFFGetField(j->tiff, TIFFTAG_SUBFILETYPE, &kind);
-    } while (kind & FILETYPE_REDUCEDIMAGE);
-    return 1;
+        if (!crn_tiff_page_is_beside(j->tiff, j->masks))
+            return 1;
+        ++*passed_over;
+    }
+}
+
+static int go_to_page(tiff_job *j, int32_t number, crn_error *error)
+{
+    j->number = number;
+    return TIFFSetDirectory(j->tiff, (tdir_t)(number - 1)) ? 0 : tiff_fault(j, error);
 }
 
 /* --- pages --- */
+
+/* From the very first page on: as turn_page(). */
+static int search_first(tiff_job *j, crn_error *error)
+{
+    j->picture.passed_over = 0;
+    int r = go_to_page(j, 1, error);
+    if (r || !crn_tiff_page_is_beside(j->tiff, j->masks))
+        return r ? r : 1;
+    j->picture.passed_over = 1;
+    return turn_page(j, &j->picture.passed_over, error);
+}
+
+/* Goes to the first page: where there are reduced copies and masks alone, the first mask, else the
+ * first copy. 1 if others may follow, 0 if not, negative errno. */
+static int find_first(tiff_job *j, crn_error *error)
+{
+    uint16_t count = 0;
+    const void *offsets;
+    int r = search_first(j, error);
+    if (r)
+        return r;
+    j->masks = true;
+    r = search_first(j, error);
+    if (r)
+        return r;
+    j->picture.passed_over--;
+    r = go_to_page(j, 1, error);
+    if (!r && TIFFGetField(j->tiff, TIFFTAG_SUBIFD, &count, &offsets) && count)
+        r = crn_tiff_page_refuse(j->path, j->number, error,
+                                 "is a reduced copy of an image that is not a page; save that one "
+                                 "as a plain TIFF");
+    return r;
+}
+
+static int set_shape(tiff_job *j, const crn_tiff_page *first, int64_t pages, crn_error *error)
+{
+    const crn_picture_shape shape = {.type = first->type,
+                                     .pages = pages,
+                                     .samples = first->samples,
+                                     .height = first->height,
+                                     .width = first->width,
+                                     .alpha = first->alpha >= 0};
+    int32_t passed_over = j->picture.passed_over;
+    int r = crn_picture_set_shape(j->path, &shape, &j->picture, error);
+    j->picture.alpha_associated = first->associated;
+    j->picture.passed_over = passed_over;
+    return r;
+}
 
 /* Describes all pages, then returns to the first. */
 static int survey(tiff_job *j, crn_error *error)
 {
     crn_tiff_page first = {0};
     int64_t pages = 0;
-    int r;
-    j->number = 1;
-    do {
+    int more = find_first(j, error), r = more < 0 ? more : 0;
+    while (!r) {
         r = crn_tiff_page_describe(j->tiff, j->path, j->number, &j->page, error);
         if (!r && !pages)
             first = j->page;
         if (!r)
-            r = crn_tiff_page_compare(&j->page, &first, j->path, j->number, error);
-        if (r < 0)
+            r = crn_tiff_page_compare(&j->page, &first, j->path, error);
+        if (r)
             return r;
         pages++;
-        r = turn_page(j, error);
-    } while (r > 0);
-    if (r < 0)
-        return r;
-    const crn_picture_shape shape = {.type = first.type,
-                                     .pages = pages,
-                                     .samples = first.samples,
-                                     .height = first.height,
-                                     .width = first.width,
-                                     .alpha = first.alpha >= 0};
-    r = crn_picture_set_shape(j->path, &shape, &j->picture, error);
-    if (r)
-        return r;
-    j->picture.alpha_associated = first.associated;
-    j->number = 1;
-    return TIFFSetDirectory(j->tiff, 0)
-               ? crn_tiff_page_describe(j->tiff, j->path, j->number, &j->page, error)
-               : tiff_fault(j, error);
+        if (more)
+            more = turn_page(j, &j->picture.passed_over, error);
+        if (more <= 0)
+            r = more < 0 ? more : 1;
+    }
+    if (r > 0)
+        r = go_to_page(j, first.number, error);
+    if (!r)
+        r = crn_tiff_page_describe(j->tiff, j->path, j->number, &j->page, error);
+    if (!r && pages == 1)
+        r = crn_tiff_stack_find(j->tiff, j->path, &j->page, &j->stack, error);
+    return r ? r : set_shape(j, &first, pages == 1 ? j->stack.images : pages, error);
 }
 
 /* --- pixels --- */
@@ -263,22 +311,37 @@ static bool in_place(const tiff_job *j, const cut *c)
            image->step == c->samples && image->row_stride == image->width * (ptrdiff_t)c->samples;
 }
 
+/* Reads and decodes the strip that begins with that row. */
+static int read_strip(tiff_job *j, const tiff_segment *row, const cut *c, uint8_t *to, size_t bytes,
+                      crn_error *error)
+{
+    const crn_tiff_stack *stack = &j->stack;
+    if (stack->images > 1)
+        return crn_tiff_stack_read(j->tiff, j->path, &j->page,
+                                   stack->at + (uint64_t)row->index * stack->image_bytes +
+                                       (uint64_t)row->y * c->row_bytes,
+                                   to, bytes, error);
+    uint32_t strip = TIFFComputeStrip(j->tiff, (uint32_t)row->y, (uint16_t)row->first_sample);
+    return TIFFReadEncodedStrip(j->tiff, strip, to, (tmsize_t)bytes) == (tmsize_t)bytes
+               ? 0
+               : tiff_fault(j, error);
+}
+
 static int read_strips(tiff_job *j, int32_t index, const cut *c, crn_error *error)
 {
     int32_t height = (int32_t)j->page.height;
     bool direct = in_place(j, c);
     for (int32_t sample = 0; sample < j->page.file_samples; sample += c->samples)
         for (int64_t y = 0; y < height; y += c->height) {
-            int32_t first = (int32_t)y;
-            int32_t rows = min(height - first, (int32_t)c->height);
-            tmsize_t bytes = (tmsize_t)((uint64_t)rows * c->row_bytes);
-            uint32_t strip = TIFFComputeStrip(j->tiff, (uint32_t)first, (uint16_t)sample);
+            tiff_segment segment = {index, sample, (int32_t)y, 0, j->page.width};
+            int32_t rows = min(height - segment.y, (int32_t)c->height);
             uint8_t *to = j->chunk;
             if (direct)
-                to = crn_picture_at(&j->picture.image, index * j->page.samples + sample, first, 0);
-            if (TIFFReadEncodedStrip(j->tiff, strip, to, bytes) != bytes)
-                return tiff_fault(j, error);
-            tiff_segment segment = {index, sample, first, 0, j->page.width};
+                to = crn_picture_at(&j->picture.image, index * j->page.samples + sample, segment.y,
+                                    0);
+            int r = read_strip(j, &segment, c, to, (uint64_t)rows * c->row_bytes, error);
+            if (r)
+                return r;
             for (int32_t i = 0; !direct && i < rows; i++, segment.y++)
                 store_row(j, c, &segment, to + (uint64_t)i * c->row_bytes);
         }
@@ -317,6 +380,18 @@ static int read_page(tiff_job *j, int32_t index, const cut *c, crn_error *error)
     return j->page.tiled ? read_tiles(j, index, c, error) : read_strips(j, index, c, error);
 }
 
+/* Goes to the next page and describes it. */
+static int read_next(tiff_job *j, cut *ret_cut, crn_error *error)
+{
+    int32_t passed_over = 0;
+    int r = turn_page(j, &passed_over, error);
+    if (!r)
+        return crn_tiff_page_refuse(j->path, j->number, error,
+                                    "has disappeared; is another process writing to the file?");
+    r = r < 0 ? r : crn_tiff_page_describe(j->tiff, j->path, j->number, &j->page, error);
+    return r ? r : find_cut(j, ret_cut, error);
+}
+
 static int read_pages(tiff_job *j, crn_error *error)
 {
     cut c = {0};
@@ -325,18 +400,8 @@ static int read_pages(tiff_job *j, crn_error *error)
         return r;
     r = crn_picture_reserve(j->path, c.bytes, &j->picture, error);
     for (int32_t index = 0; !r && index < j->picture.pages; index++) {
-        if (index) {
-            r = turn_page(j, error);
-            if (!r)
-                r = crn_tiff_page_refuse(
-                    j->path, j->number, error,
-                    "has disappeared; is another process writing to the file?"); /* another process
-                                                                                    is writing to
-                                                                                    the file */
-            r = r < 0 ? r : crn_tiff_page_describe(j->tiff, j->path, j->number, &j->page, error);
-            if (!r)
-                r = find_cut(j, &c, error);
-        }
+        if (index && j->stack.images <= 1)
+            r = read_next(j, &c, error);
         if (!r)
             r = read_page(j, index, &c, error);
     }

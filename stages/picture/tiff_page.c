@@ -58,6 +58,8 @@ static const char *colour_space_name(uint16_t photometric)
     switch (photometric) {
     case PHOTOMETRIC_YCBCR:
         return "YCbCr";
+    case PHOTOMETRIC_SEPARATED:
+        return "CMYK";
     case PHOTOMETRIC_CIELAB:
     case PHOTOMETRIC_ICCLAB:
     case PHOTOMETRIC_ITULAB:
@@ -80,7 +82,6 @@ static int find_colours(const tiff_page_context *l, crn_tiff_page *p)
     case PHOTOMETRIC_MINISBLACK:
     case PHOTOMETRIC_RGB:
     case PHOTOMETRIC_MASK:
-    case PHOTOMETRIC_SEPARATED:
     case PHOTOMETRIC_CFA:
         break;
     case PHOTOMETRIC_PALETTE:
@@ -123,7 +124,7 @@ int crn_tiff_page_describe(TIFF *tiff, const char *path, int32_t number, crn_tif
                            crn_error *error)
 {
     const tiff_page_context at = {tiff, path, number, error}, *l = &at;
-    crn_tiff_page p = {0};
+    crn_tiff_page p = {.number = number};
     uint16_t planar = 0;
     uint32_t depth = 1;
     TIFFGetFieldDefaulted(tiff, TIFFTAG_IMAGEWIDTH, &p.width);
@@ -162,24 +163,35 @@ int crn_tiff_page_describe(TIFF *tiff, const char *path, int32_t number, crn_tif
 }
 
 int crn_tiff_page_compare(const crn_tiff_page *p, const crn_tiff_page *first, const char *path,
-                          int32_t number, crn_error *error)
+                          crn_error *error)
 {
     if (p->width != first->width || p->height != first->height)
         return crn_error_set(error, -EBADMSG,
-                             "%s: page %" PRId32 " is %" PRIu32 "x%" PRIu32 ", page 1 is %" PRIu32
-                             "x%" PRIu32 "; all pages must have one size",
-                             path, number, p->width, p->height, first->width, first->height);
+                             "%s: page %" PRId32 " is %" PRIu32 "x%" PRIu32 ", page %" PRId32
+                             " is %" PRIu32 "x%" PRIu32 "; all pages must have one size",
+                             path, p->number, p->width, p->height, first->number, first->width,
+                             first->height);
     if (p->type != first->type)
-        return crn_error_set(error, -EBADMSG,
-                             "%s: page %" PRId32 " is %s, page 1 is %s; all pages must have one "
-                             "type",
-                             path, number, crn_type_name(p->type), crn_type_name(first->type));
+        return crn_error_set(
+            error, -EBADMSG,
+            "%s: page %" PRId32 " is %s, page %" PRId32 " is %s; all pages must have one type",
+            path, p->number, crn_type_name(p->type), first->number, crn_type_name(first->type));
     if (p->samples != first->samples || (p->alpha < 0) != (first->alpha < 0) ||
         p->associated != first->associated)
         return crn_error_set(error, -EBADMSG,
-                             "%s: page %" PRId32 " has %" PRId32 " samples%s, page 1 has %" PRId32
-                             "%s; all pages must have the same samples",
-                             path, number, p->samples, p->alpha < 0 ? "" : " and alpha",
-                             first->samples, first->alpha < 0 ? "" : " and alpha");
+                             "%s: page %" PRId32 " has %" PRId32 " samples%s, page %" PRId32
+                             " has %" PRId32 "%s; all pages must have the same samples",
+                             path, p->number, p->samples, p->alpha < 0 ? "" : " and alpha",
+                             first->number, first->samples, first->alpha < 0 ? "" : " and alpha");
     return 0;
+}
+
+bool crn_tiff_page_is_beside(TIFF *tiff, bool masks_are_pages)
+{
+    uint32_t kind = 0;
+    uint16_t photometric = PHOTOMETRIC_MINISBLACK;
+    TIFFGetField(tiff, TIFFTAG_SUBFILETYPE, &kind);
+    TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &photometric);
+    bool mask = kind & FILETYPE_MASK || photometric == PHOTOMETRIC_MASK;
+    return kind & FILETYPE_REDUCEDIMAGE || (mask && !masks_are_pages);
 }

@@ -110,8 +110,7 @@ static int refuse_link(const char *path, crn_error *error)
     return r;
 }
 
-/* 0, or an error if the path is there and cannot be replaced. */
-static int check_path(const char *path, crn_error *error)
+int crn_new_file_check(const char *path, crn_error *error)
 {
     struct stat status;
     bool there = !stat(path, &status);
@@ -135,7 +134,7 @@ static int find_folder(crn_new_file *file, crn_error *error)
 int crn_new_file_open(const char *path, crn_new_file *ret_file, crn_error *error)
 {
     crn_new_file file = {.path = path, .fd = -1};
-    int r = check_path(path, error);
+    int r = crn_new_file_check(path, error);
     if (!r)
         r = find_folder(&file, error);
     if (r)

@@ -21,6 +21,13 @@ typedef struct crn_new_file {
 } crn_new_file;
 
 /**
+ * Checks that nothing is at the path but a regular file: to know before long work.
+ *
+ * @return 0, or negative errno with one line in *error
+ */
+CRN_API int crn_new_file_check(const char *path, crn_error *error);
+
+/**
  * Creates an empty file in the folder of `path`. A symbolic link of that name is refused; links
  * in its folders are followed.
  *

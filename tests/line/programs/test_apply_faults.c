@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <tiffio.h>
 #include <unistd.h>
 
 #include "stages/backend.h"
@@ -32,7 +33,8 @@ static int setup(void **state)
     }
     apply_write_text("text.tif", "no picture");
     apply_write_text("words.txt", "1 2\nthree 4\n");
-    return mkdir("folder", 0777);
+    return mkdir("folder", 0777) || symlink("grey.png", "link.tif") ||
+           symlink("grey.png", "link.json") || symlink("grey.png", "link.csv");
 }
 
 #define APPLY     "cernita-apply"
@@ -161,6 +163,11 @@ static void pictures_and_places(void **state)
         {"haar --levels 2 none.tif out.tif", 1, NULL, "haar: none.tif: "},
         {"haar --levels 2 text.tif out.tif", 1, NULL, "haar: text.tif: "},
         {"haar --levels 2 folder out.tif", 1, NULL, "haar: folder: "},
+        {"haar --levels 2 --dry-run float.tif link.tif", 1, NULL,
+         "haar: link.tif: is a symbolic link; name "},
+        {"haar --levels 2 float.tif link.tif", 1, NULL, "/grey.png, which it leads to, or remove"},
+        {"contours --level 1 grey.png link.json", 1, NULL, "link.json: is a symbolic link; name "},
+        {"ranklet --pyramid grey.png link.csv", 1, NULL, "link.csv: is a symbolic link; name "},
         {"contours --level 1 none.png out.json", 1, NULL, "contours: none.png: "},
         {"ranklet --pyramid none.png out.csv", 1, NULL, "ranklet: none.png: "},
         {MORPH "rect --size 3 none.png out.tif", 1, NULL, "morphology: none.png: "},
@@ -195,6 +202,33 @@ static void pictures_and_places(void **state)
 }
 
 /* The memory check must fail before anything is allocated. */
+/* Pages of the file that are not pictures of their own are told in one line. */
+static void what_is_passed_over_is_told(void **state)
+{
+    (void)state;
+    static const uint32_t kinds[] = {0, FILETYPE_MASK, 0, FILETYPE_REDUCEDIMAGE};
+    const unsigned char row[4] = {0};
+    TIFF *tiff = TIFFOpen("masked.tif", "w");
+    assert_non_null(tiff);
+    for (int page = 0; page < 4; page++) {
+        TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, 4);
+        TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, 1);
+        TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 8);
+        TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+        TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, kinds[page]);
+        assert_int_equal(TIFFWriteRawStrip(tiff, 0, (void *)row, 4), 4);
+        assert_int_equal(TIFFWriteDirectory(tiff), 1);
+    }
+    TIFFClose(tiff);
+    assert_int_equal(crn_run_apply("haar --levels 1 masked.tif out.tif"), 0);
+    assert_string_equal(apply_output,
+                        "cernita-apply haar: masked.tif: 2 pages passed over: reduced copies or "
+                        "transparency masks of others\n");
+    crn_picture picture = apply_read("out.tif");
+    assert_int_equal(picture.pages, 2);
+    crn_picture_free(&picture);
+}
+
 static void memory_is_asked_for_beforehand(void **state)
 {
     (void)state;
@@ -231,8 +265,11 @@ static void help_is_there_for_each(void **state)
 int main(void)
 {
     struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_command_line),       cmocka_unit_test(elements_and_kernels),
-        cmocka_unit_test(pictures_and_places),    cmocka_unit_test(memory_is_asked_for_beforehand),
+        cmocka_unit_test(the_command_line),
+        cmocka_unit_test(elements_and_kernels),
+        cmocka_unit_test(pictures_and_places),
+        cmocka_unit_test(memory_is_asked_for_beforehand),
+        cmocka_unit_test(what_is_passed_over_is_told),
         cmocka_unit_test(help_is_there_for_each),
     };
     CRN_SET_FIXTURE(tests, setup, apply_teardown);

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "gpu/gpu.h"
 #include "stages/base/clock.h"
+#include "stages/base/file/new_file.h"
 
 #define THREADS_MAX 1024
 #define REPEAT_MAX  10000
@@ -68,14 +68,13 @@ static bool offers(const crn_ops *ops, const char *operator_name)
 
 static int check_output(const char *path, crn_error *error)
 {
-    struct stat status;
-    if (!stat(path, &status) && S_ISDIR(status.st_mode))
-        return crn_error_set(error, -EISDIR, "%s: is a folder; name a file", path);
+    int r = crn_new_file_check(path, error);
+    if (r < 0)
+        return r;
     const char *slash = strrchr(path, '/');
     char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
     if (!folder)
         return crn_error_set(error, -ENOMEM, "%s: no memory for its name", path);
-    int r = 0;
     if (access(folder, W_OK | X_OK) < 0) {
         r = -errno;
         crn_error_set(error, r, "%s: cannot be created in the folder '%s': %s", path, folder,
@@ -203,6 +202,18 @@ int crn_apply_check_shape(const char *out, const crn_picture *picture, crn_error
     if (crn_apply_ends(out, ".png"))
         shape.image.type = shape.alpha.type = CRN_U8;
     return crn_picture_writable(out, &shape, error);
+}
+
+int crn_apply_read(const crn_apply *apply, const char *path, crn_picture *ret_picture,
+                   crn_error *error)
+{
+    int r = crn_picture_read(path, ret_picture, error);
+    if (r == 0 && ret_picture->passed_over)
+        crn_tool_note(apply->tool,
+                      "%s: %" PRId32 " page%s passed over: reduced copies or transparency masks of "
+                      "others",
+                      path, ret_picture->passed_over, ret_picture->passed_over > 1 ? "s" : "");
+    return r;
 }
 
 uint64_t crn_apply_plane_bytes(const crn_image *image, crn_type type)

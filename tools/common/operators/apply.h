@@ -87,6 +87,10 @@ void crn_apply_check_ending(const crn_apply *apply, const char *path, const char
  * 8 bits. 0 or negative errno. */
 int crn_apply_check_shape(const char *out, const crn_picture *picture, crn_error *error);
 
+/* As crn_picture_read(), with a note on what the file has besides. */
+int crn_apply_read(const crn_apply *apply, const char *path, crn_picture *ret_picture,
+                   crn_error *error);
+
 /* Bytes of one plane of the image in `type`. */
 uint64_t crn_apply_plane_bytes(const crn_image *image, crn_type type);
 

@@ -222,7 +222,7 @@ static int work(crn_apply *apply, const apply_contours_settings *set, const char
     if (r == 0)
         r = crn_apply_begin(apply);
     if (r == 0)
-        r = crn_picture_read(in, &picture, error);
+        r = crn_apply_read(apply, in, &picture, error);
     if (r == 0)
         warn_of_level(set, in, &picture.image);
     if (r == 0)

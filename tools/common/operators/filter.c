@@ -109,7 +109,7 @@ int crn_filter_apply(crn_apply *apply, const crn_filter *filter, const char *in,
     if (r == 0)
         r = crn_apply_begin(apply);
     if (r == 0)
-        r = crn_picture_read(in, &picture, error);
+        r = crn_apply_read(apply, in, &picture, error);
     if (r == 0)
         r = work(apply, filter, in, &picture, &result, error);
     if (r == 0)

@@ -165,7 +165,7 @@ static int work(crn_apply *apply, const apply_haar_settings *set, const char *in
     if (r == 0)
         r = crn_apply_begin(apply);
     if (r == 0)
-        r = crn_picture_read(in, &picture, error);
+        r = crn_apply_read(apply, in, &picture, error);
     if (r == 0)
         r = transform(apply, set, in, out, &picture, &result, error);
     crn_picture_free(&probed);

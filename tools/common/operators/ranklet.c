@@ -171,7 +171,7 @@ static int work(crn_apply *apply, apply_ranklet_settings *set, const char *in, c
     if (r == 0)
         r = crn_apply_begin(apply);
     if (r == 0)
-        r = crn_picture_read(in, &picture, error);
+        r = crn_apply_read(apply, in, &picture, error);
     if (r == 0) {
         values = malloc((size_t)max_positions(&picture.image, &set->windows) * 3 * sizeof *values);
         if (!values)

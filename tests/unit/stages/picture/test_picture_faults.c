@@ -89,6 +89,11 @@ static void types_that_are_not_taken_are_told(void **state)
     m.photometric = PHOTOMETRIC_CIELAB;
     picture_make(path, &m);
     assert_refused(path, -ENOTSUP, "page 1 has Lab colours (PhotometricInterpretation 8); save");
+    m.samples = 4;
+    m.photometric = PHOTOMETRIC_SEPARATED;
+    picture_make(path, &m);
+    assert_refused(path, -ENOTSUP,
+                   "page 1 has CMYK colours (PhotometricInterpretation 5); save it as grey or RGB");
 }
 
 static void pages_that_differ_are_told(void **state)

@@ -266,32 +266,62 @@ static void jpeg_comes_as_rgb(void **state)
     crn_picture_free(&picture);
 }
 
-/* Thumbnails and pyramid levels are skipped: the full-size pages are the picture. */
-static void reduced_copies_are_passed_over(void **state)
+/* A page of 6 x 6, or 3 x 3 if it is a reduced copy, full of that value. */
+static void add_page(TIFF *tiff, uint32_t subfile, int photometric, int value)
+{
+    uint32_t side = subfile & FILETYPE_REDUCEDIMAGE ? 3 : 6;
+    unsigned char row[6];
+    memset(row, value, sizeof row);
+    TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, side);
+    TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, side);
+    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 8);
+    TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, 1);
+    TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, photometric);
+    TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, subfile);
+    for (uint32_t y = 0; y < side; y++)
+        assert_int_equal(TIFFWriteScanline(tiff, row, y, 0), 1);
+    TIFFWriteDirectory(tiff);
+}
+
+/* Thumbnails, pyramid levels and transparency masks are passed over, wherever they stand: the
+ * full-size pages are the picture. What is all that a file has is one, too. */
+static void copies_and_masks_are_passed_over(void **state)
 {
     (void)state;
+    static const struct {
+        uint32_t kinds[4];
+        int photometric[4], pages, first, last, passed_over;
+    } cases[] = {
+        {{0, FILETYPE_REDUCEDIMAGE, 0, FILETYPE_REDUCEDIMAGE}, {1, 1, 1, 1}, 2, 1, 3, 2},
+        {{0, FILETYPE_MASK, 0, FILETYPE_MASK}, {1, 1, 1, PHOTOMETRIC_MASK}, 2, 1, 3, 2},
+        {{0, FILETYPE_MASK | FILETYPE_REDUCEDIMAGE, FILETYPE_PAGE, 0},
+         {1, PHOTOMETRIC_MASK, 1, PHOTOMETRIC_MASK},
+         2,
+         1,
+         3,
+         2},
+        {{FILETYPE_REDUCEDIMAGE, FILETYPE_MASK, 0, 0}, {1, 1, 1, 1}, 2, 3, 4, 2},
+        {{FILETYPE_MASK, FILETYPE_REDUCEDIMAGE, FILETYPE_MASK, FILETYPE_MASK},
+         {4, 1, 1, 4},
+         3,
+         1,
+         4,
+         1},
+        {{1, 1, 1, 1}, {1, 1, 1, 1}, 1, 1, 1, 3},
+    };
     const char *path = picture_path("reduced.tif");
-    TIFF *tiff = TIFFOpen(path, "w");
-    for (int page = 0; page < 4; page++) {
-        uint32_t side = page % 2 ? 3 : 6;
-        unsigned char row[6] = {0};
-        memset(row, page, sizeof row);
-        TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, side);
-        TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, side);
-        TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 8);
-        TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, 1);
-        TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
-        TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, page % 2 ? FILETYPE_REDUCEDIMAGE : 0);
-        for (uint32_t y = 0; y < side; y++)
-            assert_int_equal(TIFFWriteScanline(tiff, row, y, 0), 1);
-        TIFFWriteDirectory(tiff);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        TIFF *tiff = TIFFOpen(path, "w");
+        for (int page = 0; page < 4; page++)
+            add_page(tiff, cases[i].kinds[page], cases[i].photometric[page], page + 1);
+        TIFFClose(tiff);
+        crn_picture picture = read_back(path);
+        assert_int_equal(picture.pages, cases[i].pages);
+        assert_int_equal(crn_image_at(&picture.image, 0, 2, 2), cases[i].first);
+        assert_int_equal(crn_image_at(&picture.image, picture.pages - 1, 2, 2), cases[i].last);
+        assert_int_equal(picture.passed_over, cases[i].passed_over);
+        crn_picture_free(&picture);
     }
-    TIFFClose(tiff);
-    crn_picture picture = read_back(path);
-    assert_int_equal(picture.pages, 2);
-    assert_int_equal(crn_image_at(&picture.image, 0, 5, 5), 0);
-    assert_int_equal(crn_image_at(&picture.image, 1, 5, 5), 2);
-    crn_picture_free(&picture);
 }
 
 int main(void)
@@ -304,7 +334,7 @@ int main(void)
         cmocka_unit_test(a_palette_becomes_colours),
         cmocka_unit_test(orientation_is_not_looked_at),
         cmocka_unit_test(jpeg_comes_as_rgb),
-        cmocka_unit_test(reduced_copies_are_passed_over),
+        cmocka_unit_test(copies_and_masks_are_passed_over),
     };
     return cmocka_run_group_tests(tests, picture_folder_setup, picture_folder_teardown);
 }
