@@ -7,7 +7,7 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/programs/picture_files.h"
 
-/* A file with this header, of format 1 or 2, and so many bytes 0, 1, 2…. */
+/* A file with this header, of format 1 to 3 (or any), and so many bytes 0, 1, 2…. */
 static void make(const char *path, int version, const char *header, size_t data_bytes)
 {
     FILE *file = fopen(path, "wb");
@@ -43,13 +43,19 @@ static void each_type_is_read(void **state)
         const char *header;
         crn_type type;
         int bytes;
-    } cases[] = {{HEADER("|u1", "(3, 5)"), CRN_U8, 1},
-                 {HEADER("<u2", "(3, 5)"), CRN_U16, 2},
-                 {HEADER("<f2", "(3, 5)"), CRN_F16, 2},
-                 {HEADER("<f4", "(3, 5)"), CRN_F32, 4}};
+    } cases[] = {
+        {HEADER("|u1", "(3, 5)"), CRN_U8, 1},
+        {HEADER("<u2", "(3, 5)"), CRN_U16, 2},
+        {HEADER("<f2", "(3, 5)"), CRN_F16, 2},
+        {HEADER("<f4", "(3, 5)"), CRN_F32, 4},
+        /* of Python 2, of cnpy, by hand */
+        {HEADER("<f4", "(3L, 5L)"), CRN_F32, 4},
+        {HEADER("<u2", "(3L,5L,1L)"), CRN_U16, 2},
+        {HEADER("<u1", "(3, 5)"), CRN_U8, 1},
+        {"{\"descr\": \"<f2\", \"fortran_order\": False, \"shape\": ( 3, 5 )}", CRN_F16, 2}};
     const char *path = picture_path("a.npy");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        for (int version = 1; version < 3; version++) {
+        for (int version = 1; version < 4; version++) {
             make(path, version, cases[i].header, 15 * (size_t)cases[i].bytes);
             crn_picture picture = read_file(path);
             assert_int_equal(picture.image.type, cases[i].type);
@@ -85,21 +91,29 @@ static void all_else_is_refused(void **state)
         size_t bytes;
         const char *wanted;
     } cases[] = {
-        {HEADER("<f8", "(3, 5)"), 120, "its values are neither"},
-        {HEADER(">u2", "(3, 5)"), 30, "its values are neither"},
-        {HEADER("|O", "(3, 5)"), 30, "its values are neither"},
+        {HEADER("<f8", "(3, 5)"), 120, "its values are '<f8', neither u1, u2, f2 nor f4, little-"},
+        {HEADER("<f8", "(3L, 5L)"), 120, "its values are '<f8', neither"},
+        {HEADER(">u2", "(3, 5)"), 30, "its values are '>u2', neither"},
+        {HEADER("|O", "(3, 5)"), 30, "its values are '|O', neither"},
+        {HEADER("|b1", "(3, 5)"), 15, "its values are '|b1', neither"},
+        {"{'descr': [('r', '|u1'), ('g', '|u1')], 'fortran_order': False, 'shape': (3,), }", 6,
+         "its values are [('r', '|u1'), ('g', '|u1')], neither"},
         {"{'descr': '|u1', 'fortran_order': True, 'shape': (3, 5), }", 15, "not in C order"},
         {HEADER("|u1", "(15,)"), 15, "two or three dimensions"},
         {HEADER("|u1", "()"), 1, "two or three dimensions"},
         {HEADER("|u1", "(1, 3, 5, 1)"), 15, "two or three dimensions"},
-        {HEADER("|u1", "(3, 0)"), 0, "two or three dimensions"},
-        {HEADER("|u1", "(3, -5)"), 15, "two or three dimensions"},
-        {HEADER("|u1", "(3, 5"), 15, "two or three dimensions"},
-        {HEADER("|u1", "(3, 99999999999999999999)"), 15, "two or three dimensions"},
+        {HEADER("|u1", "(15L,)"), 15, "two or three dimensions"},
+        {HEADER("|u1", "(3, 0)"), 0, "its sides are not from 1 to 2^31 - 1"},
+        {HEADER("|u1", "(3, -5)"), 15, "its sides are not from 1"},
+        {HEADER("|u1", "(3, 5"), 15, "its header's shape is damaged"},
+        {HEADER("|u1", "(3, 5LL)"), 15, "its header's shape is damaged"},
+        {HEADER("|u1", "[3, 5]"), 15, "its header tells no shape"},
+        {HEADER("|u1", "(3, 99999999999999999999)"), 15, "its sides are not from 1"},
         {HEADER("|u1", "(2147483647, 2147483647, 2147483647)"), 15, "as many values"},
         {HEADER("|u1", "(3, 5)"), 14, "as many values"},
         {HEADER("|u1", "(3, 5)"), 16, "as many values"},
-        {"", 15, "not in C order"},
+        {"{'descr': '|u1', 'fortran_order': True, 'shape': (3L, 5L), }", 15, "not in C order"},
+        {"", 15, "its header is not that of an array"},
     };
     const char *path = picture_path("a.npy");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -110,11 +124,33 @@ static void all_else_is_refused(void **state)
         if (r != -EBADMSG || !strstr(error.text, cases[i].wanted) || strchr(error.text, '\n'))
             fail_msg("%s: %d: %s", cases[i].header, r, error.text);
     }
-    crn_error error = {0};
-    crn_picture picture;
-    picture_save_bytes(path, "\x93NUMPY\1\0\xff\xff{", 11);
-    assert_int_equal(crn_picture_read(path, &picture, &error), -EBADMSG);
-    assert_non_null(strstr(error.text, "its header is damaged"));
+}
+
+static void a_header_that_is_no_picture_s_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *wanted;
+    } cases[] = {
+        {"\x93NUMPY\1\0\xff\0{", 11, "its header is cut off"},
+        {"\x93NUMPY\1", 7, "its header is cut off"},
+        {"\x93NUMPY\1\0\xff\xff{", 11,
+         "its header has 65535 bytes, a picture's has fewer than 4096"},
+        {"\x93NUMPY\2\0\0\0\1\0{", 13, "its header has 65536 bytes, a picture's has fewer"},
+        {"\x93NUMPY\4\0\1\0\0\0{", 13, "it is of version 4.0 of the format, 1 to 3 are read"},
+        {"\x93NUMPY\0\0\1\0{}}}", 14, "it is of version 0.0 of the format, 1 to 3 are read"},
+    };
+    const char *path = picture_path("a.npy");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        crn_error error = {0};
+        crn_picture picture;
+        picture_save_bytes(path, cases[i].bytes, cases[i].size);
+        int r = crn_picture_read(path, &picture, &error);
+        if (r != -EBADMSG || !strstr(error.text, cases[i].wanted))
+            fail_msg("%zu: %d: %s", i, r, error.text);
+    }
 }
 
 int main(void)
@@ -123,6 +159,7 @@ int main(void)
         cmocka_unit_test(each_type_is_read),
         cmocka_unit_test(the_third_dimension_is_the_samples),
         cmocka_unit_test(all_else_is_refused),
+        cmocka_unit_test(a_header_that_is_no_picture_s_is_told),
     };
     return cmocka_run_group_tests(tests, picture_folder_setup, picture_folder_teardown);
 }
