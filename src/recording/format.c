@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yajl/yajl_tree.h>
+
+#include "src/publish/encoding/messagepack_json.h"
 
 #define TILE 64 /* two tiles of 4-byte elements fit the first-level cache */
 
@@ -99,52 +100,47 @@ uint64_t crn_payload_bytes(const crn_view_header *header)
     return bytes;
 }
 
-/* Parses an integer exactly: yajl keeps the text, because a double holds only 53 bits. */
-static bool read_number(yajl_val value, uint64_t max, uint64_t *ret_value)
+static bool read_number(const msgpack_object *value, uint64_t max, uint64_t *ret_value)
 {
-    if (!YAJL_IS_NUMBER(value))
+    if (!value || value->type != MSGPACK_OBJECT_POSITIVE_INTEGER || value->via.u64 > max)
         return false;
-    const char *text = YAJL_GET_NUMBER(value);
-    char *end;
-    errno = 0;
-    unsigned long long whole = strtoull(text, &end, 10);
-    if (*text == '-' || *end || errno || whole > max)
-        return false;
-    *ret_value = whole;
+    *ret_value = value->via.u64;
     return true;
 }
 
 /* Index of the text in names[1..2 or 3], 0 if it is none of them. */
-static int read_name(yajl_val root, const char *key, const char *const *names, int count)
+static int read_name(const msgpack_object *root, const char *key, const char *const *names,
+                     int count)
 {
-    yajl_val value = yajl_tree_get(root, (const char *[]){key, NULL}, yajl_t_string);
-    const char *text = YAJL_GET_STRING(value);
-    for (int i = 1; text && i < count; i++)
-        if (!strcmp(text, names[i]))
+    const msgpack_object *value = crn_messagepack_json_get(root, key);
+    if (!value || value->type != MSGPACK_OBJECT_STR)
+        return 0;
+    for (int i = 1; i < count; i++)
+        if (strlen(names[i]) == value->via.str.size &&
+            !memcmp(value->via.str.ptr, names[i], value->via.str.size))
             return i;
     return 0;
 }
 
-static bool shape_agrees(yajl_val root, const crn_view_header *header)
+static bool shape_agrees(const msgpack_object *root, const crn_view_header *header)
 {
-    yajl_val shape = yajl_tree_get(root, (const char *[]){"shape", NULL}, yajl_t_array);
+    const msgpack_object *shape = crn_messagepack_json_get(root, "shape");
     const uint64_t sides[3] = {header->channels, header->height, header->width};
-    if (!shape || YAJL_GET_ARRAY(shape)->len != 3)
+    if (!shape || shape->type != MSGPACK_OBJECT_ARRAY || shape->via.array.size != 3)
         return false;
     for (int i = 0; i < 3; i++) {
         uint64_t side = 0;
-        if (!read_number(YAJL_GET_ARRAY(shape)->values[i], UINT32_MAX, &side) || side != sides[i])
+        if (!read_number(&shape->via.array.ptr[i], UINT32_MAX, &side) || side != sides[i])
             return false;
     }
     return true;
 }
 
-static int read_view(yajl_val root, crn_recorded_view *view, crn_error *fault)
+static int read_view(const msgpack_object *root, crn_recorded_view *view, crn_error *fault)
 {
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        const char *path[] = {numbers[i].name, NULL};
         uint64_t value = 0;
-        if (!read_number(yajl_tree_get(root, path, yajl_t_number), numbers[i].max, &value))
+        if (!read_number(crn_messagepack_json_get(root, numbers[i].name), numbers[i].max, &value))
             return crn_error_set(fault, -EBADMSG,
                                  "its JSON has no whole number \"%s\" from 0 to %" PRIu64,
                                  numbers[i].name, numbers[i].max);
@@ -169,16 +165,28 @@ static int read_view(yajl_val root, crn_recorded_view *view, crn_error *fault)
     return 0;
 }
 
+/* Descriptions are maps: what does not begin as one is not parsed as any other format. */
+static int parse(const char *text, crn_messagepack_json *ret_json, crn_error *fault)
+{
+    crn_error reason;
+    text += strspn(text, " \t\r\n");
+    if (text[0] != '{')
+        return crn_error_set(fault, -EBADMSG, "its ImageDescription is not JSON");
+    int r = crn_messagepack_json_init(ret_json, text, strlen(text), &reason);
+    return r < 0 ? crn_error_set(fault, r, "its ImageDescription: %.200s", reason.text) : 0;
+}
+
 int crn_parse_description(const char *text, crn_recorded_view *ret_view, crn_error *fault)
 {
+    crn_messagepack_json json;
     if (strlen(text) > CRN_DESCRIPTION_MAX)
         return crn_error_set(fault, -EBADMSG, "its ImageDescription is too long for a view's");
-    yajl_val root = yajl_tree_parse(text, NULL, 0);
-    if (!root)
-        return crn_error_set(fault, -EBADMSG, "its ImageDescription is not JSON");
+    int r = parse(text, &json, fault);
+    if (r < 0)
+        return r;
     crn_recorded_view view = {0};
-    int r = read_view(root, &view, fault);
-    yajl_tree_free(root);
+    r = read_view(&json.tree.data, &view, fault);
+    crn_messagepack_json_done(&json);
     if (!r)
         *ret_view = view;
     return r;
@@ -186,13 +194,12 @@ int crn_parse_description(const char *text, crn_recorded_view *ret_view, crn_err
 
 bool crn_is_intensity_description(const char *text)
 {
-    if (strlen(text) > CRN_DESCRIPTION_MAX)
+    crn_messagepack_json json;
+    if (strlen(text) > CRN_DESCRIPTION_MAX || parse(text, &json, NULL) < 0)
         return false;
-    yajl_val root = yajl_tree_parse(text, NULL, 0);
-    yajl_val value =
-        root ? yajl_tree_get(root, (const char *[]){"intensity", NULL}, yajl_t_true) : NULL;
-    bool is = value != NULL;
-    yajl_tree_free(root);
+    const msgpack_object *value = crn_messagepack_json_get(&json.tree.data, "intensity");
+    bool is = value && value->type == MSGPACK_OBJECT_BOOLEAN && value->via.boolean;
+    crn_messagepack_json_done(&json);
     return is;
 }
 

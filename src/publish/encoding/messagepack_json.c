@@ -8,108 +8,9 @@
 #include <string.h>
 
 #include <yajl/yajl_gen.h>
-#include <yajl/yajl_tree.h>
 
+#include "src/publish/encoding/json_read.h"
 #include "src/publish/encoding/messagepack_check.h"
-
-/* Nesting depth of a JSON text's brackets outside strings:
- * yajl's tree is freed recursively, without a limit. */
-static int json_depth(const char *text)
-{
-    int depth = 0, deepest = 0;
-    bool quoted = false;
-    for (; *text; text++) {
-        if (quoted) {
-            if (*text == '\\' && text[1])
-                text++;
-            else if (*text == '"')
-                quoted = false;
-        } else if (*text == '"') {
-            quoted = true;
-        } else if (*text == '[' || *text == '{') {
-            if (++depth > deepest)
-                deepest = depth;
-        } else if (*text == ']' || *text == '}') {
-            depth--;
-        }
-    }
-    return deepest;
-}
-
-static void repack_text(msgpack_packer *packer, const char *text)
-{
-    msgpack_pack_str(packer, strlen(text));
-    msgpack_pack_str_body(packer, text, strlen(text));
-}
-
-static void repack_number(msgpack_packer *packer, const yajl_val value)
-{
-    const char *text = YAJL_GET_NUMBER(value);
-    if (YAJL_IS_INTEGER(value))
-        msgpack_pack_int64(packer, YAJL_GET_INTEGER(value));
-    else if (text[strspn(text, "0123456789")] == '\0') /* beyond int64: a 64-bit id */
-        msgpack_pack_uint64(packer, strtoull(text, NULL, 10));
-    else
-        msgpack_pack_double(packer, strtod(text, NULL));
-}
-
-static void repack(msgpack_packer *packer, const yajl_val value)
-{
-    switch (value->type) {
-    case yajl_t_string:
-        repack_text(packer, YAJL_GET_STRING(value));
-        break;
-    case yajl_t_number:
-        repack_number(packer, value);
-        break;
-    case yajl_t_object:
-        msgpack_pack_map(packer, value->u.object.len);
-        for (size_t i = 0; i < value->u.object.len; i++) {
-            repack_text(packer, value->u.object.keys[i]);
-            repack(packer, value->u.object.values[i]);
-        }
-        break;
-    case yajl_t_array:
-        msgpack_pack_array(packer, value->u.array.len);
-        for (size_t i = 0; i < value->u.array.len; i++)
-            repack(packer, value->u.array.values[i]);
-        break;
-    case yajl_t_true:
-        msgpack_pack_true(packer);
-        break;
-    case yajl_t_false:
-        msgpack_pack_false(packer);
-        break;
-    default:
-        msgpack_pack_nil(packer);
-        break;
-    }
-}
-
-static int repack_json(const void *bytes, size_t size, msgpack_sbuffer *buffer, crn_error *error)
-{
-    if (memchr(bytes, 0, size))
-        return crn_error_set(error, -EBADMSG, "not good JSON: it holds a zero byte");
-    char *text = strndup(bytes, size); /* yajl_tree_parse needs a terminator */
-    if (!text)
-        return crn_error_set(error, -ENOMEM, "no memory for %zu bytes of JSON", size);
-    char fault[256] = "";
-    yajl_val tree = NULL;
-    if (json_depth(text) > CRN_PACKED_DEPTH_MAX)
-        snprintf(fault, sizeof fault, "nested more than %d deep", CRN_PACKED_DEPTH_MAX);
-    else
-        tree = yajl_tree_parse(text, fault, sizeof fault);
-    free(text);
-    if (!tree) {
-        fault[strcspn(fault, "\n")] = '\0';
-        return crn_error_set(error, -EBADMSG, "not good JSON: %s", fault);
-    }
-    msgpack_packer packer;
-    msgpack_packer_init(&packer, buffer, msgpack_sbuffer_write);
-    repack(&packer, tree);
-    yajl_tree_free(tree);
-    return 0;
-}
 
 int crn_messagepack_json_init(crn_messagepack_json *ret_packed, const void *bytes, size_t size,
                               crn_error *error)
@@ -120,7 +21,7 @@ int crn_messagepack_json_init(crn_messagepack_json *ret_packed, const void *byte
     int r = 0;
 
     if (size && *(const char *)bytes == '{') {
-        r = repack_json(bytes, size, &packed.repacked, error);
+        r = crn_json_read(bytes, size, &packed.repacked, error);
         if (r < 0)
             goto fail;
         bytes = packed.repacked.data;

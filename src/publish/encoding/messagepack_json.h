@@ -1,6 +1,6 @@
 /*
  * A message of the line, MessagePack or JSON, as one tree of values, and its output as JSON text.
- * With encoder.c and tools/common/verdicts/decode.c the only user of yajl and libmsgpack.
+ * With encoder.c, json_read.c and tools/common/verdicts/decode.c the only user of libmsgpack.
  */
 #ifndef CRN_SRC_PUBLISH_ENCODING_MESSAGEPACK_JSON_H
 #define CRN_SRC_PUBLISH_ENCODING_MESSAGEPACK_JSON_H

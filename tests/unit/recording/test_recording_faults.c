@@ -285,6 +285,7 @@ static void foreign_pages_are_a_fault(void **state)
     } files[] = {
         {NULL, 7, 8, false, "no ImageDescription"},
         {"a photograph", 7, 8, false, "not JSON"},
+        {JSON_START "/* a comment */" JSON_REST, 7, 8, false, "not good JSON"},
         {JSON_START JSON_REST, 8, 8, false, "is 8 x 5"},
         {JSON_START JSON_REST, 7, 16, false, "16 bits"},
         {JSON_START JSON_REST, 7, 8, true, "is tiled or compressed"},

@@ -270,6 +270,63 @@ static void deep_nesting_is_refused(void **state)
                      0);
 }
 
+/* Comments could hold brackets that one who counts them in the text takes for the JSON's own, or
+ * quotes that hide them. 400 kB of them ended programs by a stack overflow. */
+static void comments_do_not_hide_nesting(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *begin, *level, *end;
+    } hidden[] = {
+        {"{\"v\":", "[/*]*/", ""},
+        {"{\"v\":", "[//]\n", ""},
+        {"{\"v\":/*\"*/", "[", "/*\"*/"},
+    };
+    enum { DEPTH = 60000 };
+    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
+        char *json = calloc(1, 8 * DEPTH), *at = stpcpy(json, hidden[i].begin);
+        for (int level = 0; level < DEPTH; level++)
+            at = stpcpy(at, hidden[i].level);
+        memset(at, ']', DEPTH);
+        strcpy(at + DEPTH, "}");
+        strcat(at, hidden[i].end);
+        crn_error error = {""};
+        assert_int_equal(decode_text(json, &error), -EBADMSG);
+        if (!strstr(error.text, "not good JSON"))
+            fail_msg("%s", error.text);
+        free(json);
+    }
+    crn_error error = {""};
+    assert_int_equal(decode_text(HEAD ",\"x\":1/* none of JSON */}", &error), -EBADMSG);
+}
+
+/* Whole numbers stay exact up to 64 bits, also as keys' values beside nested ones. */
+static void json_values_keep_their_kinds(void **state)
+{
+    (void)state;
+    static const char json[] =
+        "{\"a\":[18446744073709551615,-9223372036854775808,0,-0.5,1e3,"
+        "18446744073709551616],\"b\":{},\"c\":[[],{\"d\":null}],\"e\":[true,false],"
+        "\"f\":\"\\u0041\\u0000b\"}";
+    crn_messagepack_json packed;
+    assert_int_equal(crn_messagepack_json_init(&packed, json, strlen(json), NULL), 0);
+    const msgpack_object *root = &packed.tree.data;
+    const msgpack_object *a = crn_messagepack_json_get(root, "a")->via.array.ptr;
+    assert_true(a[0].via.u64 == UINT64_MAX);
+    assert_true(a[1].type == MSGPACK_OBJECT_NEGATIVE_INTEGER && a[1].via.i64 == INT64_MIN);
+    assert_int_equal(a[2].type, MSGPACK_OBJECT_POSITIVE_INTEGER);
+    assert_true(a[3].via.f64 == -0.5);
+    assert_true(a[4].type == MSGPACK_OBJECT_FLOAT64 && a[4].via.f64 == 1000);
+    assert_true(a[5].type == MSGPACK_OBJECT_FLOAT64 && a[5].via.f64 == 0x1p64);
+    assert_int_equal(crn_messagepack_json_get(root, "b")->via.map.size, 0);
+    const msgpack_object *c = crn_messagepack_json_get(root, "c");
+    assert_int_equal(c->via.array.size, 2);
+    assert_int_equal(c->via.array.ptr[0].via.array.size, 0);
+    assert_int_equal(crn_messagepack_json_get(&c->via.array.ptr[1], "d")->type, MSGPACK_OBJECT_NIL);
+    assert_int_equal(crn_messagepack_json_get(root, "f")->via.str.size, 3);
+    crn_messagepack_json_done(&packed);
+}
+
 /* Lengths and counts that exceed the bytes are refused before memory is allocated. */
 static void claims_beyond_the_bytes_are_refused(void **state)
 {
@@ -296,7 +353,7 @@ static void claims_beyond_the_bytes_are_refused(void **state)
          "\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\xc0",
          34, "nested more than 32 deep"},
         {"\x80\xc0", 2, "1 bytes follow"},
-        {"{\"v\":1}\0{}", 10, "zero byte"},
+        {"{\"v\":1}\0{}", 10, "not good JSON"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         crn_messagepack_json packed;
@@ -363,6 +420,8 @@ int main(void)
         cmocka_unit_test(every_cut_message_is_refused),
         cmocka_unit_test(the_key_at_fault_is_named),
         cmocka_unit_test(deep_nesting_is_refused),
+        cmocka_unit_test(comments_do_not_hide_nesting),
+        cmocka_unit_test(json_values_keep_their_kinds),
         cmocka_unit_test(claims_beyond_the_bytes_are_refused),
         cmocka_unit_test(texts_are_safe_to_print),
         cmocka_unit_test(the_status_says_the_last_sequences),
