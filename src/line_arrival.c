@@ -27,6 +27,7 @@ crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t
     crn_ticket ticket;
     int64_t deadline_ns = monotonic_deadline_ns(line, header, now_ns);
     uint64_t reused = crn_lanes_reused(line->lanes), jumps = crn_lanes_jumps(line->lanes);
+    crn_fruit_stats before = *crn_fruits_get_stats(line->fruits);
     crn_arrival arrival = crn_fruits_arrive(line->fruits, header, deadline_ns, now_ns, &ticket);
     const crn_lane *lane = crn_lanes_look_up(line->lanes, header->lane);
     if (lane)
@@ -36,6 +37,7 @@ crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t
         crn_notice_epoch(&line->notices, header, now_ns);
     if (crn_lanes_jumps(line->lanes) > jumps)
         crn_notice_jump(&line->notices, header, now_ns);
+    crn_notice_returned(&line->notices, header, line->fruits, &before, now_ns);
     crn_notice_refused_view(&line->notices, header, arrival, now_ns);
     if (arrival != CRN_ARRIVAL_WANTED)
         return NULL;

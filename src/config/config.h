@@ -61,6 +61,7 @@ typedef struct crn_step_kind {
 /** Section `latency`. */
 typedef struct crn_latency_settings {
     int64_t budget_ms, assemble_ms, guard_ms;
+    int64_t straggler_ms; /**< 0: as the other times and the lane have it */
 } crn_latency_settings;
 
 /** A recipe: what it replaces of a line's settings, complete (merged over the file's own). */
@@ -104,7 +105,8 @@ typedef struct crn_config {
     } ingest;
     struct {
         /** slots 0: 4 x workers + 16 */
-        int64_t lanes, peers, peer_mib, view_mib, views, slots, open_fruits, points, defects;
+        int64_t lanes, peers, peer_mib, view_mib, views, slots, open_fruits, judged_fruits, points,
+            defects;
     } limits;
     crn_classes classes;
     int32_t steps;

@@ -82,6 +82,14 @@ static const crn_param limits[] = {
      .min = 1,
      .max = 65536,
      .help = "fruits without a verdict at once; past it the oldest is judged first"},
+    {.key = "judged_fruits",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, limits.judged_fruits),
+     .fallback = "65536",
+     .min = 64,
+     .max = 4194304,
+     .help = "verdicts remembered, 80 bytes each, so that a straggler opens no fruit again and a "
+             "number that returns does; past it the oldest is forgotten"},
     {.key = "points",
      .type = CRN_PARAM_INTEGER,
      .offset = offsetof(crn_config, limits.points),
@@ -234,6 +242,17 @@ static const crn_param latency[] = {
      .max = 1000,
      .live = true,
      .help = "how long before its deadline a verdict leaves, finished or not; below budget_ms"},
+    {.key = "straggler_ms",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, latency.straggler_ms),
+     .fallback = "0",
+     .min = 0,
+     .max = 600000,
+     .live = true,
+     .help =
+         "a number that comes again so soon after its fruit's verdict is a straggler's, later a "
+         "new fruit's; 0: 2 x (assemble_ms + budget_ms), or 2 x the lane's longest delay of "
+         "late, up to 10 s, where that is more"},
     {0}};
 
 static const char *const formats[] = {"msgpack", "json", NULL};

@@ -240,6 +240,8 @@ static void read_latency(recipe_reader *self)
         latency->assemble_ms = own.assemble_ms;
     if (!crn_node_value(self->latency, "guard_ms"))
         latency->guard_ms = own.guard_ms;
+    if (!crn_node_value(self->latency, "straggler_ms"))
+        latency->straggler_ms = own.straggler_ms;
     crn_check_latency(&self->reader, self->latency);
 }
 
@@ -348,7 +350,8 @@ void crn_print_recipes(const crn_recipes *recipes, FILE *out)
         crn_print_chain(recipe->chain, recipe->steps, 6, out);
         fprintf(out,
                 "    latency: {budget_ms: %" PRId64 ", assemble_ms: %" PRId64 ", guard_ms: %" PRId64
-                "}\n",
-                recipe->latency.budget_ms, recipe->latency.assemble_ms, recipe->latency.guard_ms);
+                ", straggler_ms: %" PRId64 "}\n",
+                recipe->latency.budget_ms, recipe->latency.assemble_ms, recipe->latency.guard_ms,
+                recipe->latency.straggler_ms);
     }
 }

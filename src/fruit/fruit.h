@@ -32,6 +32,7 @@
 #define CRN_SRC_FRUIT_FRUIT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "stages/base/api.h"
@@ -50,6 +51,9 @@ typedef struct crn_fruit_rules {
     int32_t views;       /* views per fruit, at most CRN_FRUIT_VIEWS_MAX */
     int32_t workers; /* number of views that run in parallel, to estimate what can still finish */
     int64_t budget_ns, assemble_ns, guard_ns; /* of fruits that open from now on */
+    int32_t judged_fruits;                    /* verdicts that are remembered: judged.h */
+    int64_t straggler_ns;     /* a number that comes again so soon is the judged fruit's; 0: follows
+                                 from the other times, and from the lane's own */
     const crn_config *config; /* the settings that fruits are judged by; NULL: of no concern */
 } crn_fruit_rules;
 
@@ -122,11 +126,15 @@ typedef struct crn_fruit_stats {
     uint64_t wanted;                  /* views credited to a fruit */
     uint64_t judged;                  /* of these, views judged before their fruit's verdict */
     uint64_t duplicates;              /* a view that was received already */
-    uint64_t stragglers;              /* views of a fruit that has its verdict already */
-    uint64_t views_mismatch;          /* `views` differs from the fruit's first message */
-    uint64_t lanes;                   /* a lane beyond limits.lanes */
-    uint64_t table_full;              /* a new fruit while a forced one was still to be judged */
-    uint64_t no_slot;    /* views lost because no slot was free, evicted ones included */
+    uint64_t stragglers; /* views of a fruit that has its verdict already, or in returned_early */
+    uint64_t returned;   /* fruits whose number was that of one judged not long before */
+    uint64_t returned_early; /* fruits without a verdict: the same, but so soon that their views
+                                were taken for stragglers */
+    uint64_t forgotten;      /* verdicts forgotten before the time of their stragglers was over */
+    uint64_t views_mismatch; /* `views` differs from the fruit's first message */
+    uint64_t lanes;          /* a lane beyond limits.lanes */
+    uint64_t table_full;     /* a new fruit while a forced one was still to be judged */
+    uint64_t no_slot;        /* views lost because no slot was free, evicted ones included */
     uint64_t discarded;  /* queued views dropped: they could not finish in time, or their fruit was
                             judged */
     uint64_t unfinished; /* views whose time ran out: stopped, or ended after their verdict */
@@ -161,12 +169,15 @@ extern const char *const crn_verdict_kind_names[]; /* "complete", "partial", "la
 
 typedef struct crn_fruits crn_fruits;
 
+/* Memory of the verdicts that are remembered. */
+size_t crn_fruits_judged_bytes(const crn_fruit_rules *rules);
+
 /* `lanes` is the caller's and must outlive the fruits. Returns 0, -EINVAL or -ENOMEM. */
 int crn_fruits_create(const crn_fruit_rules *rules, crn_lanes *lanes, crn_fruits **ret_fruits);
 void crn_fruits_free(crn_fruits **fruits);
 
-/* For fruits that open from now on; open_fruits and views must stay. Forgets what views cost
- * recently, as they may cost something else now. Returns 0 or -EINVAL. */
+/* For fruits that open from now on; open_fruits, views and judged_fruits must stay. Forgets what
+ * views cost recently, as they may cost something else now. Returns 0 or -EINVAL. */
 int crn_fruits_set_rules(crn_fruits *fruits, const crn_fruit_rules *rules);
 
 /* Number of open fruits with settings of that slot (crn_config_slot). */
@@ -281,6 +292,10 @@ int64_t crn_fruits_wake_ns(const crn_fruits *fruits);
 /* No more views will come: closes every open fruit and moves all deadlines to latest_ns at the
  * latest. A view that arrives nevertheless opens a fruit that closes at once. */
 void crn_fruits_end(crn_fruits *fruits, int64_t now_ns, int64_t latest_ns);
+
+/* How long after its verdict a number last came for another fruit: stats.returned, returned_early.
+ */
+int64_t crn_fruits_returned_after_ns(const crn_fruits *fruits);
 
 int32_t crn_fruits_open(const crn_fruits *fruits);
 const crn_fruit_stats *crn_fruits_get_stats(const crn_fruits *fruits);

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "src/fruit/numbering.h"
+#include "stages/base/clock.h"
 
-typedef struct judged_fruit {
-    uint64_t epoch, fruit;
-} judged_fruit;
+/* The longest times are forgotten after one to two of these. */
+#define SLOWEST_NS (600 * CRN_NS_PER_S)
 
 struct crn_lane {
     crn_lanes *lanes;
@@ -17,9 +17,9 @@ struct crn_lane {
     crn_numbering current, before;
     uint64_t verdicts;
     uint64_t sample, alike; /* hash of the last view's values; consecutive views with it */
-    uint64_t remembered;    /* verdicts recorded so far; the latest is before index % MAX */
+    int64_t slowest_ns, slowest_before_ns; /* longest delay of a view, in this period and before */
+    int64_t slowest_until_ns;              /* end of this period */
     crn_lane_stats stats;
-    judged_fruit judged[CRN_LANE_JUDGED_MAX];
 };
 
 struct crn_lanes {
@@ -175,18 +175,21 @@ uint64_t crn_lane_count_identical(crn_lane *lane, uint64_t sample)
     return lane->alike;
 }
 
-void crn_lane_remember(crn_lane *lane, uint64_t epoch, uint64_t fruit)
+void crn_lane_delay(crn_lane *lane, int64_t delay_ns, int64_t now_ns)
 {
-    lane->judged[lane->remembered++ % CRN_LANE_JUDGED_MAX] = (judged_fruit){epoch, fruit};
+    if (now_ns >= lane->slowest_until_ns) {
+        bool long_ago = now_ns - lane->slowest_until_ns >= SLOWEST_NS;
+        lane->slowest_before_ns = long_ago ? 0 : lane->slowest_ns;
+        lane->slowest_ns = 0;
+        lane->slowest_until_ns = now_ns + SLOWEST_NS;
+    }
+    if (delay_ns > lane->slowest_ns)
+        lane->slowest_ns = delay_ns;
 }
 
-bool crn_lane_has_judged(const crn_lane *lane, uint64_t epoch, uint64_t fruit)
+int64_t crn_lane_longest_delay_ns(const crn_lane *lane)
 {
-    size_t known = lane->remembered < CRN_LANE_JUDGED_MAX ? lane->remembered : CRN_LANE_JUDGED_MAX;
-    for (size_t i = 0; i < known; i++)
-        if (lane->judged[i].fruit == fruit && lane->judged[i].epoch == epoch)
-            return true;
-    return false;
+    return lane->slowest_ns > lane->slowest_before_ns ? lane->slowest_ns : lane->slowest_before_ns;
 }
 
 uint64_t crn_lane_next_sequence(crn_lane *lane)

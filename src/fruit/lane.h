@@ -1,7 +1,7 @@
 /*
  * Lanes: what the sequence numbers of each sender reveal about lost, repeated and reordered
- * messages; the verdicts' sequence numbers; which fruits were judged already. No clock, no
- * allocation after creation; used by one thread.
+ * messages; the verdicts' sequence numbers. No clock, no allocation after creation; used by one
+ * thread.
  *
  * Sequence numbers: within an epoch, a number above the highest so far counts those between as
  * missing. A number at most CRN_LANE_WINDOW - 1 below the highest that was not seen before is
@@ -31,10 +31,9 @@
 
 CRN_C_BEGIN
 
-#define CRN_LANE_JUDGED_MAX 256       /* verdicts remembered per lane */
-#define CRN_LANE_WINDOW     64        /* sequence numbers that are tracked, back from the highest */
-#define CRN_LANE_GAP_MAX    (1 << 20) /* numbers that may be missing in one gap */
-#define CRN_LANE_REPEATS    4 /* repeated numbers that count as a restart, without capture times */
+#define CRN_LANE_WINDOW  64        /* sequence numbers that are tracked, back from the highest */
+#define CRN_LANE_GAP_MAX (1 << 20) /* numbers that may be missing in one gap */
+#define CRN_LANE_REPEATS 4 /* repeated numbers that count as a restart, without capture times */
 
 typedef struct crn_lane_stats {
     uint64_t views;       /* valid messages */
@@ -90,13 +89,15 @@ void crn_lane_count(crn_lane *lane, const crn_view_header *header);
  * that the sample says nothing, and ends the sequence. */
 uint64_t crn_lane_count_identical(crn_lane *lane, uint64_t sample);
 
-/* Records a verdict; only the last CRN_LANE_JUDGED_MAX are kept. */
-void crn_lane_remember(crn_lane *lane, uint64_t epoch, uint64_t fruit);
-bool crn_lane_has_judged(const crn_lane *lane, uint64_t epoch, uint64_t fruit);
+/* How long after its fruit's first view, or its verdict, a view came. */
+void crn_lane_delay(crn_lane *lane, int64_t delay_ns, int64_t now_ns);
+/* The longest in the last ten to twenty minutes. */
+int64_t crn_lane_longest_delay_ns(const crn_lane *lane);
 
-/* Returns the sequence number of the lane's next verdict: 0, 1, 2, … */
+/* Returns the sequence number of the lane's next verdict, 0, 1, 2, …, or skips one, so that the
+ * grader sees that a fruit gets none. */
 uint64_t crn_lane_next_sequence(crn_lane *lane);
-/* Number of verdicts so far. */
+/* Number of sequence numbers so far. */
 uint64_t crn_lane_verdicts(const crn_lane *lane);
 
 /* Its index: crn_lanes_at. */

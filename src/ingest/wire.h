@@ -18,6 +18,11 @@
  * - class_set: FNV-1a 64 of the class names in channel order with `\n` between; 0: unchecked
  * - sequence: +1 with every view of a lane, sent or not
  * - epoch: a new one at every start of the sender
+ * - fruit: the same in all views of a fruit, and not used again within an epoch. A counter of few
+ *   bits is tolerated if a number returns later than latency.straggler_ms after its fruit's
+ * verdict: it is then another fruit's. One that returns earlier is taken for that of views that
+ * come late: its fruit gets no verdict, a number is missing in the sequence of the lane's verdicts,
+ * and a warning says so
  * - deadline_ns: when the verdict must be out; a value more than 10 s from now is attributed to a
  *   wrong clock, ignored and counted (deadline_ignored)
  *

@@ -170,6 +170,14 @@ const crn_family crn_families[] = {
     /* --- fruits and verdicts --- */
     VALUE("cernita_fruits_open", GAUGE, levels.fruits_open, "fruits without a verdict"),
     VALUE("cernita_fruits_opened_total", COUNTER, metrics.fruits.opened, "fruits seen"),
+    VALUE(
+        "cernita_fruit_numbers_returned_total", COUNTER, metrics.fruits.returned,
+        "fruits whose number was that of one judged not long before, with a verdict of their own"),
+    VALUE("cernita_fruits_too_early_total", COUNTER, metrics.fruits.returned_early,
+          "fruits without a verdict: their number returned within latency.straggler_ms"),
+    VALUE("cernita_verdicts_forgotten_total", COUNTER, metrics.fruits.forgotten,
+          "verdicts that limits.judged_fruits forgot within latency.straggler_ms: a straggler may "
+          "have opened their fruit again"),
     VALUE("cernita_fruits_forced_total", COUNTER, metrics.fruits.forced,
           "fruits judged early because limits.open_fruits was reached"),
     OTHER("cernita_verdicts_total", COUNTER, "lane, kind", crn_samples_verdicts,

@@ -22,7 +22,7 @@
     X(m, lane, UNSIGNED, "", "as its views said") \
     X(m, epoch, UNSIGNED, "", "as its views said") \
     X(m, fruit, UNSIGNED, "", "as its views said") \
-    X(m, sequence, UNSIGNED, "", "of the lane's verdicts, from 0 with each run: a gap is a lost verdict") \
+    X(m, sequence, UNSIGNED, "", "of the lane's verdicts, from 0 with each run: a gap is a lost verdict, or a fruit that got none as its number returned too early") \
     X(m, stale, BOOL, "", "past its deadline (below)") \
     X(m, encoder, UNSIGNED, "", "belt position, as the lowest view received said") \
     X(m, captured_ns, UNSIGNED, "ns", "exposure, as the lowest view received said") \

@@ -89,6 +89,72 @@ static void a_sequence_number_far_away_is_logged_and_nothing_counts_as_missing(v
                                         "77, with fruit 18446744073709551615, view 0: "));
 }
 
+/* Sends so many fruits of one view, numbered modulo 256, each after the verdict of the one before;
+ * returns the last verdict's sequence. */
+static uint64_t send_modulo_256(line_fixture *line, uint64_t fruits)
+{
+    float *maps = line_discs(HEIGHT, WIDTH, 2);
+    seen_verdict verdict = {.sequence = 0};
+    for (uint64_t fruit = 0; fruit < fruits; fruit++) {
+        crn_view_header header = line_header(line, fruit % 256, 0, 1, HEIGHT, WIDTH);
+        header.captured_ns = (uint64_t)crn_realtime_ns();
+        line_send(line, header, maps, NULL);
+        assert_true(line_receive(line, CRN_FIXTURE_PATIENCE_MS, &verdict));
+        assert_int_equal(verdict.fruit, fruit % 256);
+        assert_int_equal(verdict.sequence, fruit);
+    }
+    free(maps);
+    return verdict.sequence;
+}
+
+static void numbers_that_return_get_a_verdict_and_a_warning(void **state)
+{
+    (void)state;
+    line_fixture line;
+    line_configure(&line, yaml);
+    line.config.latency.straggler_ms = 1;
+    crn_log_capture caught;
+    crn_log_capture_start(&caught);
+    line_run(&line, NULL);
+    assert_int_equal(send_modulo_256(&line, 768), 767);
+    line_stop(&line);
+    crn_log_capture_stop(&caught);
+    assert_int_equal(line.metrics.fruits.complete, 768);
+    assert_int_equal(line.metrics.fruits.returned, 512);
+    const char *first = strstr(caught.text, "the number of fruit 0 came again ");
+    assert_non_null(first);
+    assert_non_null(strstr(first, " with another fruit, which gets a verdict of its own: "));
+    assert_null(strstr(first + 1, "the number of fruit"));
+}
+
+static void a_number_that_returns_too_early_is_a_gap_and_a_warning(void **state)
+{
+    (void)state;
+    line_fixture line;
+    line_start(&line, yaml); /* its times are long */
+    crn_log_capture caught;
+    crn_log_capture_start(&caught);
+    assert_int_equal(send_modulo_256(&line, 256), 255);
+    float *maps = line_discs(HEIGHT, WIDTH, 2);
+    for (uint64_t fruit = 0; fruit < 3; fruit++) {
+        crn_view_header header = line_header(&line, fruit, 0, 1, HEIGHT, WIDTH);
+        header.captured_ns = (uint64_t)crn_realtime_ns();
+        line_send(&line, header, maps, NULL);
+    }
+    seen_verdict verdict;
+    line_send(&line, line_header(&line, 1000, 0, 1, HEIGHT, WIDTH), maps, NULL);
+    assert_true(line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict));
+    assert_int_equal(verdict.fruit, 1000);
+    assert_int_equal(verdict.sequence, 256 + 3);
+    line_stop(&line);
+    crn_log_capture_stop(&caught);
+    free(maps);
+    assert_int_equal(line.metrics.fruits.returned_early, 3);
+    assert_non_null(strstr(caught.text, "the number of fruit 0 came again "));
+    assert_non_null(strstr(caught.text, " with another fruit, which gets no verdict, as this is "
+                                        "too soon to tell it from views that come late: "));
+}
+
 /* Stopping the line judges fruits that wait for their second view. */
 static void partial_fruits_and_ignored_deadlines_are_logged(void **state)
 {
@@ -152,6 +218,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_epoch_used_again_is_logged),
         cmocka_unit_test(a_sequence_number_far_away_is_logged_and_nothing_counts_as_missing),
+        cmocka_unit_test(numbers_that_return_get_a_verdict_and_a_warning),
+        cmocka_unit_test(a_number_that_returns_too_early_is_a_gap_and_a_warning),
         cmocka_unit_test(partial_fruits_and_ignored_deadlines_are_logged),
         cmocka_unit_test(an_absent_grader_is_logged),
     };

@@ -43,10 +43,15 @@ static void unusual(losses *list, const char *name, uint64_t count)
     list->at[list->count++] = (crn_loss){.name = name, .count = count};
 }
 
+/* No loss, but a condition. */
+static void hinted(losses *list, const char *name, uint64_t count, const char *hint)
+{
+    list->at[list->count++] = (crn_loss){.name = name, .hint = hint, .count = count};
+}
+
 static void cut(losses *list, crn_peers_cut reason, uint64_t count)
 {
-    list->at[list->count++] = (crn_loss){
-        .name = crn_peers_cut_names[reason], .hint = crn_peers_cut_hints[reason], .count = count};
+    hinted(list, crn_peers_cut_names[reason], count, crn_peers_cut_hints[reason]);
 }
 
 static void read_messages(const crn_metrics *metrics, losses *list)
@@ -101,6 +106,15 @@ static void read_views(const crn_metrics *metrics, losses *list)
     lost(list, "straggler", fruits->stragglers,
          "views came after their fruit's verdict (latency.assemble_ms too short, or a fruit's "
          "number used again?)");
+    lost(list, "number_too_early", fruits->returned_early,
+         "fruits without a verdict, as their numbers were those of fruits judged just before: let "
+         "the counter have more bits, or lower latency.straggler_ms");
+    hinted(list, "number_returned", fruits->returned,
+           "fruits had the numbers of fruits judged not long before: let the counter have more "
+           "bits, so that views that come late are told from them");
+    hinted(list, "verdict_forgotten", fruits->forgotten,
+           "verdicts were forgotten before the time of their stragglers was over: raise "
+           "limits.judged_fruits, or lower latency.straggler_ms");
     lost(list, "no_slot", fruits->no_slot, crn_losses_view_hint(CRN_REASON_NO_SLOT));
     lost(list, "discarded", fruits->discarded, crn_losses_view_hint(CRN_REASON_DISCARDED));
     lost(list, "unfinished", fruits->unfinished, crn_losses_view_hint(CRN_REASON_UNFINISHED));

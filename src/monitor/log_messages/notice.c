@@ -156,6 +156,30 @@ void crn_notice_jump(crn_notices *notices, const crn_view_header *header, int64_
             CRN_LANE_GAP_MAX, crn_log_held(held, more));
 }
 
+void crn_notice_returned(crn_notices *notices, const crn_view_header *header,
+                         const crn_fruits *fruits, const crn_fruit_stats *before, int64_t now_ns)
+{
+    uint64_t held = 0;
+    const crn_fruit_stats *stats = crn_fruits_get_stats(fruits);
+    bool early = stats->returned_early > before->returned_early;
+    if (!early && stats->returned == before->returned)
+        return;
+    if (early ? !crn_log_gate_open(&notices->early, now_ns, &held) : now_ns < notices->returned_ns)
+        return;
+    if (!early)
+        notices->returned_ns = now_ns + CRN_NOTICE_RETURNED_NS;
+    char more[CRN_LOG_HELD_BYTES];
+    crn_log(CRN_LOG_WARNING,
+            "lane %" PRIu32 ": the number of fruit %" PRIu64
+            " came again %.1f s after its verdict, with another fruit, which %s: numbers must not "
+            "return within an epoch (64 bits are there), or not before latency.straggler_ms%s",
+            header->lane, header->fruit,
+            (double)crn_fruits_returned_after_ns(fruits) / CRN_NS_PER_S,
+            early ? "gets no verdict, as this is too soon to tell it from views that come late"
+                  : "gets a verdict of its own",
+            crn_log_held(held, more));
+}
+
 void crn_notice_refused_view(crn_notices *notices, const crn_view_header *header,
                              crn_arrival arrival, int64_t now_ns)
 {

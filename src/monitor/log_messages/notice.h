@@ -17,11 +17,15 @@
 /* Period of the warning about an absent grader. */
 #define CRN_NOTICE_GRADER_NS (10 * CRN_NS_PER_S)
 
+/* Pause between warnings about fruit numbers that return, which may go on for ever. */
+#define CRN_NOTICE_RETURNED_NS (600 * CRN_NS_PER_S)
+
 /* When each kind was last logged. Used by one thread; zero-initialise. */
 typedef struct crn_notices {
     crn_log_gate fruit[CRN_VERDICT_LATE + 1]; /* by verdict */
-    crn_log_gate failed, epoch, jump, deadline, mismatch, lanes;
-    int64_t grader_ns; /* time of the next warning about an absent grader; 0: it is not absent */
+    crn_log_gate failed, epoch, jump, early, deadline, mismatch, lanes;
+    int64_t returned_ns; /* time of the next warning about numbers that return */
+    int64_t grader_ns;   /* time of the next warning about an absent grader; 0: it is not absent */
 } crn_notices;
 
 /* At the start: version, file, endpoints as bound, classes, backend. `http`: the address of the
@@ -40,6 +44,11 @@ void crn_notice_epoch(crn_notices *notices, const crn_view_header *header, int64
 
 /* The sequence number of this view is too far from those before it to be a gap. */
 void crn_notice_jump(crn_notices *notices, const crn_view_header *header, int64_t now_ns);
+
+/* The view has arrived; `before`: the counts before that. Warns if its fruit's number was that of
+ * one judged not long before. */
+void crn_notice_returned(crn_notices *notices, const crn_view_header *header,
+                         const crn_fruits *fruits, const crn_fruit_stats *before, int64_t now_ns);
 
 /* A message that matches the line but contradicts earlier
  * messages; other arrivals are not logged. */

@@ -301,6 +301,7 @@ static void test_values_arrive_where_they_belong(void **state)
     assert_int_equal(c.limits.views, 64);
     assert_int_equal(c.limits.slots, 2);
     assert_int_equal(c.limits.open_fruits, 65536);
+    assert_int_equal(c.limits.judged_fruits, 64);
     assert_int_equal(c.limits.points, 16);
     assert_int_equal(c.limits.defects, 1048576);
     assert_int_equal(c.classes.count, 3);
@@ -323,6 +324,7 @@ static void test_values_arrive_where_they_belong(void **state)
     assert_int_equal(c.latency.budget_ms, 60000);
     assert_int_equal(c.latency.assemble_ms, 1);
     assert_int_equal(c.latency.guard_ms, 1000);
+    assert_int_equal(c.latency.straggler_ms, 600000);
     assert_string_equal(c.publish.grader.bind, "tcp://[::1]:6000");
     assert_int_equal(c.publish.grader.format, CRN_FORMAT_JSON);
     assert_int_equal(c.publish.grader.high_water_mark, 100000);

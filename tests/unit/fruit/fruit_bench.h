@@ -32,15 +32,18 @@ static inline int bench_start(const crn_fruit_rules *rules)
     return r < 0 ? r : crn_fruits_create(rules, lanes, &fruits);
 }
 
+static const crn_fruit_rules bench_rules = {.open_fruits = 8,
+                                            .judged_fruits = 1024,
+                                            .views = 8,
+                                            .workers = 4,
+                                            .budget_ns = CRN_FRUIT_BUDGET,
+                                            .assemble_ns = CRN_FRUIT_ASSEMBLE,
+                                            .guard_ns = CRN_FRUIT_GUARD};
+
 static inline int bench_set_up(void **state)
 {
     (void)state;
-    return bench_start(&(crn_fruit_rules){.open_fruits = 8,
-                                          .views = 8,
-                                          .workers = 4,
-                                          .budget_ns = CRN_FRUIT_BUDGET,
-                                          .assemble_ns = CRN_FRUIT_ASSEMBLE,
-                                          .guard_ns = CRN_FRUIT_GUARD});
+    return bench_start(&bench_rules);
 }
 
 static inline int bench_tear_down(void **state)

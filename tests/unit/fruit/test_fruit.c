@@ -266,7 +266,7 @@ static void test_stragglers_never_reopen_their_fruit(void **state)
                          CRN_ARRIVAL_STRAGGLER);
     assert_int_equal(crn_fruits_open(fruits), 0);
     assert_int_equal(crn_fruits_get_stats(fruits)->stragglers, 2);
-    for (uint64_t fruit = 2; fruit < 1 + CRN_LANE_JUDGED_MAX; fruit++) {
+    for (uint64_t fruit = 2; fruit < 301; fruit++) {
         arrive(fruit, 0, 1, CRN_FRUIT_NEVER);
         run_all();
         judge(fruit, CRN_VERDICT_COMPLETE);
@@ -435,9 +435,12 @@ static void test_evicting_the_last_view_makes_a_closed_fruit_due(void **state)
 static void test_create_refuses_nonsense(void **state)
 {
     (void)state;
-    const crn_fruit_rules good = {
-        .open_fruits = 1, .views = CRN_FRUIT_VIEWS_MAX, .workers = 1, .budget_ns = 1};
-    crn_fruit_rules bad[7] = {good, good, good, good, good, good, good};
+    const crn_fruit_rules good = {.open_fruits = 1,
+                                  .judged_fruits = 1024,
+                                  .views = CRN_FRUIT_VIEWS_MAX,
+                                  .workers = 1,
+                                  .budget_ns = 1};
+    crn_fruit_rules bad[9] = {good, good, good, good, good, good, good, good, good};
     bad[0].open_fruits = 0;
     bad[1].views = CRN_FRUIT_VIEWS_MAX + 1;
     bad[2].views = 0;
@@ -445,10 +448,12 @@ static void test_create_refuses_nonsense(void **state)
     bad[4].budget_ns = -1;
     bad[5].assemble_ns = CRN_NEVER_NS;
     bad[6].guard_ns = -1;
+    bad[7].judged_fruits = 0;
+    bad[8].straggler_ns = -1;
     crn_lanes *few = NULL;
     crn_fruits *none = NULL;
     assert_int_equal(crn_lanes_create(1, &few), 0);
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 9; i++) {
         assert_int_equal(crn_fruits_create(&bad[i], few, &none), -EINVAL);
         assert_null(none);
     }

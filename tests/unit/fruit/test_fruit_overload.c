@@ -244,6 +244,7 @@ static void start_line(line *l, const scene *s)
 {
     *l = (line){.scene = s, .random = 1};
     crn_fruit_rules rules = {.open_fruits = 256,
+                             .judged_fruits = 1024,
                              .views = VIEWS,
                              .workers = s->workers,
                              .budget_ns = BUDGET_NS,

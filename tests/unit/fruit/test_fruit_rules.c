@@ -9,6 +9,7 @@ static int set_up(void **state)
 {
     (void)state;
     crn_fruit_rules rules = {.open_fruits = 8,
+                             .judged_fruits = 1024,
                              .views = 8,
                              .workers = 1,
                              .budget_ns = CRN_FRUIT_BUDGET,
@@ -21,6 +22,7 @@ static int set_up(void **state)
 static int change_rules(int32_t open_fruits)
 {
     crn_fruit_rules rules = {.open_fruits = open_fruits,
+                             .judged_fruits = 1024,
                              .views = 8,
                              .workers = 1,
                              .budget_ns = 10 * CRN_FRUIT_MS,

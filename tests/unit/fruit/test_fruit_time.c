@@ -317,6 +317,7 @@ static int short_budget(void **state)
 {
     (void)state;
     return bench_start(&(crn_fruit_rules){.open_fruits = 4,
+                                          .judged_fruits = 1024,
                                           .views = 4,
                                           .workers = 1,
                                           .budget_ns = CRN_FRUIT_GUARD / 2,
@@ -339,6 +340,7 @@ static int no_assembly(void **state)
 {
     (void)state;
     return bench_start(&(crn_fruit_rules){.open_fruits = 4,
+                                          .judged_fruits = 1024,
                                           .views = 4,
                                           .workers = 1,
                                           .budget_ns = CRN_FRUIT_BUDGET,

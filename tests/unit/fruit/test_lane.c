@@ -1,5 +1,5 @@
 /* Lanes: sequence numbers distinguish loss, repetition,
- * reordering and restarts; verdicts are remembered. */
+ * reordering and restarts. */
 #include <errno.h>
 
 #include "src/fruit/lane.h"
@@ -363,22 +363,20 @@ static void test_many_lanes_are_told_apart(void **state)
     crn_lanes_free(&many);
 }
 
-static void test_verdicts_are_remembered_up_to_a_bound(void **state)
+static void test_the_longest_delay_is_forgotten_in_the_end(void **state)
 {
     (void)state;
-    assert_false(crn_lane_has_judged(lane, 0, 0));
-    crn_lane_remember(lane, 1, 7);
-    assert_true(crn_lane_has_judged(lane, 1, 7));
-    assert_false(crn_lane_has_judged(lane, 2, 7));
-    assert_false(crn_lane_has_judged(lane, 1, 8));
-    assert_false(crn_lane_has_judged(crn_lanes_find(lanes, 10), 1, 7));
-    for (uint64_t fruit = 100; fruit < 100 + CRN_LANE_JUDGED_MAX - 1; fruit++)
-        crn_lane_remember(lane, 1, fruit);
-    assert_true(crn_lane_has_judged(lane, 1, 7));
-    crn_lane_remember(lane, 2, 7);
-    assert_false(crn_lane_has_judged(lane, 1, 7));
-    assert_true(crn_lane_has_judged(lane, 1, 100));
-    assert_true(crn_lane_has_judged(lane, 2, 7));
+    int64_t second = INT64_C(1000000000);
+    assert_int_equal(crn_lane_longest_delay_ns(lane), 0);
+    crn_lane_delay(lane, 5, 1 * second);
+    crn_lane_delay(lane, 4, 2 * second);
+    assert_int_equal(crn_lane_longest_delay_ns(lane), 5);
+    crn_lane_delay(lane, 3, 601 * second);
+    assert_int_equal(crn_lane_longest_delay_ns(lane), 5);
+    crn_lane_delay(lane, 2, 1201 * second);
+    assert_int_equal(crn_lane_longest_delay_ns(lane), 3);
+    crn_lane_delay(lane, 1, 9000 * second);
+    assert_int_equal(crn_lane_longest_delay_ns(lane), 1);
 }
 
 static void test_verdicts_are_numbered_per_lane(void **state)
@@ -428,7 +426,7 @@ int main(void)
         ON_A_LANE(test_an_epoch_used_again_is_seen_after_an_impossible_capture_time),
         ON_A_LANE(test_lanes_are_opened_at_first_sight_and_bounded),
         ON_A_LANE(test_many_lanes_are_told_apart),
-        ON_A_LANE(test_verdicts_are_remembered_up_to_a_bound),
+        ON_A_LANE(test_the_longest_delay_is_forgotten_in_the_end),
         ON_A_LANE(test_verdicts_are_numbered_per_lane),
         cmocka_unit_test(test_create_refuses_no_lanes),
     };

@@ -1,0 +1,184 @@
+/* Valid and refused messages: which fruit a view belongs to. */
+#include "src/fruit/internal.h"
+
+/* Makes the oldest fruit due, because one more than open_fruits is about to open. */
+static void force_oldest(crn_fruits *fruits, int64_t now_ns)
+{
+    crn_fruit_entry *oldest = crn_fruit_table_oldest(fruits->table);
+    crn_fruit_close_at(oldest, crn_fruit_is_closed(oldest) ? oldest->fruit.closed_ns : now_ns,
+                       CRN_CLOSE_OPEN_FRUITS);
+    oldest->forced = true;
+    fruits->stats.forced++;
+    crn_fruit_update_deadline(fruits, oldest);
+}
+
+/* Marks a view without a valid message; ignores an index that the fruit cannot have. */
+static void mark_refused(crn_fruits *fruits, crn_fruit_entry *entry, uint16_t view, crn_refusal why)
+{
+    crn_fruit *fruit = &entry->fruit;
+    if (view >= fruits->rules.views || (fruit->expected > 0 && view >= fruit->expected) ||
+        entry->views[view].state != CRN_VIEW_ABSENT)
+        return;
+    entry->views[view].state = CRN_VIEW_REFUSED;
+    entry->views[view].refusal = why;
+    fruit->refused++;
+    fruits->stats.refused++;
+}
+
+/* Whether the fruit got its verdict within the time in which stragglers come. */
+static bool is_just_judged(const crn_fruits *fruits, const crn_lane *lane,
+                           const crn_view_header *header)
+{
+    const crn_judged_fruit *judged =
+        crn_judged_find(fruits->judged, header->lane, header->epoch, header->fruit);
+    return judged && fruits->now_ns - judged->judged_ns <= crn_fruits_straggler_ns(fruits, lane);
+}
+
+void crn_fruits_refuse(crn_fruits *fruits, const crn_view_header *header, crn_refusal why)
+{
+    crn_lanes_refuse(fruits->lanes, header, why);
+    if (!header)
+        return;
+    crn_lane *lane = crn_lanes_look_up(fruits->lanes, header->lane);
+    crn_fruit_entry *entry =
+        lane ? crn_fruit_table_find(fruits->table, lane, header->epoch, header->fruit) : NULL;
+    if (entry)
+        mark_refused(fruits, entry, header->view, why);
+    else if (why != CRN_REFUSAL_LANES && !(lane && is_just_judged(fruits, lane, header)))
+        crn_refused_remember(&fruits->refused, header, why);
+}
+
+static crn_fruit_entry *open_fruit(crn_fruits *fruits, crn_lane *lane,
+                                   const crn_view_header *header, int64_t now_ns)
+{
+    /* A fruit that is due already will free its entry anyway. */
+    if (crn_fruit_table_count(fruits->table) == (uint32_t)fruits->rules.open_fruits &&
+        !crn_fruits_due(fruits, now_ns))
+        force_oldest(fruits, now_ns);
+    crn_fruit_entry *entry = crn_fruit_table_add(fruits->table, lane, header->epoch, header->fruit);
+    if (!entry)
+        return NULL;
+    entry->fruit.expected = header->views;
+    entry->fruit.opened_ns = now_ns;
+    entry->fruit.closed_ns = CRN_NEVER_NS;
+    entry->fruit.config = fruits->rules.config;
+    entry->rules = fruits->rules;
+    fruits->open_of[crn_config_slot(entry->fruit.config)]++;
+    fruits->stats.opened++;
+    crn_schedule_open(fruits->schedule, entry->number, entry->order);
+    uint16_t view;
+    crn_refusal why;
+    while ((why = crn_refused_recall(&fruits->refused, header, &view)) != CRN_REFUSAL_NONE)
+        mark_refused(fruits, entry, view, why);
+    return entry;
+}
+
+/* Adds a view to the fruit; the last expected one, or a deadline that leaves no time, closes it. */
+static void credit(crn_fruits *fruits, crn_fruit_entry *entry, const crn_view_header *header,
+                   int64_t deadline_ns, int64_t now_ns)
+{
+    crn_fruit *fruit = &entry->fruit;
+    crn_fruit_close_by_time(fruits, entry, now_ns);
+    fruit->refused -= entry->views[header->view].state == CRN_VIEW_REFUSED;
+    entry->views[header->view] = (crn_fruit_view){
+        .state = CRN_VIEW_ARRIVED,
+        .captured_ns = header->captured_ns,
+        .encoder = header->encoder,
+        .height_px = header->height,
+        .width_px = header->width,
+        .received_ns = now_ns,
+    };
+    entry->pending |= UINT64_C(1) << header->view;
+    fruit->received++;
+    if (header->view < entry->lowest) {
+        entry->lowest = header->view;
+        fruit->encoder = header->encoder;
+        fruit->captured_ns = header->captured_ns;
+    }
+    if (fruit->received == 1 || header->sequence > entry->sequence)
+        entry->sequence = header->sequence;
+    if (header->captured_ns > entry->captured_ns)
+        entry->captured_ns = header->captured_ns;
+    crn_lane_delay(fruit->lane, now_ns - fruit->opened_ns, now_ns);
+    entry->header_deadline_ns = crn_fruit_min_ns(entry->header_deadline_ns, deadline_ns);
+    bool last = fruit->received == fruit->expected; /* false if the number is unknown (0) */
+    bool too_late = crn_fruit_cap_ns(fruits, entry) - entry->rules.guard_ns <= now_ns;
+    if (!crn_fruit_is_closed(entry) && (last || too_late || fruits->ended))
+        crn_fruit_close_at(entry, now_ns,
+                           last            ? CRN_CLOSE_VIEWS
+                           : fruits->ended ? CRN_CLOSE_STOP
+                                           : CRN_CLOSE_DEADLINE);
+    crn_fruit_update_deadline(fruits, entry);
+}
+
+/* True if the view's index or count contradicts the rules or each other. */
+static bool is_impossible(const crn_fruits *fruits, const crn_view_header *header)
+{
+    return header->view >= fruits->rules.views || header->views > fruits->rules.views ||
+           (header->views > 0 && header->view >= header->views);
+}
+
+/* Counts a view of no open fruit whose number was used before; true if it opens a new one. */
+static bool look_at_judged(crn_fruits *fruits, crn_lane *lane, const crn_view_header *header)
+{
+    crn_judged_fruit *judged =
+        crn_judged_find(fruits->judged, header->lane, header->epoch, header->fruit);
+    if (!judged)
+        return true;
+    int64_t age_ns = fruits->now_ns - judged->judged_ns;
+    crn_judged_look look =
+        crn_judged_view(judged, header, crn_fruits_straggler_ns(fruits, lane), fruits->now_ns);
+    if (look == CRN_JUDGED_RETURNS) {
+        fruits->stats.returned++;
+        fruits->returned_after_ns = age_ns;
+        return true;
+    }
+    fruits->stats.stragglers++;
+    if (look == CRN_JUDGED_STRAGGLER) {
+        crn_lane_delay(lane, age_ns, fruits->now_ns);
+    } else if (look == CRN_JUDGED_EARLY) {
+        fruits->stats.returned_early++;
+        fruits->returned_after_ns = age_ns;
+        crn_lane_next_sequence(lane); /* its fruit gets no verdict */
+    }
+    return false;
+}
+
+crn_arrival crn_fruits_arrive(crn_fruits *fruits, const crn_view_header *header,
+                              int64_t deadline_ns, int64_t now_ns, crn_ticket *ret_ticket)
+{
+    crn_fruit_stats *stats = &fruits->stats;
+    fruits->now_ns = now_ns;
+    crn_lane *lane = crn_lanes_find(fruits->lanes, header->lane);
+    if (!lane) {
+        stats->lanes++;
+        crn_fruits_refuse(fruits, header, CRN_REFUSAL_LANES);
+        return CRN_ARRIVAL_NO_LANE;
+    }
+    crn_lane_count(lane, header);
+    crn_fruit_entry *entry =
+        crn_fruit_table_find(fruits->table, lane, header->epoch, header->fruit);
+    bool impossible = is_impossible(fruits, header);
+    if (!entry && !impossible && !look_at_judged(fruits, lane, header))
+        return CRN_ARRIVAL_STRAGGLER;
+    if (impossible || (entry && entry->fruit.expected != header->views)) {
+        stats->views_mismatch++;
+        crn_fruits_refuse(fruits, header, CRN_REFUSAL_VIEWS_MISMATCH);
+        return CRN_ARRIVAL_VIEWS_MISMATCH;
+    }
+    if (entry && entry->views[header->view].state != CRN_VIEW_ABSENT &&
+        entry->views[header->view].state != CRN_VIEW_REFUSED) {
+        stats->duplicates++;
+        return CRN_ARRIVAL_DUPLICATE;
+    }
+    if (!entry)
+        entry = open_fruit(fruits, lane, header, now_ns);
+    if (!entry) {
+        stats->table_full++;
+        return CRN_ARRIVAL_TABLE_FULL;
+    }
+    stats->wanted++;
+    credit(fruits, entry, header, deadline_ns, now_ns);
+    *ret_ticket = (crn_ticket){entry->number, entry->serial, header->view};
+    return CRN_ARRIVAL_WANTED;
+}
