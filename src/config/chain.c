@@ -57,7 +57,7 @@ void crn_read_classes(crn_reader *reader, const crn_section *section, crn_source
     size_t before = reader->faults->count;
     if (!is_list(reader, section, position, list, "'- {name: rot, level: 0.5}'"))
         return;
-    for (const crn_node *item = list->first; item; item = item->next) {
+    for (const crn_node *item = list->first; item && !reader->faults->full; item = item->next) {
         if (classes->count == CRN_CLASSES_MAX) {
             crn_diagnostics_add(reader->faults, item->position,
                                 "classes: too many, at most %d expected", CRN_CLASSES_MAX);
@@ -203,7 +203,7 @@ void crn_read_chain(crn_reader *reader, const crn_section *section, crn_source_p
     bool all_known = true;
     if (!is_list(reader, section, position, list, "'- contours: {...}'"))
         return;
-    for (const crn_node *item = list->first; item; item = item->next) {
+    for (const crn_node *item = list->first; item && !reader->faults->full; item = item->next) {
         if (reader->config->steps == CRN_STAGES_MAX) {
             crn_diagnostics_add(reader->faults, item->position,
                                 "chain: too many stages, at most %d expected", CRN_STAGES_MAX);

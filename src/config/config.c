@@ -203,7 +203,8 @@ static void read_section(crn_reader *reader, const char *path, crn_source_positi
 
 static void read_pairs(crn_reader *reader, const char *path, const crn_node *map, key_set *keys)
 {
-    for (const crn_node *key = map->first; key && key->next; key = key->next->next) {
+    for (const crn_node *key = map->first; key && key->next && !reader->faults->full;
+         key = key->next->next) {
         int32_t k = find_key(reader, path, key, keys);
         if (k < 0)
             continue;
@@ -258,8 +259,10 @@ static void read_tree(const crn_tree *tree, crn_diagnostics *faults, crn_config 
         return;
     }
     crn_read_keys(&reader, "", tree->root->position, tree->root, NULL, crn_sections);
-    crn_check_config(&reader);
-    crn_check_recipes(&reader);
+    if (!faults->full)
+        crn_check_config(&reader);
+    if (!faults->full)
+        crn_check_recipes(&reader);
 }
 
 int crn_config_parse(const char *file, const char *bytes, size_t length, FILE *faults_out,
@@ -274,7 +277,7 @@ int crn_config_parse(const char *file, const char *bytes, size_t length, FILE *f
     if (r == -ENOMEM && faults_out)
         fprintf(faults_out, "%s: not enough memory to read it\n", file);
     crn_diagnostics_print(&faults, faults_out);
-    if (r == 0 && (faults.count || faults.untold))
+    if (r == 0 && (faults.count || faults.full))
         r = faults.no_memory ? -ENOMEM : -EINVAL;
     if (r == 0)
         memcpy(ret_config, config, sizeof *config);

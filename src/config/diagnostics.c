@@ -7,8 +7,7 @@
 
 #include "stages/base/nearest.h"
 
-/* Number of errors that are kept; further ones are only counted. */
-#define FAULTS_MAX 1000
+#define FAULTS_MAX 1000 /* that are kept and told */
 
 #define SHOWN_MAX 60 /* bytes of a value that a message quotes */
 
@@ -32,7 +31,7 @@ void crn_diagnostics_add(crn_diagnostics *faults, crn_source_position position, 
         va_end(arguments);
     }
     if (!text) {
-        faults->untold++;
+        faults->full = true;
         return;
     }
     faults->item[faults->count] =
@@ -68,8 +67,9 @@ void crn_diagnostics_print(crn_diagnostics *faults, FILE *out)
     for (size_t i = 0; i < faults->count; i++)
         fprintf(out, "%s:%d:%d: %s\n", faults->file, faults->item[i].position.line,
                 faults->item[i].position.column, faults->item[i].text);
-    if (faults->untold)
-        fprintf(out, "%s: %zu more faults are not shown\n", faults->file, faults->untold);
+    if (faults->full)
+        fprintf(out, "%s: more faults than these %zu: the rest of the file was not read\n",
+                faults->file, faults->count);
 }
 
 void crn_diagnostics_done(crn_diagnostics *faults)

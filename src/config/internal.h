@@ -29,12 +29,13 @@ typedef struct crn_fault {
     char *text;    /* owned */
 } crn_fault;
 
-/* The errors of one file. Zero-initialise, except `file`. */
+/* The errors of one file. Zero-initialise, except `file`. Reading stops when `full` is set, so that
+ * the time that a faulty file takes is bounded, whatever it holds. */
 typedef struct crn_diagnostics {
     const char *file; /* the caller's */
     crn_fault *item;
     size_t count, capacity;
-    size_t untold;  /* dropped: beyond the limit, or out of memory */
+    bool full;      /* one more could not be kept: beyond the limit, or out of memory */
     bool no_memory; /* one of them is none of the file's: the file may be good */
 } crn_diagnostics;
 

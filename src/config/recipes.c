@@ -141,7 +141,8 @@ static void find_sections(recipe_reader *self, const crn_node *map)
 {
     static const char *const keys[] = {"classes", "chain", "latency"};
     const crn_node **const found[] = {&self->classes, &self->chain, &self->latency};
-    for (const crn_node *key = map->first; key && key->next; key = key->next->next) {
+    for (const crn_node *key = map->first; key && key->next && !self->reader.faults->full;
+         key = key->next->next) {
         size_t k = 0;
         while (k < 3 && (key->kind != CRN_NODE_SCALAR || strcmp(key->text, keys[k]) != 0))
             k++;
@@ -203,7 +204,8 @@ static void read_levels(recipe_reader *self)
                             crn_node_noun(map));
         return;
     }
-    for (const crn_node *key = map->first; key && key->next; key = key->next->next) {
+    for (const crn_node *key = map->first; key && key->next && !self->reader.faults->full;
+         key = key->next->next) {
         int32_t class = class_of(classes, key);
         if (class >= 0 && !seen[class])
             read_level(self, row, key->next, &classes->level[class]);
@@ -308,7 +310,8 @@ void crn_check_recipes(crn_reader *reader)
         crn_diagnostics_add(reader->faults, map->position, "recipes: no memory for them");
         return;
     }
-    for (const crn_node *name = map->first; name && name->next; name = name->next->next) {
+    for (const crn_node *name = map->first; name && name->next && !reader->faults->full;
+         name = name->next->next) {
         const crn_node *of = name->next;
         if (recipes->count == CRN_RECIPES_MAX) {
             crn_diagnostics_add(reader->faults, name->position,

@@ -9,6 +9,11 @@
 /* Nesting limit; the keys need six levels. */
 #define DEPTH_MAX 32
 
+/* Limit of the values, keys, lists and maps of a file, so that a file of CRN_CONFIG_BYTES_MAX takes
+ * no longer than one that is used. The largest that the keys allow has some 40,000: CRN_RECIPES_MAX
+ * recipes, each with a level for each of CRN_CLASSES_MAX classes and a chain of its own. */
+#define NODES_MAX 65536
+
 /* The tree under construction. */
 typedef struct builder {
     crn_tree *tree;
@@ -16,6 +21,7 @@ typedef struct builder {
     crn_node *open; /* innermost list or map that is still open */
     int32_t depth;
     int32_t documents;
+    int32_t nodes;
 } builder;
 
 static crn_source_position position_of(const yaml_mark_t *mark)
@@ -141,6 +147,20 @@ static void refuse_marks(builder *b, const yaml_event_t *event, const yaml_char_
                             "a tag (!...) is not supported, the bare value expected");
 }
 
+/* Ends a file of too many nodes or faults. */
+static int check_limits(builder *b, const yaml_event_t *event)
+{
+    bool is_node = event->type == YAML_ALIAS_EVENT || event->type == YAML_SCALAR_EVENT ||
+                   event->type == YAML_SEQUENCE_START_EVENT ||
+                   event->type == YAML_MAPPING_START_EVENT;
+    if (is_node && ++b->nodes > NODES_MAX)
+        crn_diagnostics_add(b->faults, position_of(&event->start_mark),
+                            "more than %d keys and values, fewer expected: the rest of the file "
+                            "was not read",
+                            NODES_MAX);
+    return b->nodes > NODES_MAX || b->faults->full ? -EINVAL : 0;
+}
+
 /* Handles one parser event. */
 static int accept_event(builder *b, const yaml_event_t *event)
 {
@@ -196,7 +216,9 @@ int crn_tree_read(crn_tree *tree, const char *bytes, size_t length, crn_diagnost
             break;
         }
         ended = event.type == YAML_STREAM_END_EVENT;
-        r = accept_event(&b, &event);
+        r = check_limits(&b, &event);
+        if (r == 0)
+            r = accept_event(&b, &event);
         yaml_event_delete(&event);
     }
     yaml_parser_delete(&parser);
