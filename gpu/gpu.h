@@ -101,6 +101,14 @@ typedef struct crn_gpu {
 CRN_API const crn_gpu *crn_gpu_get(const char **ret_why);
 
 /**
+ * Whether crn_gpu_get() finds no device because the driver or the first device fails, as opposed to
+ * a machine or build that has none.
+ *
+ * @param ret_why set to the driver's message if so; static
+ */
+CRN_API bool crn_gpu_is_failing(const char **ret_why);
+
+/**
  * Text for a negative errno of these functions, with the cure where there is a specific one.
  *
  * @return static, or strerror's

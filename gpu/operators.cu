@@ -1,8 +1,33 @@
 /* Table of the CUDA backend's functions, and whether this machine has a usable device. */
+#include <stdio.h>
+
 #include "gpu/device_internal.cuh"
 
 /* The lowest compute capability that the kernels are built for. */
 #define CAPABILITY_MIN 75
+
+/* True if this means that the machine has no device or no driver, and not that one fails. */
+static bool means_none(cudaError_t error)
+{
+    return error == cudaSuccess || error == cudaErrorNoDevice ||
+           error == cudaErrorInsufficientDriver || error == cudaErrorStubLibrary;
+}
+
+bool crn_gpu_is_failing(const char **ret_why)
+{
+    static char why[160];
+    int all = 0;
+    crn_gpu_device device;
+    cudaError_t counted = cudaGetDeviceCount(&all);
+    cudaGetLastError(); /* clears the error */
+    int described = counted == cudaSuccess && all > 0 ? crn_gpu_describe(0, &device) : 0;
+    if (means_none(counted) && described == 0)
+        return false;
+    snprintf(why, sizeof why, "the CUDA driver fails: %.100s",
+             described < 0 ? crn_gpu_strerror(described) : cudaGetErrorString(counted));
+    *ret_why = why;
+    return true;
+}
 
 static int32_t count_devices(void)
 {

@@ -29,7 +29,8 @@ crn_state crn_line_state(const crn_line *line)
 {
     if (line->stopping)
         return CRN_STATE_STOPPING;
-    if (crn_engine_get_stats(line->engine)->lost > 0)
+    const crn_engine_stats *engine = crn_engine_get_stats(line->engine);
+    if (engine->lost > 0 || engine->left_out > 0)
         return CRN_STATE_DEGRADED;
     return crn_lanes_count(line->lanes) > 0 ? CRN_STATE_RUNNING : CRN_STATE_READY;
 }
@@ -45,6 +46,7 @@ static crn_levels levels_of(const crn_line *line, const crn_metrics *metrics)
         .backlog_bytes = metrics->publish.waiting_bytes,
         .devices = (uint64_t)metrics->engine.devices,
         .devices_lost = (uint64_t)metrics->engine.lost,
+        .devices_left_out = (uint64_t)metrics->engine.left_out,
     };
 }
 

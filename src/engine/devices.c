@@ -1,5 +1,6 @@
 /* The devices, their measured cost, and the routing of views to them. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,7 +133,24 @@ static int open_one(crn_devices *devices, const crn_gpu *gpu, int64_t number,
         devices->number[devices->count++] = (int32_t)number;
     else
         devices->left_out |= pinned.start != NULL;
+    if (r < 0 && !devices->choose) {
+        crn_error why = *error;
+        crn_error_set(error, r,
+                      "%.900s; nvidia-smi shows what the driver has; run.backend: auto starts "
+                      "without it",
+                      why.text);
+    }
     return r;
+}
+
+/* Of backend auto: the line starts without them, degraded. */
+static void leave_out(crn_devices *devices, int32_t count, const char *why)
+{
+    if (devices->left_out_count == 0)
+        snprintf(devices->left_out_why, sizeof devices->left_out_why, "%.159s", why);
+    devices->left_out_count += count;
+    crn_log(CRN_LOG_WARNING, "%s; %s left out until restart", why,
+            count == 1 ? "it is" : "all are");
 }
 
 int crn_devices_open(const crn_config *config, const crn_ops *ops, const crn_gpu *gpu,
@@ -148,15 +166,17 @@ int crn_devices_open(const crn_config *config, const crn_ops *ops, const crn_gpu
     for (int32_t i = 0; i < config->run.devices.count && r == 0; i++) {
         r = open_one(devices, gpu, config->run.devices.item[i], memory, done_descriptor, error);
         if (r < 0 && devices->choose) {
-            crn_log(CRN_LOG_WARNING, "%s; it is left out", error->text);
+            leave_out(devices, 1, error->text);
             r = 0;
         }
     }
     if (r == 0 && devices->choose && devices->count > 0) {
         int measured = measure(devices, ops);
         if (measured < 0) {
-            crn_log(CRN_LOG_WARNING, "auto: cannot measure the devices: %s; they are left out",
-                    strerror(-measured));
+            crn_error why;
+            crn_error_set(&why, measured, "device %d: cannot be measured: %s", devices->number[0],
+                          crn_gpu_strerror(measured));
+            leave_out(devices, devices->count, why.text);
             devices->left_out |= !crn_devices_close(devices);
         }
     }

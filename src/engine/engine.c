@@ -60,12 +60,22 @@ static void describe(crn_engine *engine, const crn_ops *ops)
 static int open_devices(crn_engine *engine, const crn_ops *ops, const crn_gpu *gpu,
                         crn_device_memory memory, crn_error *error)
 {
+    const crn_devices *devices = &engine->devices;
+    crn_engine_stats *stats = &engine->stats;
     int32_t backend = engine->config->run.backend;
+    const char *why = "";
+    if (!gpu && backend == CRN_BACKEND_AUTO && crn_gpu_is_failing(&why)) {
+        crn_log(CRN_LOG_WARNING, "%s; no device is used until restart", why);
+        stats->left_out = 1;
+        snprintf(stats->left_out_why, sizeof stats->left_out_why, "%s", why);
+    }
     if (!gpu || (backend != CRN_BACKEND_CUDA && backend != CRN_BACKEND_AUTO))
         return 0;
     int r = crn_devices_open(engine->config, ops, gpu, memory, engine->done_descriptor,
                              &engine->devices, error);
-    engine->stats.devices = engine->devices.count;
+    stats->devices = devices->count;
+    stats->left_out = devices->left_out_count;
+    memcpy(stats->left_out_why, devices->left_out_why, sizeof stats->left_out_why);
     return r;
 }
 

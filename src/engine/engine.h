@@ -15,6 +15,8 @@
 
 typedef struct crn_engine crn_engine;
 
+#define CRN_ENGINE_WHY_BYTES 160
+
 /* Views returned, by where their enqueue halves ran, and the devices' state. */
 typedef struct crn_engine_stats {
     uint64_t device, processor;
@@ -22,6 +24,8 @@ typedef struct crn_engine_stats {
     uint64_t device_cut;   /* run on the processor: more contours than a batch has room for */
     uint64_t device_lost;  /* run on the processor: reclaimed from a lost device */
     int32_t devices, lost; /* lost: number of devices lost */
+    int32_t left_out;      /* auto: devices that did not work at the start */
+    char left_out_why[CRN_ENGINE_WHY_BYTES]; /* of the first of these, a clause that names it */
 } crn_engine_stats;
 
 /*

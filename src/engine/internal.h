@@ -30,7 +30,9 @@ typedef struct crn_devices {
     int32_t lanes_of[CRN_NUMBERS_MAX];
     int32_t in_service;
     bool left_out; /* a device was left out that may still access `memory`, or has it pinned */
-    bool choose;   /* by cost model; otherwise every shape goes to a device */
+    int32_t left_out_count;
+    char left_out_why[CRN_ENGINE_WHY_BYTES]; /* of the first one */
+    bool choose; /* by cost model; otherwise every shape goes to a device */
     crn_cost processor_cost, device_cost;
     crn_shape_route routes[CRN_ENGINE_SHAPES];
     int32_t route_count, next_route, routes_on_device;
@@ -39,7 +41,7 @@ typedef struct crn_devices {
 } crn_devices;
 
 /* Opens the devices of run.devices and, for backend auto, measures their cost. For auto, devices
- * that do not work are logged and left out. */
+ * that do not work are logged, counted and left out. */
 int crn_devices_open(const crn_config *config, const crn_ops *ops, const crn_gpu *gpu,
                      crn_device_memory memory, int done_descriptor, crn_devices *ret_devices,
                      crn_error *error);

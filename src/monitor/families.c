@@ -166,6 +166,8 @@ const crn_family crn_families[] = {
            "views that the processor ran instead of a device"),
     VALUE("cernita_devices", GAUGE, levels.devices, "devices in use at the start"),
     VALUE("cernita_devices_lost", GAUGE, levels.devices_lost, "devices lost since the start"),
+    VALUE("cernita_devices_left_out", GAUGE, levels.devices_left_out,
+          "devices that did not work at the start: the line runs without them"),
 
     /* --- fruits and verdicts --- */
     VALUE("cernita_fruits_open", GAUGE, levels.fruits_open, "fruits without a verdict"),

@@ -16,7 +16,9 @@ typedef enum crn_state {
     CRN_STATE_STARTING, /* memory is reserved, devices are prepared */
     CRN_STATE_READY,    /* views are accepted; none has arrived yet */
     CRN_STATE_RUNNING,
-    CRN_STATE_DEGRADED, /* a device is lost: its views run on other devices or the processor */
+    /* A device is lost, or did not work at the start: its views run on other devices or the
+     * processor. */
+    CRN_STATE_DEGRADED,
     CRN_STATE_STOPPING, /* no more views are read; the open fruits are judged */
     CRN_STATES,
 } crn_state;
@@ -34,7 +36,7 @@ typedef struct crn_levels {
     uint64_t senders, lanes, fruits_open, slots_free;
     uint64_t result_bytes;  /* in the result store */
     uint64_t backlog_bytes; /* of verdicts that wait for a grader */
-    uint64_t devices, devices_lost;
+    uint64_t devices, devices_lost, devices_left_out;
 } crn_levels;
 
 /* The settings that fruits are judged by from now on, and what became of others. */

@@ -2,6 +2,7 @@
  * A device that fails, hangs, never returns or vanishes, at any call: every fruit gets exactly one
  * verdict, complete and byte-identical to openmp's.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,6 +218,53 @@ static void auto_goes_on_without_a_device(void **state)
     assert_int_equal(line.metrics.engine.devices, 0);
 }
 
+/* The fault strikes at that call of the start. False: the start makes fewer calls. */
+static bool start_with_fault(crn_gpu_fault fault, int32_t call)
+{
+    line_fixture line;
+    uint32_t round = 0;
+    const crn_gpu *gpu = crn_faulty_gpu(crn_fake_gpu(1, false));
+    crn_faulty_gpu_set(fault, call);
+    every_stage_start(
+        &line, &(every_stage_settings){.backend = "auto", .workers = 1, .threads = 1, .gpu = gpu});
+    bool struck = crn_faulty_gpu_struck();
+    char endpoint[128];
+    snprintf(endpoint, sizeof endpoint, "ipc://%s/viewers", line.folder);
+    void *viewer = crn_peer_connect(line.zmq, ZMQ_SUB, false, endpoint);
+    assert_int_equal(zmq_setsockopt(viewer, ZMQ_SUBSCRIBE, "status", 6), 0);
+    crn_peer_message *message = crn_peer_message_new();
+    if (struck) {
+        judge_round(&line, &round);
+        wait_for_state(viewer, message, "degraded");
+    }
+    crn_peer_message_free(message);
+    zmq_close(viewer);
+    line_stop(&line);
+    if (struck) {
+        print_message("%s at call %d of the start: %s\n", crn_gpu_fault_names[fault], call,
+                      line.metrics.engine.left_out_why);
+        assert_int_equal(line.metrics.engine.devices, 0);
+        assert_int_equal(line.metrics.engine.left_out, 1);
+        assert_non_null(strstr(line.metrics.engine.left_out_why, "device 0: "));
+        assert_non_null(strstr(line.metrics.engine.left_out_why,
+                               strerror(fault == CRN_GPU_VANISHES ? ENODEV : EIO)));
+    }
+    return struck;
+}
+
+/* Whatever fails between the count of devices and the end of their measurement. */
+static void auto_starts_without_a_device_that_fails(void **state)
+{
+    (void)state;
+    static const crn_gpu_fault kinds[] = {CRN_GPU_VANISHES, CRN_GPU_FAILS};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        int32_t call = 0;
+        while (start_with_fault(kinds[i], call))
+            call += 1 + 2 * call;
+        assert_true(call > 100);
+    }
+}
+
 static void no_fruit_is_lost_with_a_gpu(void **state)
 {
     (void)state;
@@ -236,6 +284,7 @@ int main(void)
         cmocka_unit_test(one_of_two_devices_is_lost),
         cmocka_unit_test(viewers_are_told),
         cmocka_unit_test(auto_goes_on_without_a_device),
+        cmocka_unit_test(auto_starts_without_a_device_that_fails),
         cmocka_unit_test(no_fruit_is_lost_with_a_gpu),
         cmocka_unit_test(one_of_two_gpus_is_lost),
     };

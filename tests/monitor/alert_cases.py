@@ -54,6 +54,7 @@ def lateness(number, seconds, start=0):
 def healthy():
     series = {line("up"): constant(1), line("cernita_snapshot_age_seconds"): constant(0.4),
               line("cernita_start_time_seconds"): constant(1.7e9), line("cernita_devices_lost"): constant(0),
+              line("cernita_devices_left_out"): constant(0),
               line("cernita_graders"): constant(1), line("cernita_verdicts_waiting"): constant(0),
               line("cernita_recipe"): constant(1), line("cernita_recipe", recipe="plum"): constant("_"),
               line("cernita_recipe", recipe="pear"): constant("_")}
@@ -144,6 +145,7 @@ CASES = [
     Case("CernitaStartTakesLong", "starting", {line("cernita_state", state="starting"): constant(1)}, "3m"),
     Case(None, "starting for a minute", {line("cernita_state", state="starting"): "1x12 0x100"}, "3m"),
     Case("CernitaDegraded", "device lost", {line("cernita_devices_lost"): from_minute(0, 1)}, "1m30s"),
+    Case("CernitaDegraded", "device that fails at the start", {line("cernita_devices_left_out"): constant(1)}, "1m30s"),
     Case("CernitaLaneSilent", "one of two lanes", SILENT, "1m45s"),
     Case(None, "silent for 10 s", SILENT, "1m10s"),
     Case(None, "the belt stands", SILENT | STOPPED, "4m"),

@@ -69,6 +69,11 @@ static void add_state(const crn_observation *observation, crn_reasons *list)
             "%" PRIu64 " of %" PRIu64 " devices lost: their views run on the others or on the "
             "processor until restart",
             levels->devices_lost, levels->devices);
+    if (levels->devices_left_out > 0)
+        add(list, "devices_left_out", levels->devices_left_out,
+            "%s: left out at the start, views run on %s until restart",
+            snapshot->metrics.engine.left_out_why,
+            levels->devices > 0 ? "the other devices" : "the processor");
 }
 
 static void add_grader(const crn_snapshot *snapshot, crn_reasons *list)

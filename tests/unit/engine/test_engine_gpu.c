@@ -371,6 +371,7 @@ static void cuda_without_a_device_is_refused(void **state)
     crn_faulty_gpu_set(CRN_GPU_FAILS, 100);
     assert_int_equal(crn_engine_open(&it.config, failing, none, NULL, &it.engine, &error), -EIO);
     assert_non_null(strstr(error.text, "device 0: cannot run the chain: "));
+    assert_non_null(strstr(error.text, "run.backend: auto starts without it"));
     assert_null(it.engine);
     crn_config_done(&it.config);
 }

@@ -109,6 +109,14 @@ static void each_state_says_why(void **state)
     f->snapshot->levels.devices_lost = 1;
     expect(f, "\"reasons\":[\"1 of 2 devices lost: ", true, true);
     f->snapshot->levels.devices_lost = 0;
+    f->snapshot->levels.devices = 0;
+    f->snapshot->levels.devices_left_out = 1;
+    strcpy(f->snapshot->metrics.engine.left_out_why, "device 0: No such device");
+    expect(f,
+           "\"reasons\":[\"device 0: No such device: left out at the start, views run on the "
+           "processor until restart\"]",
+           true, true);
+    f->snapshot->levels.devices_left_out = 0;
     f->snapshot->number = 0; /* the line's thread does not run yet */
     f->snapshot->taken_ns = 0;
     f->snapshot->state = CRN_STATE_STARTING;

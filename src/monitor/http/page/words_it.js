@@ -146,6 +146,7 @@ export default {
     ready: () => 'non è ancora arrivata nessuna vista',
     stopping: (n) => `non si leggono più viste; ${n} ${o(n, 'frutto aperto viene giudicato', 'frutti aperti vengono giudicati')}`,
     devices_lost_now: (n) => `${n} ${o(n, 'dispositivo perso', 'dispositivi persi')}: le viste passano agli altri o al processore fino al riavvio`,
+    devices_left_out: (n) => `${n} ${o(n, 'dispositivo non funzionava', 'dispositivi non funzionavano')} all'avvio: le viste passano agli altri o al processore fino al riavvio; il registro dice perché`,
     graders_extra: (n) => `${n} grader sono connessi e si dividono i verdetti: lasciarne uno solo`,
     no_grader: (n) => `nessun grader è connesso; ${n} ${o(n, 'verdetto lo attende', 'verdetti lo attendono')}`,
     record_hangs: (n) => `record.dir: il disco non prende viste da ${n} s; la selezione continua`,
