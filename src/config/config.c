@@ -201,6 +201,28 @@ static void read_section(crn_reader *reader, const char *path, crn_source_positi
         crn_read_keys(reader, path, position, node, tables, section->sections);
 }
 
+bool crn_report_comma(crn_reader *reader, const char *path, const crn_node *key,
+                      const crn_param *row)
+{
+    const crn_node *value = key->next, *next = value->next;
+    if (!next || !next->next || value->kind != CRN_NODE_SCALAR || !value->plain ||
+        next->kind != CRN_NODE_SCALAR || !next->plain || !crn_node_empty(next->next) ||
+        next->position.line != value->position.line)
+        return false;
+    const char *digits = value->text + (value->text[0] == '-');
+    if (!digits[0] || digits[strspn(digits, "0123456789")] || !next->text[0] ||
+        next->text[strspn(next->text, "0123456789")])
+        return false;
+    char expected[64] = "a plain whole number";
+    if (row && row->type == CRN_PARAM_REAL)
+        snprintf(expected, sizeof expected, "%.20s.%.20s", value->text, next->text);
+    crn_diagnostics_add(reader->faults, value->position,
+                        "%s%s%.60s: '%.20s,%.20s' has a comma, which ends a value within braces, "
+                        "%s expected",
+                        path, path[0] ? "." : "", key->text, value->text, next->text, expected);
+    return true;
+}
+
 static void read_pairs(crn_reader *reader, const char *path, const crn_node *map, key_set *keys)
 {
     for (const crn_node *key = map->first; key && key->next && !reader->faults->full;
@@ -208,6 +230,10 @@ static void read_pairs(crn_reader *reader, const char *path, const crn_node *map
         int32_t k = find_key(reader, path, key, keys);
         if (k < 0)
             continue;
+        if (crn_report_comma(reader, path, key, keys->row[k])) {
+            key = key->next->next;
+            continue;
+        }
         char below[PATH_BYTES];
         snprintf(below, sizeof below, "%s%s%s", path, path[0] ? "." : "", keys->names.item[k]);
         const crn_param *row = keys->row[k];

@@ -190,6 +190,14 @@ typedef struct crn_table {
 void crn_read_keys(crn_reader *reader, const char *path, crn_source_position position,
                    const crn_node *map, const crn_table tables[2], const crn_section *sections);
 
+/*
+ * True if the key's value is the first half of a number with a comma, as in {level: 0,5}, which
+ * YAML reads as two keys, 5 without a value; reported. The caller passes over the second one. `row`
+ * of the key.
+ */
+bool crn_report_comma(crn_reader *reader, const char *path, const crn_node *key,
+                      const crn_param *row);
+
 /* Read the two lists; `list` NULL: it is missing, which is reported at `position`. */
 void crn_read_classes(crn_reader *reader, const crn_section *section, crn_source_position position,
                       const crn_node *list);

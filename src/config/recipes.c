@@ -193,6 +193,8 @@ static void read_levels(recipe_reader *self)
     const crn_node *map = self->classes;
     crn_classes *classes = &self->reader.config->classes;
     const crn_param *row = crn_section_of(CRN_SECTION_CLASSES)->rows;
+    char path[PATH_BYTES + 16];
+    snprintf(path, sizeof path, "%s.classes", self->path);
     bool seen[CRN_CLASSES_MAX] = {false};
     if (!map || crn_node_empty(map) || map->kind == CRN_NODE_REFUSED)
         return;
@@ -207,6 +209,10 @@ static void read_levels(recipe_reader *self)
     for (const crn_node *key = map->first; key && key->next && !self->reader.faults->full;
          key = key->next->next) {
         int32_t class = class_of(classes, key);
+        if (class >= 0 && crn_report_comma(&self->reader, path, key, row)) {
+            key = key->next->next;
+            continue;
+        }
         if (class >= 0 && !seen[class])
             read_level(self, row, key->next, &classes->level[class]);
         else if (class >= 0 || self->reader.classes_good)

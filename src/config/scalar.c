@@ -85,6 +85,65 @@ static const char *noun_of(crn_param_type type)
     }
 }
 
+/* True if the text is a whole number of another base, as in 0x64, 0o17 or 0b11. */
+static bool is_of_base(const char *text, const char **ret_base)
+{
+    static const struct {
+        char letter;
+        const char *digits, *name;
+    } bases[] = {{'x', "0123456789abcdefABCDEF", "hexadecimal"},
+                 {'o', "01234567", "octal"},
+                 {'b', "01", "binary"}};
+    text += text[0] == '-' || text[0] == '+';
+    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
+        *ret_base = bases[i].name;
+        if (text[0] == '0' && tolower((unsigned char)text[1]) == bases[i].letter && text[2] &&
+            !text[2 + strspn(text + 2, bases[i].digits)])
+            return true;
+    }
+    return false;
+}
+
+#define WORD_BYTES 64 /* of a number; longer ones get no hint */
+
+/* The number that the text becomes with `good` instead of each of the characters `wrong`; false if
+ * it has none of these or becomes none. */
+static bool becomes_number(const char *text, const char *wrong, char good, bool whole,
+                           char ret_number[WORD_BYTES], char *ret_found)
+{
+    size_t length = strlen(text);
+    if (length >= WORD_BYTES || !text[strcspn(text, wrong)])
+        return false;
+    *ret_found = text[strcspn(text, wrong)];
+    for (size_t i = 0; i <= length; i++)
+        ret_number[i] = text[i] && strchr(wrong, text[i]) ? good : text[i];
+    return (whole ? integer_length(ret_number) : real_length(ret_number)) == length;
+}
+
+/* What a number that is none was probably meant to be. False: no idea. */
+static bool explain_number(const crn_param *row, const char *text, crn_error *error)
+{
+    bool whole = row->type != CRN_PARAM_REAL;
+    char number[WORD_BYTES], found;
+    const char *base;
+    crn_quoted shown = crn_quote(text, strlen(text), '\'');
+    if (is_of_base(text, &base))
+        crn_error_set(error, -EINVAL, "%s is %s, %s of decimal digits expected", shown.text, base,
+                      noun_of(row->type));
+    else if (becomes_number(text, ",", '.', false, number, &found))
+        crn_error_set(error, -EINVAL, "%s has a %scomma, %s expected", shown.text,
+                      whole ? "" : "decimal ", whole ? noun_of(row->type) : number);
+    else if (becomes_number(text, "Oo", '0', whole, number, &found))
+        crn_error_set(error, -EINVAL, "%s has the letter %c, the digit 0 expected: %s", shown.text,
+                      found, number);
+    else if (becomes_number(text, "Il", '1', whole, number, &found))
+        crn_error_set(error, -EINVAL, "%s has the letter %c, the digit 1 expected: %s", shown.text,
+                      found, number);
+    else
+        return false;
+    return true;
+}
+
 static int read_number(const crn_param *row, const char *text, size_t length, void *value,
                        crn_error *error)
 {
@@ -94,6 +153,8 @@ static int read_number(const crn_param *row, const char *text, size_t length, vo
     bool whole = row->type != CRN_PARAM_REAL;
     size_t good = whole ? integer_length(text) : real_length(text);
     if (good == 0 || good != length) {
+        if (strlen(text) == length && explain_number(row, text, error))
+            return -EINVAL;
         if (unit_of(row->key) && has_unit(text))
             return crn_error_set(error, -EINVAL,
                                  "%s has a unit, the bare number expected (the unit, %s, is in the "
