@@ -197,12 +197,15 @@ int crn_gpu_use(crn_context *context)
 int crn_gpu_describe(int32_t device, crn_gpu_device *ret_device)
 {
     cudaDeviceProp properties;
-    if (cudaGetDeviceProperties(&properties, device) != cudaSuccess)
+    int mps = 0;
+    if (cudaGetDeviceProperties(&properties, device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&mps, cudaDevAttrMpsEnabled, device) != cudaSuccess)
         return crn_gpu_launch_error();
     snprintf(ret_device->name, sizeof ret_device->name, "%.63s", properties.name);
     ret_device->capability = 10 * properties.major + properties.minor;
     ret_device->multiprocessors = properties.multiProcessorCount;
     ret_device->memory_bytes = properties.totalGlobalMem;
     ret_device->l2_bytes = (size_t)properties.l2CacheSize;
+    ret_device->mps = mps != 0;
     return 0;
 }

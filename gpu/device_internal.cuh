@@ -42,6 +42,7 @@ crn_gpu_state *crn_gpu_state_of(const crn_context *context);
 
 /* Implementations of the members of crn_gpu (gpu.h) of the same names. */
 int crn_gpu_describe(int32_t device, crn_gpu_device *ret_device);
+int32_t crn_gpu_processes(int32_t device);
 int crn_gpu_context_create(int32_t device, int32_t views, crn_context **ret_context);
 int crn_gpu_context_create_on(int32_t device, void *stream, crn_context **ret_context);
 int crn_gpu_use(crn_context *context);

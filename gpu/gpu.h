@@ -24,6 +24,7 @@ typedef struct crn_gpu_device {
     int32_t capability; /**< 10 * major + minor: 90 */
     int32_t multiprocessors;
     size_t memory_bytes, l2_bytes;
+    bool mps; /**< contexts of this process go through an MPS server, together with others' */
 } crn_gpu_device;
 
 /** Captured work that can be launched any number of times. */
@@ -42,6 +43,15 @@ typedef struct crn_gpu {
 
     int32_t (*count)(void); /**< number of devices that the operators support, numbered from 0 */
     int (*describe)(int32_t device, crn_gpu_device *ret_device);
+
+    /**
+     * Number of processes that compute on the device; where there is an MPS server, of its clients
+     * alone. This process is one of them if it has a context there, and with an MPS server in any
+     * case. Asks the driver's management library, which takes milliseconds.
+     *
+     * @return -1: unknown
+     */
+    int32_t (*processes)(int32_t device);
 
     /**
      * Creates a context with its own stream and makes it current in the calling thread.

@@ -49,11 +49,13 @@ static const crn_ops device_ops = CRN_OPS("cuda", crn_, _cuda, crn_widen_cuda, c
                                           crn_sum_runs_cuda, crn_mean_boxes_cuda);
 
 static const crn_gpu table = {
-    &device_ops,         count_devices,         crn_gpu_describe,    crn_gpu_context_create,
-    crn_gpu_use,         crn_gpu_pinned_create, crn_gpu_pinned_free, crn_gpu_pin,
-    crn_gpu_unpin,       crn_gpu_upload,        crn_gpu_download,    crn_gpu_copy,
-    crn_gpu_poll,        crn_gpu_record_event,  crn_gpu_elapsed,     crn_gpu_begin_capture,
-    crn_gpu_end_capture, crn_gpu_launch,        crn_gpu_graph_free,  crn_gpu_context_create_on,
+    &device_ops,           count_devices,          crn_gpu_describe,
+    crn_gpu_processes,     crn_gpu_context_create, crn_gpu_use,
+    crn_gpu_pinned_create, crn_gpu_pinned_free,    crn_gpu_pin,
+    crn_gpu_unpin,         crn_gpu_upload,         crn_gpu_download,
+    crn_gpu_copy,          crn_gpu_poll,           crn_gpu_record_event,
+    crn_gpu_elapsed,       crn_gpu_begin_capture,  crn_gpu_end_capture,
+    crn_gpu_launch,        crn_gpu_graph_free,     crn_gpu_context_create_on,
 };
 
 const crn_gpu *crn_gpu_get(const char **ret_why)

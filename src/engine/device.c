@@ -277,6 +277,11 @@ int32_t crn_device_held(const crn_device *device)
     return atomic_load(&device->held);
 }
 
+uint64_t crn_device_slow(const crn_device *device)
+{
+    return atomic_load_explicit(&device->slow, memory_order_relaxed);
+}
+
 int64_t crn_device_wake_ns(const crn_device *device, int64_t now_ns)
 {
     return crn_device_is_running(device) && crn_device_held(device) > 0

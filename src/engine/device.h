@@ -27,6 +27,13 @@
 /* Batches in flight, each on its own stream: one uploads while another computes. */
 #define CRN_DEVICE_SLOTS 4
 
+/* What helps where other processes compute on a device. */
+#define CRN_DEVICE_SHARED_CURE                                                                     \
+    "under MPS leave a fifth of the GPU to cernitad (CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=80 for "    \
+    "the "                                                                                         \
+    "CNN), or start cernitad without MPS (CUDA_MPS_PIPE_DIRECTORY of an empty folder); "           \
+    "gpu/README.md"
+
 typedef struct crn_device crn_device;
 
 /* The properties of a view that select its graph. */
@@ -128,6 +135,9 @@ crn_view *crn_device_reclaim(crn_device *device);
 
 /* Number of views that the device holds. */
 int32_t crn_device_held(const crn_device *device);
+
+/* Batches so far that took more than half of the time after which the device counts as lost. */
+uint64_t crn_device_slow(const crn_device *device);
 
 /* When to call crn_device_lost again; CRN_NEVER_NS if the device holds no view. */
 int64_t crn_device_wake_ns(const crn_device *device, int64_t now_ns);

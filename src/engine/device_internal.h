@@ -1,5 +1,6 @@
-/* Shared by device.c (the submitting thread's side), device_thread.c (the device's thread) and
- * device_graphs.c (capture of graphs per shape). No other file includes it. */
+/* Shared by device.c (the submitting thread's side), device_thread.c (the device's thread),
+ * device_graphs.c (capture of graphs per shape), device_limits.c (when a batch is given up) and
+ * device_settings.c. No other file includes it. */
 #ifndef CRN_SRC_ENGINE_DEVICE_INTERNAL_H
 #define CRN_SRC_ENGINE_DEVICE_INTERNAL_H
 
@@ -9,6 +10,7 @@
 
 #include "src/engine/device.h"
 #include "src/service/pulse.h"
+#include "stages/base/log.h"
 #include "stages/base/ring.h"
 
 /* Batches of 1, 2, 4, 8, 16 views. */
@@ -109,6 +111,7 @@ struct crn_device {
     crn_device_settings *_Atomic settings[CRN_GENERATIONS]; /* by crn_config_slot; NULL: none */
     atomic_uint unused;        /* bit per slot: the device's thread gives these settings back */
     _Atomic int64_t budget_ns; /* of the newest settings */
+    _Atomic uint64_t slow;     /* batches that took more than half of their limit */
     /* Start of the current call or work of the device's thread; 0 while it sleeps. */
     _Atomic int64_t since_ns;
     char why[3][256]; /* reason by state, each written by the thread that sets that state */
@@ -124,7 +127,9 @@ struct crn_device {
     crn_shape_graphs shapes[CRN_DEVICE_SHAPES];
     crn_device_view *waiting[CRN_DEVICE_VIEWS];
     int32_t waiting_count;
-    int64_t ended_ns;    /* when the last batch was seen to complete */
+    int64_t ended_ns;   /* when the last batch was seen to complete */
+    int64_t longest_ns; /* of the recent batches: crn_limit_longest_ns */
+    crn_log_gate slow_gate;
     crn_shape requested; /* while preparing */
     bool ring;           /* `out` received entries since the eventfd was last signalled */
 };
@@ -137,6 +142,17 @@ static inline bool crn_device_is_running(const crn_device *device)
 
 /* Limit for one call; lower bound of the limit for a batch in flight. */
 int64_t crn_device_limit_ns(const crn_device *device);
+
+/* Time limit of a batch in flight, from its turn on. */
+int64_t crn_device_batch_limit_ns(const crn_device *device, const crn_batch_graph *graph);
+
+/* True if the batch in this slot has passed its limit. Batches complete one after the other: one
+ * that waits for those before it is not stuck. */
+bool crn_device_is_stuck(const crn_device *device, const crn_device_slot *slot, int64_t now_ns);
+
+/* Takes note of a batch that was seen to complete, for the limits of the next ones; counts and logs
+ * one that came near its limit. */
+void crn_device_note_batch(crn_device *device, const crn_device_slot *slot, int64_t now_ns);
 
 /* The settings of such views, or NULL if they were given back. */
 crn_device_settings *crn_device_settings_of(crn_device *device, const crn_shape *shape);

@@ -5,17 +5,6 @@
 #include "stages/base/clock.h"
 #include "src/engine/device_internal.h"
 
-/* Lower bound of the time limit for a batch or a call to the device, and the limit's share of the
- * budget: the rest is left for the processor if the device does not respond. */
-#define LIMIT_MIN_NS (20 * CRN_NS_PER_MS)
-#define LIMIT_SHARE  4
-
-int64_t crn_device_limit_ns(const crn_device *device)
-{
-    int64_t limit_ns = atomic_load(&device->budget_ns) / LIMIT_SHARE;
-    return limit_ns < LIMIT_MIN_NS ? LIMIT_MIN_NS : limit_ns;
-}
-
 static uint32_t optional_steps(const crn_config *config)
 {
     uint32_t steps = 0;

@@ -70,17 +70,6 @@ static int read_times(crn_device *self, const crn_device_slot *slot, int32_t bat
     return 0;
 }
 
-/* Time limit of a batch: several times its recent duration,
- * but with time left for the processor. */
-static int64_t limit_of(const crn_device *self, const crn_batch_graph *graph)
-{
-    int64_t limit_ns = 8 * graph->expected_ns, min_ns = crn_device_limit_ns(self);
-    int64_t max_ns = atomic_load(&self->budget_ns) / 2;
-    if (limit_ns > max_ns)
-        limit_ns = max_ns;
-    return limit_ns > min_ns ? limit_ns : min_ns;
-}
-
 static void finish_batch(crn_device *self, crn_device_slot *slot, int64_t now_ns)
 {
     int64_t stage_ns[CRN_STAGES_MAX];
@@ -90,9 +79,10 @@ static void finish_batch(crn_device *self, crn_device_slot *slot, int64_t now_ns
         return;
     }
     crn_batch_graph *graph = slot->graph;
-    self->ended_ns = now_ns;
+    int64_t limit_ns = crn_device_batch_limit_ns(self, graph);
+    crn_device_note_batch(self, slot, now_ns);
     /* Clamped: a longer time is a stall from outside; the next batch must be polled in time. */
-    int64_t took_ns = now_ns - slot->begun_ns, limit_ns = limit_of(self, graph);
+    int64_t took_ns = now_ns - slot->begun_ns;
     graph->expected_ns += ((took_ns < limit_ns ? took_ns : limit_ns) - graph->expected_ns) / 4;
     slot->graph = NULL;
     atomic_store_explicit(&slot->unfinished, slot->count, memory_order_relaxed);
@@ -115,14 +105,6 @@ static void finish_batch(crn_device *self, crn_device_slot *slot, int64_t now_ns
         return_view(self, slot->views[i], 0);
 }
 
-/* Batches complete one after the other: one that waits for those before it is not stuck. */
-static bool is_stuck(const crn_device *self, const crn_device_slot *slot, int64_t now_ns)
-{
-    int64_t limit_ns = limit_of(self, slot->graph);
-    int64_t turn_ns = self->ended_ns > slot->launched_ns ? self->ended_ns : slot->launched_ns;
-    return now_ns - turn_ns > limit_ns || now_ns - slot->launched_ns > CRN_DEVICE_SLOTS * limit_ns;
-}
-
 static void poll_batches(crn_device *self)
 {
     for (int32_t i = 0; i < CRN_DEVICE_SLOTS && crn_device_is_running(self); i++) {
@@ -140,7 +122,7 @@ static void poll_batches(crn_device *self)
             CRN_RANGE_END();
         } else if (r != -EAGAIN)
             crn_device_lose(self, CRN_DEVICE_FAILED, "a batch failed: %s", strerror(-r));
-        else if (is_stuck(self, slot, now_ns))
+        else if (crn_device_is_stuck(self, slot, now_ns))
             crn_device_lose(self, CRN_DEVICE_FAILED, "a batch did not end in %" PRId64 " ms",
                             (now_ns - slot->launched_ns) / CRN_NS_PER_MS);
         else if (now_ns >= slot->look_ns)
@@ -362,6 +344,23 @@ static void run_deferred(crn_device *self)
 
 /* --- the thread --------------------------------------------------------------------------------*/
 
+/* Other processes on the device cost time that nothing here can give back. */
+static void tell_shared(const crn_device *self)
+{
+    int32_t others = self->gpu->processes(self->number) - 1;
+    if (self->about.mps && others > 0)
+        crn_log(CRN_LOG_WARNING,
+                "device %d: %" PRId32 " other process%s on it through the same MPS server, and a "
+                "view waits for kernels of theirs: %s",
+                self->number, others, others == 1 ? " computes" : "es compute",
+                CRN_DEVICE_SHARED_CURE);
+    else if (others > 0)
+        crn_log(CRN_LOG_INFO,
+                "device %d: %" PRId32 " other process%s on it, by turns: a view may wait for some "
+                "milliseconds",
+                self->number, others, others == 1 ? " computes" : "es compute");
+}
+
 static int set_up(crn_device *self)
 {
     const crn_gpu *gpu = self->gpu;
@@ -371,6 +370,7 @@ static int set_up(crn_device *self)
         r = gpu->context_create(self->number, 1, &self->slots[0].context[0]);
     if (r < 0)
         return crn_error_set(&self->error, r, "device %d: %s", self->number, crn_gpu_strerror(r));
+    tell_shared(self);
     if (self->memory.start) {
         r = gpu->pin(self->memory.start, self->memory.bytes);
         self->pinned = r == 0;

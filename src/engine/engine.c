@@ -274,8 +274,10 @@ static void watch_devices(crn_engine *engine)
 static void collect_from_devices(crn_engine *engine)
 {
     crn_devices *devices = &engine->devices;
+    engine->stats.device_slow = 0;
     for (int32_t i = 0; i < devices->count; i++) {
         crn_device_view *from;
+        engine->stats.device_slow += crn_device_slow(devices->device[i]);
         while (!devices->lost[i] && (from = crn_device_collect(devices->device[i]))) {
             if (from->status == 0) {
                 make_ready(engine, from->view, from);

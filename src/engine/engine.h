@@ -23,6 +23,8 @@ typedef struct crn_engine_stats {
     uint64_t device_new;   /* run on the processor: the device had no graph for the shape */
     uint64_t device_cut;   /* run on the processor: more contours than a batch has room for */
     uint64_t device_lost;  /* run on the processor: reclaimed from a lost device */
+    uint64_t device_slow;  /* batches that took more than half of the time after which their device
+                              counts as lost */
     int32_t devices, lost; /* lost: number of devices lost */
     int32_t left_out;      /* auto: devices that did not work at the start */
     char left_out_why[CRN_ENGINE_WHY_BYTES]; /* of the first of these, a clause that names it */

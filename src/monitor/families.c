@@ -162,6 +162,8 @@ const crn_family crn_families[] = {
           "machine time of the views that ran through"),
     OTHER("cernita_views_ended_total", COUNTER, "backend", crn_samples_ended,
           "views that ran, by what ran them"),
+    VALUE("cernita_device_batches_slow_total", COUNTER, metrics.engine.device_slow,
+          "batches that took more than half of the time after which their device counts as lost"),
     BY_ROW("cernita_device_views_moved_total", COUNTER, "reason", moved_from_device,
            "views that the processor ran instead of a device"),
     VALUE("cernita_devices", GAUGE, levels.devices, "devices in use at the start"),

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "src/engine/device.h"
 #include "src/self_check/internal.h"
 #include "stages/backend.h"
 #include "stages/base/clock.h"
@@ -12,8 +13,11 @@
 #define LIMIT_NS      (10 * CRN_NS_PER_S)
 #define FAST_GB_PER_S 5.0 /* of a PCIe 3.0 x8 link 6.5 remain */
 
-#define COST "each view's upload takes longer: at 5 GB/s 0.2 ms a MiB"
-#define CURE "move the card to a slot with all lanes, or see the row PCIe link"
+#define SHARED_COST                                                                                \
+    "a view waits for kernels of theirs: beside kernels of 20 ms some 12 ms, up to 40"
+#define TURNS_COST "a view takes some milliseconds longer, as the processes take turns"
+#define COST       "each view's upload takes longer: at 5 GB/s 0.2 ms a MiB"
+#define CURE       "move the card to a slot with all lanes, or see the row PCIe link"
 
 /* GB/s of `COPIES` copies; 0 or a negative errno. */
 static int measure(const crn_gpu *gpu, crn_context *context, void *host, bool up,
@@ -34,6 +38,26 @@ static int measure(const crn_gpu *gpu, crn_context *context, void *host, bool up
     int64_t took_ns = crn_now_ns() - start_ns;
     *ret_gb_per_s = (double)COPY_BYTES * COPIES / (double)(took_ns > 0 ? took_ns : 1);
     return r;
+}
+
+/* Call it without a context of this process on the device, which would count. */
+static void check_sharing(crn_self_check *check, int32_t number)
+{
+    crn_gpu_device about;
+    if (check->gpu->describe(number, &about) < 0)
+        return; /* the row of its copies says why */
+    int32_t others = check->gpu->processes(number) - about.mps;
+    if (others < 0)
+        crn_self_check_add(check, "GPU sharing", CRN_FINDING_UNKNOWN, SHARED_COST,
+                           CRN_DEVICE_SHARED_CURE,
+                           "%d: the driver does not tell which processes compute on it%s",
+                           (int)number, about.mps ? "; an MPS server is active" : "");
+    else
+        crn_self_check_add(check, "GPU sharing", others == 0 ? CRN_FINDING_OK : CRN_FINDING_NOTE,
+                           about.mps ? SHARED_COST : TURNS_COST, CRN_DEVICE_SHARED_CURE,
+                           "%d: %d other process%s on it%s", (int)number, (int)others,
+                           others == 1 ? " computes" : "es compute",
+                           about.mps ? ", through an MPS server" : "");
 }
 
 static void check_device(crn_self_check *check, int32_t number)
@@ -78,6 +102,8 @@ void crn_self_check_gpu(crn_self_check *check)
                            "the line does not start", "run.backend: auto, or nvidia-smi",
                            "none: %.150s",
                            check->no_gpu ? check->no_gpu : "the driver has no device");
-    for (int32_t i = 0; i < count; i++)
+    for (int32_t i = 0; i < count; i++) {
+        check_sharing(check, i);
         check_device(check, i);
+    }
 }

@@ -126,6 +126,9 @@ static void read_views(const crn_metrics *metrics, losses *list)
     unusual(list, "device_new_shape", metrics->engine.device_new);
     unusual(list, "device_cut", metrics->engine.device_cut);
     unusual(list, "device_lost_views", metrics->engine.device_lost);
+    hinted(list, "device_slow", metrics->engine.device_slow,
+           "batches on a GPU came near the time after which it counts as "
+           "lost: " CRN_DEVICE_SHARED_CURE);
     lost(list, "devices_lost", (uint64_t)metrics->engine.lost,
          "a GPU was given up, an error says why; restart to use it again");
 }

@@ -1,5 +1,7 @@
 #include "tests/support/gpu/fake_gpu.h"
 
+#include "tests/support/gpu/fake_pinned.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,9 +55,10 @@ typedef struct stand {
 crn_fake_gpu_use crn_fake_gpu_used;
 _Atomic int64_t crn_fake_gpu_slower_ns;
 static int32_t device_count;
+int32_t crn_fake_gpu_others;
+bool crn_fake_gpu_mps;
 static bool only_f32;
 static _Atomic size_t most_bytes;
-static void *_Atomic pinned_at;
 static struct {
     void *memory;
     size_t bytes;
@@ -286,10 +289,16 @@ static int describe(int32_t device, crn_gpu_device *ret_device)
 {
     if (device >= device_count)
         return -ENODEV;
-    *ret_device =
-        (crn_gpu_device){.capability = 90, .multiprocessors = 1, .memory_bytes = 1u << 30};
+    *ret_device = (crn_gpu_device){
+        .capability = 90, .multiprocessors = 1, .memory_bytes = 1u << 30, .mps = crn_fake_gpu_mps};
     snprintf(ret_device->name, sizeof ret_device->name, "Fake %d", device);
     return 0;
+}
+
+static int32_t processes(int32_t device)
+{
+    (void)device;
+    return crn_fake_gpu_others + (crn_fake_gpu_mps || atomic_load(&crn_fake_gpu_used.contexts) > 0);
 }
 
 static int context_create(int32_t device, int32_t views, crn_context **ret_context)
@@ -320,40 +329,6 @@ static int context_create_on(int32_t device, void *stream, crn_context **ret_con
 static int use(crn_context *context)
 {
     return stand_of(context) ? 0 : -EINVAL;
-}
-
-static void *pinned_create(size_t bytes)
-{
-    if (bytes == 0)
-        return NULL; /* like cudaHostAlloc */
-    atomic_fetch_add(&crn_fake_gpu_used.pinned, 1);
-    return aligned_alloc(64, (bytes + 63) / 64 * 64);
-}
-
-static void pinned_free(void *memory)
-{
-    if (memory)
-        atomic_fetch_sub(&crn_fake_gpu_used.pinned, 1);
-    free(memory);
-}
-
-static int pin(void *memory, size_t bytes)
-{
-    if ((uintptr_t)memory % 4096 != 0 || bytes % 4096 != 0)
-        return -EINVAL;
-    if (atomic_exchange(&pinned_at, memory) == memory)
-        return -EALREADY; /* like cudaHostRegister */
-    atomic_fetch_add(&crn_fake_gpu_used.pins, 1);
-    return 0;
-}
-
-static void unpin(void *memory)
-{
-    (void)memory;
-    atomic_store(&pinned_at, NULL);
-    if (atomic_load(&crn_fake_gpu_used.contexts) > 0)
-        atomic_fetch_add(&crn_fake_gpu_used.unpinned_early, 1);
-    atomic_fetch_sub(&crn_fake_gpu_used.pins, 1);
 }
 
 static int run_copy(crn_context *context, const asked *it)
@@ -463,12 +438,13 @@ static const crn_gpu table = {
     .ops = &fake_ops,
     .count = count,
     .describe = describe,
+    .processes = processes,
     .context_create = context_create,
     .use = use,
-    .pinned_create = pinned_create,
-    .pinned_free = pinned_free,
-    .pin = pin,
-    .unpin = unpin,
+    .pinned_create = crn_fake_gpu_pinned_create,
+    .pinned_free = crn_fake_gpu_pinned_free,
+    .pin = crn_fake_gpu_pin,
+    .unpin = crn_fake_gpu_unpin,
     .upload = copy,
     .download = copy,
     .poll = poll_stream,
@@ -486,6 +462,8 @@ const crn_gpu *crn_fake_gpu(int32_t devices, bool f32_only)
     device_count = devices;
     only_f32 = f32_only;
     crn_fake_gpu_limit(SIZE_MAX);
+    crn_fake_gpu_others = 0;
+    crn_fake_gpu_mps = false;
     atomic_store(&crn_fake_gpu_used.unpinned_early, 0);
     atomic_store(&crn_fake_gpu_used.launches, 0);
     atomic_store(&crn_fake_gpu_used.batched, 0);

@@ -28,6 +28,11 @@ static inline bool crn_fake_gpu_all_freed(void)
 /* Added to the time between any two events, to simulate slow steps. */
 extern _Atomic int64_t crn_fake_gpu_slower_ns;
 
+/* Number of other processes on each device, and whether an MPS server is active; the next table has
+ * neither. */
+extern int32_t crn_fake_gpu_others;
+extern bool crn_fake_gpu_mps;
+
 /* A table with that many devices. `f32_only`: maps of other types get -ENOMEM, as when a device
  * lacks memory for a shape. One table at a time. */
 const crn_gpu *crn_fake_gpu(int32_t devices, bool f32_only);

@@ -83,11 +83,9 @@ static void a_batch_that_was_held_up_holds_up_none_after_it(void **state)
 }
 
 /* Submits as many views as the device takes, polling all the time. */
-static void run_all_with(crn_gpu_fault fault)
+static void run_all(bench *started, crn_gpu_fault fault)
 {
-    bench it;
-    budget_ms = 320;
-    start_warm(&it, plain_chain);
+    bench it = *started;
     crn_faulty_gpu_set(fault, 0);
     for (int i = 0; i < CRN_ENGINE_VIEWS; i++)
         assert_int_equal(crn_engine_submit(it.engine, &it.views[i]), 0);
@@ -99,6 +97,15 @@ static void run_all_with(crn_gpu_fault fault)
         crn_engine_release(it.engine, output);
         i++;
     }
+    *started = it;
+}
+
+static void run_all_with(crn_gpu_fault fault)
+{
+    bench it;
+    budget_ms = 320;
+    start_warm(&it, plain_chain);
+    run_all(&it, fault);
     assert_int_equal(crn_engine_get_stats(it.engine)->lost, 0);
     stop(&it);
     budget_ms = 20000;
@@ -119,6 +126,41 @@ static void a_busy_device_is_not_lost(void **state)
     run_all_with(CRN_GPU_BUSY);
 }
 
+/* Batches take 50 ms, and a quarter of the budget is 45: the simulated device is busy with another
+ * process's kernels. Returns the batches that were counted as slow. */
+static uint64_t run_beside_another(bool mps)
+{
+    bench it;
+    budget_ms = 180;
+    const crn_gpu *gpu = crn_fake_gpu(1, false);
+    crn_fake_gpu_others = 1;
+    crn_fake_gpu_mps = mps;
+    start(&it, plain_chain, "run: {backend: cuda, workers: 1, threads: 1}\n", crn_faulty_gpu(gpu));
+    show(&it, 20, 40);
+    run_on_device(&it, 1);
+    run_all(&it, CRN_GPU_BUSY);
+    assert_int_equal(crn_engine_get_stats(it.engine)->lost, mps ? 0 : 1);
+    uint64_t slow = crn_engine_get_stats(it.engine)->device_slow;
+    stop(&it);
+    budget_ms = 20000;
+    if (mps)
+        expect_all_given_back();
+    return slow;
+}
+
+static void through_mps_a_device_may_take_half_the_budget(void **state)
+{
+    (void)state;
+    assert_true(run_beside_another(true) > 0);
+}
+
+/* Last: what a lost device held stays. */
+static void without_mps_it_may_not(void **state)
+{
+    (void)state;
+    run_beside_another(false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +169,8 @@ int main(void)
         cmocka_unit_test(a_batch_that_was_held_up_holds_up_none_after_it),
         cmocka_unit_test(many_slow_calls_lose_no_device),
         cmocka_unit_test(a_busy_device_is_not_lost),
+        cmocka_unit_test(through_mps_a_device_may_take_half_the_budget),
+        cmocka_unit_test(without_mps_it_may_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,7 +150,7 @@ static void copies_are_measured(void **state)
     crn_self_check_gpu(&the.check);
     the.check.count = 0;
     crn_self_check_gpu(&the.check);
-    assert_int_equal(the.check.count, 2);
+    assert_int_equal(the.check.count, 4);
     assert_non_null(strstr(row("GPU copies")->text, "GB/s to it"));
     assert_int_not_equal(row("GPU copies")->level, CRN_FINDING_BAD);
     assert_int_equal(crn_fake_gpu_used.contexts, 0);
@@ -159,6 +159,26 @@ static void copies_are_measured(void **state)
     expect(crn_self_check_gpu, "GPU copies", CRN_FINDING_BAD, "memory");
     assert_int_equal(crn_fake_gpu_used.contexts, 0);
     assert_int_equal(crn_fake_gpu_used.pinned, 0);
+}
+
+static void other_processes_on_a_gpu_are_told(void **state)
+{
+    (void)state;
+    the.check.gpu = crn_fake_gpu(1, false);
+    expect(crn_self_check_gpu, "GPU sharing", CRN_FINDING_OK, "0: 0 other processes");
+    crn_fake_gpu_others = 1;
+    crn_fake_gpu_mps = false;
+    expect(crn_self_check_gpu, "GPU sharing", CRN_FINDING_NOTE,
+           "0: 1 other process computes on it");
+    assert_non_null(strstr(row("GPU sharing")->cost, "take turns"));
+    crn_fake_gpu_others = 2;
+    crn_fake_gpu_mps = true;
+    expect(crn_self_check_gpu, "GPU sharing", CRN_FINDING_NOTE, "through an MPS server");
+    assert_non_null(strstr(row("GPU sharing")->cost, "waits for kernels"));
+    assert_non_null(strstr(row("GPU sharing")->cure, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=80"));
+    crn_fake_gpu_others = -2;
+    crn_fake_gpu_mps = true;
+    expect(crn_self_check_gpu, "GPU sharing", CRN_FINDING_UNKNOWN, "an MPS server is active");
 }
 
 static void both_forms_say_the_same(void **state)
@@ -206,6 +226,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(links_are_read, begin, end),
         cmocka_unit_test_setup_teardown(persistence_is_asked_for, begin, end),
         cmocka_unit_test_setup_teardown(copies_are_measured, begin, end),
+        cmocka_unit_test_setup_teardown(other_processes_on_a_gpu_are_told, begin, end),
         cmocka_unit_test_setup_teardown(both_forms_say_the_same, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

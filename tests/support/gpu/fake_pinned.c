@@ -1,0 +1,43 @@
+#include "tests/support/gpu/fake_pinned.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "tests/support/gpu/fake_gpu.h"
+
+static void *_Atomic pinned_at;
+
+void *crn_fake_gpu_pinned_create(size_t bytes)
+{
+    if (bytes == 0)
+        return NULL; /* like cudaHostAlloc */
+    atomic_fetch_add(&crn_fake_gpu_used.pinned, 1);
+    return aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+
+void crn_fake_gpu_pinned_free(void *memory)
+{
+    if (memory)
+        atomic_fetch_sub(&crn_fake_gpu_used.pinned, 1);
+    free(memory);
+}
+
+int crn_fake_gpu_pin(void *memory, size_t bytes)
+{
+    if ((uintptr_t)memory % 4096 != 0 || bytes % 4096 != 0)
+        return -EINVAL;
+    if (atomic_exchange(&pinned_at, memory) == memory)
+        return -EALREADY; /* like cudaHostRegister */
+    atomic_fetch_add(&crn_fake_gpu_used.pins, 1);
+    return 0;
+}
+
+void crn_fake_gpu_unpin(void *memory)
+{
+    (void)memory;
+    atomic_store(&pinned_at, NULL);
+    if (atomic_load(&crn_fake_gpu_used.contexts) > 0)
+        atomic_fetch_add(&crn_fake_gpu_used.unpinned_early, 1);
+    atomic_fetch_sub(&crn_fake_gpu_used.pins, 1);
+}
