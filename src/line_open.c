@@ -91,6 +91,7 @@ size_t crn_line_bytes(const crn_config *config)
     size_t slots = (size_t)config->limits.slots + reserved_slots(config);
     return ((size_t)config->limits.view_mib << 20) * slots + crn_engine_bytes(config) +
            store_bytes(config) + crn_fruits_judged_bytes(&rules) +
+           ((size_t)config->limits.viewers_mib << 20) +
            (size_t)config->run.workers * CRN_WORKER_DEPTH * crn_defects_packer_bytes(config) +
            (config->publish.log.dir[0] ? CRN_VERDICT_LOG_QUEUE_BYTES : 0) +
            (config->monitor.http[0] ? CRN_FLIGHT_QUEUE_BYTES + CRN_FLIGHT_BYTES : 0) +

@@ -105,8 +105,8 @@ typedef struct crn_config {
     } ingest;
     struct {
         /** slots 0: 4 x workers + 16 */
-        int64_t lanes, peers, peer_mib, view_mib, views, slots, open_fruits, judged_fruits, points,
-            defects;
+        int64_t lanes, peers, peer_mib, viewers_mib, view_mib, views, slots, open_fruits,
+            judged_fruits, points, defects;
     } limits;
     crn_classes classes;
     int32_t steps;

@@ -54,6 +54,14 @@ static const crn_param limits[] = {
      .help =
          "largest unfinished message of a connection, at least view_mib (raised to it where left "
          "out); one that sends more is closed, and all together hold at most 4 times as much"},
+    {.key = "viewers_mib",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, limits.viewers_mib),
+     .fallback = "64",
+     .min = 1,
+     .max = 65536,
+     .help = "verdicts that wait for viewers, each counted once; at half of it the viewer that is "
+             "furthest behind is disconnected"},
     {.key = "view_mib",
      .type = CRN_PARAM_INTEGER,
      .offset = offsetof(crn_config, limits.view_mib),

@@ -228,8 +228,8 @@ const crn_family crn_families[] = {
     BY_ROW("cernita_peers_refused_total", COUNTER, "socket", peers_refused,
            "connections that did not speak ZeroMQ, or had the wrong socket type"),
     OTHER("cernita_peers_cut_total", COUNTER, "socket, reason", crn_samples_cut,
-          "connections closed because they exceeded a limit, or answered no heartbeat (cut_silent: "
-          "senders and viewers)"),
+          "connections closed because they exceeded a limit, answered no heartbeat (cut_silent: "
+          "senders and viewers) or did not read (cut_unread: viewers)"),
     OTHER("cernita_access_refused_total", COUNTER, "socket, reason", crn_samples_access,
           "connections refused because access.keys requires keys: unknown_key, not_for_socket (the "
           "client's file does not name it), plain (no CURVE), malformed (no or a faulty handshake, "
@@ -263,7 +263,7 @@ const crn_family crn_families[] = {
     OTHER("cernita_disk_size_bytes", GAUGE, "use", crn_samples_disk_size, "size of these disks"),
     OTHER("cernita_memory_used_bytes", GAUGE, "part", crn_samples_memory,
           "of the memory reserved by the limits: slots, results, backlog (verdicts that wait for "
-          "a grader)"),
+          "a grader), viewers (verdicts that wait for some viewer)"),
     OTHER("process_resident_memory_bytes", GAUGE, "", crn_samples_resident,
           "memory of the process"),
     OTHER("process_cpu_seconds_total", COUNTER, "", crn_samples_cpu,

@@ -327,6 +327,8 @@ void crn_samples_memory(const crn_family *family, const crn_observation *observa
             taken * ((uint64_t)config->limits.view_mib << 20));
     fprintf(out, "%s{part=\"results\"} %" PRIu64 "\n", family->name, levels->result_bytes);
     fprintf(out, "%s{part=\"backlog\"} %" PRIu64 "\n", family->name, levels->backlog_bytes);
+    fprintf(out, "%s{part=\"viewers\"} %" PRIu64 "\n", family->name,
+            observation->snapshot->metrics.publish.viewers_unread_bytes);
 }
 
 static void print_disks(const crn_family *family, const crn_machine *machine, size_t offset,

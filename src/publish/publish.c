@@ -285,6 +285,7 @@ static void service_socket(crn_publish *publish, int64_t now_ns)
     publish->stats.viewers = viewers.viewers;
     publish->stats.viewer_subscriptions = viewers.subscriptions;
     publish->stats.viewers_dropped = viewers.dropped;
+    publish->stats.viewers_unread_bytes = viewers.unread_bytes;
     publish->stats.viewers_quiet_ns = viewers.quiet_ns;
     crn_endpoint_get_cut(publish->grader, &publish->stats.peers);
     for (int reason = 0; reason < CRN_CUTS; reason++)

@@ -75,7 +75,8 @@ typedef struct crn_publish_stats {
     crn_peers_stats peers; /* of either socket, cut because they exceeded a limit; CRN_CUT_SILENT:
                               viewers only, as graders that leave are counted above */
     uint64_t viewer_subscriptions; /* subscriptions seen since the start */
-    uint64_t viewers_dropped;      /* messages dropped: the queue to the viewers' thread was full */
+    uint64_t viewers_dropped;      /* messages dropped: too many, or too much, waited for viewers */
+    uint64_t viewers_unread_bytes; /* what waits for viewers now */
     int64_t viewers_quiet_ns;      /* how long that thread has not taken what waits for it */
     crn_verdict_log_stats log;     /* zeros without publish.log */
 } crn_publish_stats;

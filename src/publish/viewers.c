@@ -68,7 +68,15 @@ struct crn_viewers {
     atomic_bool stop;
     atomic_uint_fast64_t viewers_now, seen_now, refused;
     uint64_t dropped; /* owned by the line's thread */
+    atomic_uint_fast64_t unread;
+    uint64_t unread_max;
 };
+
+/* A message that is shared by all who have not read it yet. */
+typedef struct shared_body {
+    crn_viewers *viewers;
+    zmq_msg_t body;
+} shared_body;
 
 static int bind_socket(crn_viewers *self, crn_error *error)
 {
@@ -91,6 +99,8 @@ static int bind_socket(crn_viewers *self, crn_error *error)
                    .total_bytes = SUBSCRIPTIONS_BYTES},
         .unfinished_bytes = UINT64_MAX, /* a single part is never an incomplete message */
         .kept_bytes = SUBSCRIPTIONS_ALL_BYTES,
+        .unread = &self->unread,
+        .unread_bytes = self->unread_max / 2,
         .refused = crn_access_counters_of(guard, CRN_ACCESS_VIEWERS),
     };
     r = crn_endpoint_limit(self->endpoint, &rules);
@@ -254,6 +264,7 @@ int crn_viewers_open(const crn_config *config, crn_viewers **ret_viewers, crn_er
     if (!self)
         return crn_error_set(error, -ENOMEM, KEY ": no memory");
     self->config = config;
+    self->unread_max = (uint64_t)config->limits.viewers_mib << 20;
     int r = start(self, config->publish.viewers.high_water_mark);
     if (r < 0) {
         crn_error_set(error, r, KEY ": cannot start its thread: %s", strerror(-r));
@@ -313,18 +324,50 @@ bool crn_viewers_wanted(const crn_viewers *viewers)
     return crn_endpoint_introduced(viewers->endpoint) > 0;
 }
 
+/* libzmq calls it when the last viewer has the message, or is gone. */
+static void free_shared(void *bytes, void *hint)
+{
+    (void)bytes;
+    shared_body *shared = hint;
+    atomic_fetch_sub_explicit(&shared->viewers->unread, zmq_msg_size(&shared->body),
+                              memory_order_relaxed);
+    zmq_msg_close(&shared->body);
+    free(shared);
+}
+
+/* Makes of the body a message that counts as unread until libzmq frees it. */
+static int share(crn_viewers *viewers, zmq_msg_t *body, zmq_msg_t *ret_message)
+{
+    size_t size = zmq_msg_size(body);
+    uint64_t unread = atomic_load_explicit(&viewers->unread, memory_order_relaxed);
+    /* One alone may be larger. */
+    if (unread > 0 && unread + size > viewers->unread_max)
+        return -ENOBUFS;
+    shared_body *shared = malloc(sizeof *shared);
+    if (!shared)
+        return -ENOMEM;
+    shared->viewers = viewers;
+    zmq_msg_init(&shared->body);
+    zmq_msg_move(&shared->body, body);
+    atomic_fetch_add_explicit(&viewers->unread, size, memory_order_relaxed);
+    if (zmq_msg_init_data(ret_message, zmq_msg_data(&shared->body), size, free_shared, shared) == 0)
+        return 0;
+    free_shared(NULL, shared);
+    return -ENOMEM;
+}
+
 void crn_viewers_send(crn_viewers *viewers, const char *topic, zmq_msg_t *body)
 {
     queued *item = crn_ring_pop(&viewers->empty);
-    if (!item) {
+    if (!item || share(viewers, body, &item->body) < 0) {
+        if (item)
+            crn_ring_push(&viewers->empty, item);
         viewers->dropped++;
         zmq_msg_close(body);
         zmq_msg_init(body);
         return;
     }
     snprintf(item->topic, sizeof item->topic, "%s", topic);
-    zmq_msg_init(&item->body);
-    zmq_msg_move(&item->body, body);
     crn_pulse_given(viewers->pulse);
     crn_ring_push(&viewers->full, item);
     wake_thread(viewers);
@@ -337,6 +380,7 @@ void crn_viewers_get_stats(const crn_viewers *viewers, crn_viewers_stats *ret_st
         .viewers = atomic_load_explicit(&viewers->viewers_now, memory_order_relaxed),
         .refused = atomic_load_explicit(&viewers->refused, memory_order_relaxed),
         .dropped = viewers->dropped,
+        .unread_bytes = atomic_load_explicit(&viewers->unread, memory_order_relaxed),
         .quiet_ns = crn_pulse_quiet_ns(viewers->pulse),
     };
     crn_endpoint_get_cut(viewers->endpoint, &ret_stats->peers);

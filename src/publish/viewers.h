@@ -4,7 +4,8 @@
  * the line's thread or of the I/O thread that serves senders and grader. Lossy by design.
  *
  * The line's thread passes messages through a bounded queue and never waits; messages that do not
- * fit are dropped and counted. All functions are for that thread only.
+ * fit are dropped and counted, as are those beyond limits.viewers_mib: a viewer that does not read
+ * is disconnected before that. All functions are for that thread only.
  */
 #ifndef CRN_SRC_PUBLISH_VIEWERS_H
 #define CRN_SRC_PUBLISH_VIEWERS_H
@@ -35,7 +36,8 @@ typedef struct crn_viewers_stats {
     uint64_t viewers;       /* connected now */
     uint64_t subscriptions; /* subscriptions to new topics since the start */
     uint64_t refused; /* connections that failed the handshake, or have the wrong socket type */
-    uint64_t dropped; /* messages dropped because the queue was full */
+    uint64_t dropped; /* messages dropped: the queue, or what limits.viewers_mib allows, was full */
+    uint64_t unread_bytes; /* of messages that some viewer has not read yet, each counted once */
     crn_peers_stats peers; /* connections cut because they exceeded a limit */
     int64_t quiet_ns;      /* how long the thread has not taken what waits for it */
 } crn_viewers_stats;

@@ -191,6 +191,26 @@ def idle(endpoint, kind, count, cuts):
         time.sleep(PAUSE_S)
 
 
+def unread(endpoint, count, cuts):
+    """Viewers that answer heartbeats and read nothing, one more every second, and again when they are cut."""
+    peers = []
+    while True:
+        for peer in list(peers):
+            try:
+                peer.send(b"\x04\x05\x04PONG")
+            except OSError:
+                peers.remove(peer)
+                with cuts.get_lock():
+                    cuts.value += 1
+        if len(peers) < count:
+            peer = connect(endpoint)
+            peer.sendall(introduction("SUB"))
+            peer.recv(92, socket.MSG_WAITALL)  # libzmq takes no message along with the introduction
+            peer.sendall(b"\x00\x01\x01")
+            peers.append(peer)
+        time.sleep(1)
+
+
 def subscriptions(count, length, first=0, verb=1):
     topics = (b"%0*d" % (length, i) for i in range(first, first + count))
     return b"".join(struct.pack(">BQB", 2, length + 1, verb) + topic for topic in topics)
@@ -215,6 +235,7 @@ def attacks(daemon, scale):
                    subscriptions(1000, 1000), many))
     listed.append(("subscribe 100", flood, daemon.viewers, "SUB", b"", subscriptions(1000, 100),
                    many))
+    listed.append(("unread", unread, daemon.viewers, max(1, int(30 * scale))))
     listed.append(("churn", flood, daemon.viewers, "SUB", b"", churn, 0))
     return listed
 

@@ -82,7 +82,7 @@ def healthy():
             series[line(f"cernita_{counter}_total", reason=reason)] = constant(0)
     for socket in ("ingest", "publish"):
         series[line("cernita_peers_refused_total", socket=socket)] = constant(0)
-        for reason in ("cut_bytes", "cut_silent"):
+        for reason in ("cut_bytes", "cut_silent", "cut_unread"):
             series[line("cernita_peers_cut_total", reason=reason, socket=socket)] = constant(0)
     for result in ("taken_in", "refused"):
         series[line("cernita_reloads_total", result=result)] = constant(0)
@@ -211,6 +211,7 @@ CASES = [
     *event("CernitaViewerStuck", line("cernita_viewer_messages_lost_total")),
     *event("CernitaViewerStuck", line("cernita_peers_cut_total", reason="cut_bytes", socket="publish")),
     *event("CernitaViewerStuck", line("cernita_peers_cut_total", reason="cut_silent", socket="publish")),
+    *event("CernitaViewerStuck", line("cernita_peers_cut_total", reason="cut_unread", socket="publish")),
     *event("CernitaDiskRefuses", line("cernita_log_verdicts_lost_total", reason="disk")),
     *event("CernitaDiskRefuses", line("cernita_record_views_lost_total", reason="disk")),
     Case("CernitaDiskRefuses", "full",

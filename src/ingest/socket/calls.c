@@ -102,6 +102,23 @@ ssize_t recv(int descriptor, void *bytes, size_t size, int flags)
     return got;
 }
 
+ssize_t send(int descriptor, const void *bytes, size_t size, int flags)
+{
+    ssize_t sent = syscall(SYS_sendto, descriptor, bytes, size, flags, NULL, 0);
+    int fault = errno;
+    crn_peers_sent(descriptor, size, sent);
+    errno = fault;
+    return sent;
+}
+
+/* libzmq polls a connection for output as long as it has something to send there. */
+int epoll_ctl(int epoll, int operation, int descriptor, struct epoll_event *event)
+{
+    if (operation == EPOLL_CTL_MOD && event)
+        crn_peers_polled(descriptor, event->events & EPOLLOUT);
+    return (int)syscall(SYS_epoll_ctl, epoll, operation, descriptor, event);
+}
+
 /*
  * libzmq stops polling a connection for input once ingest.high_water_mark of its messages wait. If
  * notified that such a connection ended, it leaves it half closed, and the next heartbeat on it

@@ -1,7 +1,7 @@
 /*
- * Interposes the C library's calls by which libzmq listens, accepts, waits, reads and closes: each
- * makes the same system call and informs peers.h. For all other descriptors
- * they behave as the C library's do.
+ * Interposes the C library's calls by which libzmq listens, accepts, waits, reads, writes and
+ * closes: each makes the same system call and informs peers.h. For all other descriptors they
+ * behave as the C library's do.
  *
  * This lets the daemon see what a peer sends before libzmq stores it. libzmq has no hook for that:
  * its monitor reports connections, not bytes; TCP_INFO counts the bytes of a tcp connection, but

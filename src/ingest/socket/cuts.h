@@ -15,6 +15,7 @@ typedef enum crn_peers_cut {
     CRN_CUT_BUSY,        /* the socket's thread cannot keep up with connects and disconnects */
     CRN_CUT_DESCRIPTORS, /* the process has no free descriptor */
     CRN_CUT_SILENT,      /* it answered no heartbeat; libzmq closed the connection */
+    CRN_CUT_UNREAD,      /* it does not read what is sent to it */
     CRN_CUTS,
 
     /* Strangers where keys are required: counted by crn_access_count, not among the cut ones. */

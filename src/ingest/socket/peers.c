@@ -11,8 +11,8 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
-#include "src/ingest/socket/attempts.h"
 #include "src/ingest/socket/calls.h"
+#include "src/ingest/socket/peers_internal.h"
 
 /* Connections on descriptors from here on are rejected. */
 #define DESCRIPTORS_MAX 65536
@@ -23,9 +23,6 @@
  * each.
  */
 #define SILENT_NS CRN_NS_PER_S
-
-/* Cuts that are queued for the log; further ones are only counted. */
-#define NOTES_MAX 16
 
 /* A socket whose thread has worked for this long gets no new connections until it has caught up. */
 #define BUSY_NS (100 * CRN_NS_PER_MS)
@@ -38,50 +35,10 @@
  * and at most one heartbeat of its own a second by default. */
 #define BEAT_NS (CRN_NS_PER_S / 4)
 
-typedef struct peer {
-    crn_peers *peers;
-    struct peer *next; /* of the free list */
-    int descriptor;    /* -1: unused */
-    bool cut;
-    int64_t accepted_ns, received_ns; /* received: last bytes */
-    int64_t begun_ns;                 /* start of the incomplete message */
-    int64_t forgiven_ns;              /* sealed: when heartbeats were last forgiven */
-    uint32_t origin;                  /* sealed: crn_attempts_origin of its address */
-    atomic_uint_fast64_t read_cost;   /* sealed: read by the owner, not subtracted yet */
-    crn_frames frames;
-} peer;
-
-typedef struct note {
-    crn_peers_cut reason;
-    char name[CRN_PEER_NAME_BYTES];
-} note;
-
-struct crn_peers {
-    char key[64];
-    crn_peers_rules rules;
-    atomic_int uses; /* references: the owner, listeners and connections */
-    atomic_uint_fast64_t cut[CRN_CUTS];
-    atomic_int introduced; /* connections that completed their handshake */
-    atomic_int_fast64_t busy_since_ns;
-    atomic_bool caught_up; /* the socket's thread waited since `left` was last reset */
-    note notes[NOTES_MAX]; /* ring buffer */
-    atomic_uint noted, reported;
-    crn_log_gate gate[CRN_CUTS_AND_REFUSALS]; /* used by the owner */
-
-    pthread_mutex_t lock; /* protects what follows */
-    peer *free;
-    int32_t connections, cut_connections; /* open; of those, cut but not closed yet */
-    uint64_t unfinished;                  /* sum of the connections' held_bytes */
-    uint64_t kept;                        /* sum of their totals */
-    uint64_t left; /* totals of connections that closed since the socket's thread last waited */
-    crn_attempts attempts; /* failed CURVE handshakes */
-    peer peer[];
-};
-
 /* By descriptor: libzmq's listeners and its connections. */
 static _Atomic(crn_peers *) listeners[DESCRIPTORS_MAX];
 static atomic_bool sealed_listeners[DESCRIPTORS_MAX];
-static _Atomic(peer *) by_descriptor[DESCRIPTORS_MAX];
+static _Atomic(crn_peers_peer *) by_descriptor[DESCRIPTORS_MAX];
 
 static _Thread_local crn_peers *binding;
 static _Thread_local bool bound, binding_sealed;
@@ -99,7 +56,7 @@ crn_peers *crn_peers_create(const char *key, const crn_peers_rules *rules)
     atomic_init(&peers->uses, 1);
     pthread_mutex_init(&peers->lock, NULL);
     for (int32_t i = 0; i < capacity; i++) {
-        peers->peer[i] = (peer){.peers = peers, .descriptor = -1, .next = peers->free};
+        peers->peer[i] = (crn_peers_peer){.peers = peers, .descriptor = -1, .next = peers->free};
         peers->free = &peers->peer[i];
     }
     return peers;
@@ -138,40 +95,12 @@ int32_t crn_peers_capacity(const crn_peers *peers)
     return peers->rules.connections + CRN_PEERS_CLOSING_MAX;
 }
 
-static const crn_access_refusal refusals[CRN_CUTS_AND_REFUSALS] = {
-    [CRN_REFUSED_PLAIN] = CRN_ACCESS_PLAIN,
-    [CRN_REFUSED_HANDSHAKE] = CRN_ACCESS_MALFORMED,
-    [CRN_REFUSED_ATTEMPTS] = CRN_ACCESS_ATTEMPTS,
-};
-
-static uint64_t count_of(const crn_peers *peers, crn_peers_cut reason)
-{
-    return reason < CRN_CUTS ? atomic_load_explicit(&peers->cut[reason], memory_order_relaxed)
-                             : crn_access_counted(peers->rules.refused, refusals[reason]);
-}
-
-/* Counts a cut and queues it for the owner's log if there is room. Call with the lock held. */
-static void count_cut(crn_peers *peers, crn_peers_cut reason, int descriptor)
-{
-    if (reason < CRN_CUTS)
-        atomic_fetch_add_explicit(&peers->cut[reason], 1, memory_order_relaxed);
-    else
-        crn_access_count(peers->rules.refused, refusals[reason]);
-    unsigned noted = atomic_load_explicit(&peers->noted, memory_order_relaxed);
-    if (noted - atomic_load_explicit(&peers->reported, memory_order_acquire) == NOTES_MAX)
-        return;
-    note *left = &peers->notes[noted % NOTES_MAX];
-    left->reason = reason;
-    crn_peer_describe(descriptor, left->name);
-    atomic_store_explicit(&peers->noted, noted + 1, memory_order_release);
-}
-
 void crn_peers_report(crn_peers *peers)
 {
     unsigned reported = atomic_load_explicit(&peers->reported, memory_order_relaxed);
     while (reported != atomic_load_explicit(&peers->noted, memory_order_acquire)) {
-        const note *left = &peers->notes[reported % NOTES_MAX];
-        uint64_t held, total = count_of(peers, left->reason);
+        const crn_peers_note *left = &peers->notes[reported % CRN_PEERS_NOTES_MAX];
+        uint64_t held, total = crn_peers_counted(peers, left->reason);
         if (crn_log_gate_open(&peers->gate[left->reason], crn_now_ns(), &held))
             crn_log(CRN_LOG_WARNING, "%s: %s was %s (%s, %" PRIu64 " so far): %s", peers->key,
                     left->name, left->reason < CRN_CUTS ? "disconnected" : "refused",
@@ -200,9 +129,9 @@ int32_t crn_peers_introduced(const crn_peers *peers)
 
 void crn_peers_read(crn_peers *peers, int descriptor, uint64_t cost)
 {
-    peer *it = descriptor >= 0 && descriptor < DESCRIPTORS_MAX
-                   ? atomic_load(&by_descriptor[descriptor])
-                   : NULL;
+    crn_peers_peer *it = descriptor >= 0 && descriptor < DESCRIPTORS_MAX
+                             ? atomic_load(&by_descriptor[descriptor])
+                             : NULL;
     /* Its sender may have left, and the descriptor be another's by now. */
     if (it && it->peers == peers)
         atomic_fetch_add_explicit(&it->read_cost, cost, memory_order_relaxed);
@@ -220,33 +149,13 @@ void crn_peers_listened(int listener)
     bound = true;
 }
 
-/* Subtracts the connection's bytes from the sums. */
-static void subtract_bytes(peer *it)
-{
-    it->peers->unfinished -= it->frames.held_bytes;
-    it->peers->kept -= it->frames.total;
-    it->peers->left += it->frames.total;
-    it->frames.held_bytes = it->frames.total = 0;
-}
-
-/* Cuts a connection; call with the lock held. Shutdown wakes libzmq if it polls for input;
- * otherwise libzmq finds the end when it reads on. */
-static void cut(peer *it, crn_peers_cut reason)
-{
-    it->cut = true;
-    it->peers->cut_connections++;
-    subtract_bytes(it);
-    count_cut(it->peers, reason, it->descriptor);
-    shutdown(it->descriptor, SHUT_RDWR);
-}
-
 /* Oldest connection, at least SILENT_NS old, that has not completed its handshake; if the rules
  * allow, otherwise one that has sent nothing since. NULL: all are active. */
-static peer *find_silent(crn_peers *peers, int64_t now_ns)
+static crn_peers_peer *find_silent(crn_peers *peers, int64_t now_ns)
 {
-    peer *found = NULL;
+    crn_peers_peer *found = NULL;
     for (int32_t i = 0; i < crn_peers_capacity(peers); i++) {
-        peer *it = &peers->peer[i];
+        crn_peers_peer *it = &peers->peer[i];
         bool silent =
             !it->frames.introduced ||
             (peers->rules.silent_yield && it->frames.messages == 0 && it->frames.held_bytes == 0);
@@ -261,15 +170,15 @@ static peer *find_silent(crn_peers *peers, int64_t now_ns)
 }
 
 /* Takes a record for a new connection, or returns NULL if full. Call with the lock held. */
-static peer *acquire_peer(crn_peers *peers, int64_t now_ns)
+static crn_peers_peer *acquire_peer(crn_peers *peers, int64_t now_ns)
 {
     if (peers->connections - peers->cut_connections >= peers->rules.connections) {
-        peer *silent = peers->free ? find_silent(peers, now_ns) : NULL;
+        crn_peers_peer *silent = peers->free ? find_silent(peers, now_ns) : NULL;
         if (!silent)
             return NULL;
-        cut(silent, CRN_CUT_CONNECTIONS);
+        crn_peers_cut_off(silent, CRN_CUT_CONNECTIONS);
     }
-    peer *acquired = peers->free;
+    crn_peers_peer *acquired = peers->free;
     if (acquired)
         peers->free = acquired->next;
     return acquired;
@@ -293,7 +202,7 @@ static crn_peers_cut find_rejection(const crn_peers *peers, int connection, bool
                                                                              : CRN_CUTS;
 }
 
-static void begin_connection(crn_peers *peers, peer *it, int connection, bool sealed,
+static void begin_connection(crn_peers *peers, crn_peers_peer *it, int connection, bool sealed,
                              uint32_t origin, int64_t now_ns)
 {
     peers->connections++;
@@ -301,6 +210,8 @@ static void begin_connection(crn_peers *peers, peer *it, int connection, bool se
     it->cut = false;
     it->accepted_ns = it->received_ns = it->forgiven_ns = now_ns;
     it->origin = origin;
+    atomic_store_explicit(&it->behind_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&it->blocked_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&it->read_cost, 0, memory_order_relaxed);
     if (sealed)
         crn_frames_begin_sealed(&it->frames);
@@ -319,11 +230,11 @@ bool crn_peers_accepted(int listener, int connection)
     int64_t now_ns = crn_now_ns();
     pthread_mutex_lock(&peers->lock);
     crn_peers_cut rejected = find_rejection(peers, connection, sealed, origin, now_ns);
-    peer *it = rejected == CRN_CUTS ? acquire_peer(peers, now_ns) : NULL;
+    crn_peers_peer *it = rejected == CRN_CUTS ? acquire_peer(peers, now_ns) : NULL;
     if (it)
         begin_connection(peers, it, connection, sealed, origin, now_ns);
     else
-        count_cut(peers, rejected == CRN_CUTS ? CRN_CUT_CONNECTIONS : rejected, connection);
+        crn_peers_count(peers, rejected == CRN_CUTS ? CRN_CUT_CONNECTIONS : rejected, connection);
     pthread_mutex_unlock(&peers->lock);
     if (it)
         atomic_store(&by_descriptor[connection], it);
@@ -336,50 +247,12 @@ void crn_peers_unaccepted(int listener)
     if (!peers)
         return;
     pthread_mutex_lock(&peers->lock);
-    count_cut(peers, CRN_CUT_DESCRIPTORS, -1);
+    crn_peers_count(peers, CRN_CUT_DESCRIPTORS, -1);
     pthread_mutex_unlock(&peers->lock);
 }
 
-/* Over the common limit: cuts the peer whose incomplete message has the largest bytes x age. */
-static void cut_largest(crn_peers *peers, int64_t now_ns)
-{
-    peer *found = NULL;
-    double max_cost = -1;
-    for (int32_t i = 0; i < crn_peers_capacity(peers); i++) {
-        peer *it = &peers->peer[i];
-        double cost = (double)it->frames.held_bytes * (double)(now_ns - it->begun_ns);
-        if (it->descriptor < 0 || it->cut || it->frames.held_bytes == 0 || cost <= max_cost)
-            continue;
-        found = it;
-        max_cost = cost;
-    }
-    if (found)
-        cut(found, CRN_CUT_SHARE);
-}
-
-/*
- * Over the common limit of what libzmq keeps: cuts the peer that sent most. libzmq keeps what
- * closed connections sent until the socket's thread has processed that; if only this exceeds the
- * limit, cuts the peer that is sending.
- */
-static void limit_kept(crn_peers *peers, peer *sending)
-{
-    if (atomic_exchange_explicit(&peers->caught_up, false, memory_order_relaxed))
-        peers->left = 0;
-    if (peers->kept + peers->left <= peers->rules.kept_bytes)
-        return;
-    peer *found = sending;
-    for (int32_t i = 0; i < crn_peers_capacity(peers); i++) {
-        peer *it = &peers->peer[i];
-        if (peers->kept > peers->rules.kept_bytes && it->descriptor >= 0 && !it->cut &&
-            it->frames.total > found->frames.total)
-            found = it;
-    }
-    cut(found, CRN_CUT_TOTAL);
-}
-
 /* Sealed: subtracts what the owner has read since, and forgives heartbeats. True if it read any. */
-static bool subtract_read(peer *it, int64_t now_ns)
+static bool subtract_read(crn_peers_peer *it, int64_t now_ns)
 {
     uint64_t read = atomic_exchange_explicit(&it->read_cost, 0, memory_order_relaxed);
     crn_frames_read(&it->frames, read);
@@ -391,7 +264,7 @@ static bool subtract_read(peer *it, int64_t now_ns)
     return read > 0;
 }
 
-static size_t follow(crn_peers *peers, peer *it, const void *bytes, size_t size)
+static size_t follow(crn_peers *peers, crn_peers_peer *it, const void *bytes, size_t size)
 {
     static const crn_peers_cut reasons[CRN_FRAMES_FAULTS] = {
         [CRN_FRAMES_PART] = CRN_CUT_PART,         [CRN_FRAMES_PARTS] = CRN_CUT_PARTS,
@@ -417,22 +290,21 @@ static size_t follow(crn_peers *peers, peer *it, const void *bytes, size_t size)
     if (it->frames.introduced && !introduced)
         atomic_fetch_add_explicit(&peers->introduced, 1, memory_order_relaxed);
     if (fault) {
-        cut(it, reasons[fault]);
+        crn_peers_cut_off(it, reasons[fault]);
         /* Messages complete before the fault still count, unless the peer may send none at all. */
         return peers->rules.frames.parts > 0 ? it->frames.whole_bytes : 0;
     }
-    if (peers->unfinished > peers->rules.unfinished_bytes)
-        cut_largest(peers, now_ns);
-    if (peers->rules.kept_bytes > 0 && it->frames.total > kept_before)
-        limit_kept(peers, it);
+    crn_peers_limit_senders(peers, it, it->frames.total > kept_before, now_ns);
+    if (crn_peers_readers_are_due(peers, now_ns)) /* they answer heartbeats once a second */
+        crn_peers_limit_readers(peers, now_ns);
     return it->cut ? 0 : size;
 }
 
 size_t crn_peers_received(int connection, const void *bytes, size_t size)
 {
-    peer *it = connection >= 0 && connection < DESCRIPTORS_MAX
-                   ? atomic_load(&by_descriptor[connection])
-                   : NULL;
+    crn_peers_peer *it = connection >= 0 && connection < DESCRIPTORS_MAX
+                             ? atomic_load(&by_descriptor[connection])
+                             : NULL;
     if (!it)
         return size;
     pthread_mutex_lock(&it->peers->lock);
@@ -441,9 +313,42 @@ size_t crn_peers_received(int connection, const void *bytes, size_t size)
     return seen;
 }
 
+/* The connection of this descriptor, if its owner limits what waits for readers. */
+static crn_peers_peer *find_reader(int connection)
+{
+    crn_peers_peer *it = connection >= 0 && connection < DESCRIPTORS_MAX
+                             ? atomic_load(&by_descriptor[connection])
+                             : NULL;
+    return it && it->peers->rules.unread ? it : NULL;
+}
+
+void crn_peers_polled(int connection, bool for_output)
+{
+    crn_peers_peer *it = find_reader(connection);
+    if (it && for_output != (atomic_load_explicit(&it->behind_ns, memory_order_relaxed) > 0))
+        atomic_store_explicit(&it->behind_ns, for_output ? crn_tick_ns() : 0, memory_order_relaxed);
+}
+
+void crn_peers_sent(int connection, size_t size, int64_t sent)
+{
+    crn_peers_peer *it = find_reader(connection);
+    if (!it)
+        return;
+    crn_peers *peers = it->peers;
+    int64_t now_ns = crn_tick_ns();
+    bool blocked = sent < (int64_t)size;
+    if (sent > 0 || !blocked || atomic_load_explicit(&it->blocked_ns, memory_order_relaxed) == 0)
+        atomic_store_explicit(&it->blocked_ns, blocked ? now_ns : 0, memory_order_relaxed);
+    if (!crn_peers_readers_are_due(peers, now_ns))
+        return;
+    pthread_mutex_lock(&peers->lock);
+    crn_peers_limit_readers(peers, now_ns);
+    pthread_mutex_unlock(&peers->lock);
+}
+
 /* A sealed connection ends: did it fail its handshake? One that sent both commands of it may have
  * been refused for its key, which the ZAP handler counts, or just had nothing to send. */
-static void end_handshake(crn_peers *peers, const peer *it)
+static void end_handshake(crn_peers *peers, const crn_peers_peer *it)
 {
     if (!it->frames.sealed || it->frames.introduced)
         return;
@@ -451,19 +356,21 @@ static void end_handshake(crn_peers *peers, const peer *it)
     if (it->frames.handshake > 0 || !it->cut)
         crn_attempts_failed(&peers->attempts, it->origin, crn_now_ns());
     if (it->frames.handshake < 2 && !it->cut)
-        count_cut(peers, CRN_REFUSED_HANDSHAKE, it->descriptor);
+        crn_peers_count(peers, CRN_REFUSED_HANDSHAKE, it->descriptor);
 }
 
-static void end_connection(peer *it)
+static void end_connection(crn_peers_peer *it)
 {
     crn_peers *peers = it->peers;
     pthread_mutex_lock(&peers->lock);
     if (it->frames.introduced && !it->cut && crn_now_ns() - it->received_ns > UNANSWERED_NS)
-        count_cut(peers, CRN_CUT_SILENT, it->descriptor);
+        crn_peers_count(peers, CRN_CUT_SILENT, it->descriptor);
     end_handshake(peers, it);
     peers->connections--;
     peers->cut_connections -= it->cut;
-    subtract_bytes(it);
+    if (it->cut)
+        peers->cut_closed_ns = crn_now_ns();
+    crn_peers_subtract(it);
     if (it->frames.introduced)
         atomic_fetch_sub_explicit(&peers->introduced, 1, memory_order_relaxed);
     it->descriptor = -1;
@@ -479,7 +386,7 @@ void crn_peers_closing(int descriptor)
         return;
     /* Relaxed first check: almost every descriptor of the process is neither. */
     if (atomic_load_explicit(&by_descriptor[descriptor], memory_order_relaxed)) {
-        peer *it = atomic_exchange(&by_descriptor[descriptor], NULL);
+        crn_peers_peer *it = atomic_exchange(&by_descriptor[descriptor], NULL);
         if (it)
             end_connection(it);
     }

@@ -12,6 +12,7 @@
 #ifndef CRN_SRC_INGEST_SOCKET_PEERS_H
 #define CRN_SRC_INGEST_SOCKET_PEERS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,6 +31,9 @@ typedef struct crn_peers_rules {
     crn_frames_rules frames;   /* of each connection */
     uint64_t unfinished_bytes; /* of incomplete messages, all connections together */
     uint64_t kept_bytes; /* sent since they connected, all connections together; 0: unlimited */
+    const atomic_uint_fast64_t *unread; /* bytes sent to the connections and not read by all, as the
+                                           owner counts them; NULL: those that do not read stay */
+    uint64_t unread_bytes; /* if more wait, the one that has been behind for longest is cut */
     crn_access_counters *refused; /* where refused connections without keys count; NULL: nowhere */
 } crn_peers_rules;
 
@@ -83,5 +87,9 @@ void crn_peers_unaccepted(int listener);
 /* Number of bytes that libzmq may see; 0: report the end of the stream. */
 size_t crn_peers_received(int connection, const void *bytes, size_t size);
 void crn_peers_closing(int descriptor);
+/* libzmq has something to send there, or has sent all. */
+void crn_peers_polled(int connection, bool for_output);
+/* The kernel took `sent` of these bytes for the connection; negative: none. */
+void crn_peers_sent(int connection, size_t size, int64_t sent);
 
 #endif

@@ -19,6 +19,7 @@ int crn_publishing_set_up(void **state)
     assert_non_null(f->zmq);
     f->config.limits.views = 1;
     f->config.limits.peers = 256;
+    f->config.limits.viewers_mib = 64;
     f->config.limits.defects = 4;
     f->config.limits.points = CRN_PUBLISHING_POINTS;
     f->config.latency.budget_ms = 100;
