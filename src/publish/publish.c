@@ -386,6 +386,7 @@ static void send_about(crn_publish *publish, crn_outlet which, const char *topic
         .alive_ms = publish->config->publish.grader.alive_ms,
         .lanes = publish->lanes,
         .publish = &publish->stats,
+        .config = publish->config,
     };
     const unsigned char *bytes;
     size_t size;

@@ -51,6 +51,15 @@ static void put_lanes(crn_encoder *encoder, crn_lanes *lanes, bool refused)
     crn_encoder_array_end(encoder);
 }
 
+static void put_classes(crn_encoder *encoder, const crn_classes *classes)
+{
+    crn_encoder_text(encoder, "classes");
+    crn_encoder_array(encoder, (uint32_t)classes->count);
+    for (int32_t i = 0; i < classes->count; i++)
+        crn_encoder_text(encoder, classes->name[i]);
+    crn_encoder_array_end(encoder);
+}
+
 int crn_status_pack(crn_encoder *encoder, const crn_status *status, const unsigned char **ret_bytes,
                     size_t *ret_size)
 {
@@ -59,7 +68,7 @@ int crn_status_pack(crn_encoder *encoder, const crn_status *status, const unsign
     crn_refusals refused = crn_lanes_sum(status->lanes).refused;
     crn_refusals_add(&refused, elsewhere);
     crn_encoder_begin(encoder);
-    crn_encoder_map(encoder, 17);
+    crn_encoder_map(encoder, 19);
     put_head(encoder, status);
     put_lanes(encoder, status->lanes, true);
     put_refused(encoder, "refused", &refused);
@@ -74,6 +83,8 @@ int crn_status_pack(crn_encoder *encoder, const crn_status *status, const unsign
     crn_encoder_pair_unsigned(encoder, "viewers", stats->viewers);
     crn_encoder_pair_unsigned(encoder, "log_dropped", stats->log.dropped);
     crn_encoder_pair_unsigned(encoder, "log_failed", stats->log.failed);
+    crn_encoder_pair_unsigned(encoder, "slots", (uint64_t)status->config->limits.slots);
+    put_classes(encoder, &status->config->classes);
     crn_encoder_map_end(encoder);
     return crn_encoder_end(encoder, ret_bytes, ret_size);
 }

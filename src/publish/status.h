@@ -4,14 +4,16 @@
  *
  * Topic `status`, to the viewers once a second: {v, run, state, published_ns, lanes, refused,
  * refused_elsewhere, verdicts, sent, stale, dropped, waiting, graders, possibly_lost, viewers,
- * log_dropped, log_failed}; the counts from `verdicts` on are those of crn_publish_stats, the last
- * two those of its verdict log.
+ * log_dropped, log_failed, slots, classes}; the counts from `verdicts` to `viewers` are those of
+ * crn_publish_stats, the two after them those of its verdict log.
  *
  * - `state`: ready (no view has arrived yet), running, degraded (a device is lost), stopping
  * - `lanes`: [{lane, sequence, refused}]: sequence of the last verdict, null before the first;
  *   refused {reason: count} of the lane's messages since the start
  * - `refused`: {reason: count} of all messages, of any lane
  * - `refused_elsewhere`: those of them whose lane is not open, or whose header could not be read
+ * - `slots`: limits.slots, the views that can wait or run at a time
+ * - `classes`: the names of the line's classes, in channel order
  *
  * Reasons are those of crn_refusal_name(); one that never occurred is omitted.
  *
@@ -21,6 +23,7 @@
 #ifndef CRN_SRC_PUBLISH_STATUS_H
 #define CRN_SRC_PUBLISH_STATUS_H
 
+#include "src/config/config.h"
 #include "src/publish/encoding/encoder.h"
 #include "src/fruit/lane.h"
 #include "src/publish/publish.h"
@@ -33,6 +36,7 @@ typedef struct crn_status {
     int64_t alive_ms;
     crn_lanes *lanes;
     const crn_publish_stats *publish;
+    const crn_config *config;
 } crn_status;
 
 /**

@@ -103,6 +103,10 @@ static void a_wrong_sender_finds_out(void **state)
     crn_expect_unsigned(crn_decoded_field(refused, "channels"), 6);
     crn_expect_unsigned(crn_decoded_field(refused, "too_large"), 1);
     crn_expect_unsigned(crn_decoded_field(refused, "magic"), 1);
+    crn_expect_unsigned(crn_decoded_field(status, "slots"), 20);
+    const msgpack_object *classes = crn_decoded_field(status, "classes");
+    crn_expect_items(classes, 2);
+    crn_expect_text(crn_decoded_item(classes, 1), "rot");
     crn_peer_message_free(m);
     line_stop(&line);
     assert_int_equal(line.metrics.lane_count, 1);

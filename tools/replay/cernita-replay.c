@@ -17,6 +17,7 @@
 #include "tools/common/recordings.h"
 #include "tools/common/signals.h"
 #include "tools/replay/expect.h"
+#include "tools/replay/in_flight.h"
 #include "tools/replay/plan.h"
 #include "tools/replay/schedule.h"
 
@@ -36,7 +37,8 @@ typedef struct replay {
     uint64_t views, fruits;
     int64_t late_ns; /* largest delay of a view behind its schedule */
     crn_progress progress;
-    crn_expect *expect; /* NULL: no comparison */
+    crn_expect *expect;       /* NULL: no comparison */
+    crn_in_flight *in_flight; /* NULL: the line's verdicts are not seen */
 } replay;
 
 static atomic_uint_fast64_t tensors_waiting, photographs_waiting; /* not sent by libzmq yet */
@@ -157,6 +159,32 @@ static void show_progress(replay *r)
     crn_progress_update(&r->progress, r->views, note);
 }
 
+/* Before a view: 1, 0 on a termination signal, negative errno. */
+static int await_room(replay *r, const crn_replay_schedule_view *entry, crn_error *error)
+{
+    if (!r->in_flight)
+        return 1;
+    crn_in_flight_read(r->in_flight);
+    int result = entry->first ? crn_in_flight_await_room(r->in_flight, error) : 0;
+    r->stopped |= result == -ECANCELED;
+    return result == -ECANCELED ? 0 : result < 0 ? result : 1;
+}
+
+/* After a view. 0 or negative errno. */
+static int note_sent(replay *r, const crn_replay_schedule_view *entry,
+                     const crn_view_header *header, crn_error *error)
+{
+    crn_in_flight_fruit fruit = {header->lane, entry->fruit_views, header->epoch, header->fruit};
+    int result = 0;
+    r->views++;
+    r->fruits += entry->first;
+    if (entry->first && r->expect)
+        result = crn_expect_sent(r->expect, header->lane, header->epoch - r->epoch, header->fruit);
+    if (!result && entry->last && r->in_flight)
+        result = crn_in_flight_sent(r->in_flight, &fruit);
+    return result ? crn_error_set(error, result, "no memory to follow the verdicts") : 0;
+}
+
 /* Sends one view of one loop at its time. 1 if sent, 0 on a termination signal, negative errno. */
 static int play_view(replay *r, size_t index, uint64_t loop, crn_error *error)
 {
@@ -164,6 +192,9 @@ static int play_view(replay *r, size_t index, uint64_t loop, crn_error *error)
     crn_recorded_view view;
     int result = crn_replay_schedule_read(&r->schedule, index, &view, error);
     if (result)
+        return result;
+    result = await_room(r, entry, error);
+    if (result <= 0)
         return result;
     int64_t due_ns = crn_now_ns();
     if (r->plan->rate > 0) {
@@ -188,13 +219,9 @@ static int play_view(replay *r, size_t index, uint64_t loop, crn_error *error)
         return result;
     int64_t late_ns = crn_now_ns() - due_ns;
     r->late_ns = late_ns > r->late_ns ? late_ns : r->late_ns;
-    r->views++;
-    r->fruits += entry->first;
+    result = note_sent(r, entry, &header, error);
     show_progress(r);
-    if (entry->first && r->expect &&
-        crn_expect_sent(r->expect, header.lane, header.epoch - r->epoch, header.fruit))
-        return crn_error_set(error, -ENOMEM, "no memory to compare verdicts");
-    return 1;
+    return result ? result : 1;
 }
 
 static int play(replay *r, crn_error *error)
@@ -247,6 +274,22 @@ static int connect_line(replay *r, crn_error *error)
     return 0;
 }
 
+static int follow_verdicts(replay *r, crn_error *error)
+{
+    const crn_replay_plan *p = r->plan;
+    crn_in_flight_settings settings = {.endpoint = p->verdicts,
+                                       .keys = &p->keys,
+                                       .wait_ms = p->wait_ms,
+                                       .fruits = p->in_flight,
+                                       .limited = p->in_flight || p->rate == 0,
+                                       .views_max = r->schedule.views_max,
+                                       .open_max = r->schedule.open_max,
+                                       .signals = r->signals};
+    int result = crn_in_flight_open(&settings, &r->in_flight, error);
+    r->stopped |= result == -ECANCELED;
+    return result == -ECANCELED ? 0 : result;
+}
+
 /* Waits at most LINGER_NS for libzmq's queued views, and reports those left over. */
 static void hand_over(replay *r)
 {
@@ -277,6 +320,43 @@ static void report_selection(const crn_replay_schedule *schedule)
         printf("%zu of %" PRIu64 " views, %" PRIu64 " of %" PRIu64 " fruits are selected\n",
                schedule->count, schedule->recorded_views, schedule->fruits,
                schedule->recorded_fruits);
+}
+
+/* Waits for the verdicts that are due, and reports them. 0 if the line judged all that was sent. */
+static int report_verdicts(replay *r, crn_error *error)
+{
+    int waited = r->stopped ? 0 : crn_in_flight_finish(r->in_flight, error);
+    crn_in_flight_result seen = crn_in_flight_get_result(r->in_flight);
+    printf("verdicts: %" PRIu64 " complete, %" PRIu64 " partial, %" PRIu64 " late; at most %" PRIu32
+           " fruit%s without one at a time\n",
+           seen.complete, seen.partial, seen.late, seen.most, seen.most == 1 ? "" : "s");
+    if (waited == -ECANCELED || r->stopped)
+        return 0;
+    if (waited)
+        return waited;
+    if (seen.lost)
+        return crn_error_set(error, -EBADMSG,
+                             "the line lost views of %" PRIu64 " of %" PRIu64
+                             " fruits; %s. Replay them at a lower --rate or --in-flight, or give "
+                             "the line limits.slots, run.workers or latency.budget_ms; cernita-why "
+                             "says where its time went",
+                             seen.lost, r->fruits, seen.example);
+    if (seen.unseen)
+        return crn_error_set(
+            error, -EBADMSG,
+            "%s: no verdict was seen of %" PRIu64 " of %" PRIu64
+            " fruits: viewers lose some under load; the line's publish.log has all",
+            r->plan->verdicts, seen.unseen, r->fruits);
+    return 0;
+}
+
+/* Without a pace and without verdicts nothing says that the line kept up. */
+static void tell_blindness(const crn_replay_plan *p)
+{
+    if (p->rate == 0 && !p->verdicts && !p->expect)
+        crn_tool_note(&crn_replay_tool,
+                      "--rate max does not see whether the line kept up, nor waits for it: "
+                      "--verdicts ENDPOINT, the line's publish.viewers.bind, does both");
 }
 
 /* --- comparison --- */
@@ -334,6 +414,28 @@ static int compare(replay *r, crn_error *error)
     return 0;
 }
 
+/* Sends, and says what came of it. A difference is told, too, where the line lost views. */
+static int run(replay *r, crn_error *error)
+{
+    crn_error lost;
+    int result = play(r, error);
+    hand_over(r);
+    report(r);
+    tell_blindness(r->plan);
+    if (result)
+        return result;
+    if (r->in_flight && (result = report_verdicts(r, &lost))) {
+        *error = lost;
+        if (r->expect)
+            crn_tool_note(&crn_replay_tool, "%s", lost.text);
+    }
+    if (!r->expect)
+        return result;
+    int compared = r->stopped ? crn_error_set(error, -EINTR, "stopped: nothing was compared")
+                              : compare(r, error);
+    return compared ? compared : result;
+}
+
 int main(int argc, char **argv)
 {
     crn_standard_streams("cernita-replay");
@@ -352,20 +454,18 @@ int main(int argc, char **argv)
         result = crn_expect_open(p.expect, p.got, &r.expect, &error);
     if (!result)
         result = connect_line(&r, &error);
+    if (!result && !r.stopped && p.verdicts)
+        result = follow_verdicts(&r, &error);
     if (!result && !r.stopped) {
         report_selection(&r.schedule);
-        result = play(&r, &error);
-        hand_over(&r);
-        report(&r);
-        if (!result && r.expect)
-            result = r.stopped ? crn_error_set(&error, -EINTR, "stopped: nothing was compared")
-                               : compare(&r, &error);
+        result = run(&r, &error);
     }
     /* Messages over preloaded memory end with the context. */
     if (r.socket)
         zmq_close(r.socket);
     if (r.zmq)
         zmq_ctx_term(r.zmq);
+    crn_in_flight_close(&r.in_flight);
     crn_expect_close(&r.expect);
     crn_replay_schedule_close(&r.schedule);
     crn_recordings_free(&recordings);

@@ -8,6 +8,12 @@ static const crn_option options[] = {
     {"to", "ENDPOINT", "where the line listens, as its ingest.bind says (required)"},
     {"rate", "F|max",
      "multiple of the recorded pace, 0.001 to 1000, or max: as fast as possible (1.0)"},
+    {"verdicts", "ENDPOINT",
+     "the line's publish.viewers.bind: counts its verdicts, and fails if it lost\n"
+     "views; with --rate max no more is sent than the line keeps up with"},
+    {"in-flight", "N",
+     "with --verdicts: at most so many fruits without a verdict at a time (with\n"
+     "--rate max: as many as the line has slots for)"},
     {"loop", "N", "number of loops, 0: until stopped (1); sequence numbers and fruits continue"},
     {"fruits", "N", "stop after that many fruits"},
     {"lane", "N[,N…]", "only fruits of these lanes"},
@@ -36,6 +42,8 @@ static const crn_option options[] = {
 enum {
     OPTION_TO,
     OPTION_RATE,
+    OPTION_VERDICTS,
+    OPTION_IN_FLIGHT,
     OPTION_LOOP,
     OPTION_FRUITS,
     OPTION_LANE,
@@ -115,6 +123,10 @@ static void check_options(const crn_replay_plan *p)
                         p->expect ? "got" : "expect");
     if (p->expect && !p->loops && !p->fruits)
         crn_usage_error(&crn_replay_tool, "--expect needs an end: --loop N, or --fruits N");
+    if (p->in_flight && !p->verdicts)
+        crn_usage_error(&crn_replay_tool,
+                        "--in-flight waits for verdicts: --verdicts ENDPOINT, the line's "
+                        "publish.viewers.bind");
 }
 
 void crn_replay_plan_read(int argc, char **argv, crn_replay_plan *p)
@@ -133,6 +145,12 @@ void crn_replay_plan_read(int argc, char **argv, crn_replay_plan *p)
             p->rate = strcmp(text, "max")
                           ? crn_option_real(&crn_replay_tool, name, text, 0.001, 1000)
                           : 0;
+            break;
+        case OPTION_VERDICTS:
+            p->verdicts = text;
+            break;
+        case OPTION_IN_FLIGHT:
+            p->in_flight = (uint32_t)crn_option_integer(&crn_replay_tool, name, text, 1, 1000000);
             break;
         case OPTION_LOOP:
             p->loops = (uint64_t)crn_option_integer(&crn_replay_tool, name, text, 0, INT64_MAX);

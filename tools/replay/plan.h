@@ -15,6 +15,8 @@ typedef struct crn_replay_plan {
     int64_t wait_ms;
     crn_client_keys keys;
     crn_replay_filter filter;
+    const char *verdicts;     /* endpoint of the line's viewers; NULL: verdicts are not seen */
+    uint32_t in_flight;       /* fruits without a verdict at a time; 0: as many as suit the line */
     const char *expect, *got; /* verdict logs; NULL: no comparison */
     double tolerance;
 } crn_replay_plan;

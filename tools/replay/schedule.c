@@ -171,6 +171,31 @@ static int count_fruits(crn_replay_schedule *schedule)
     return 0;
 }
 
+/* Notes where each fruit ends, and how many of them are being sent at a time. */
+static int find_ends(crn_replay_schedule *schedule)
+{
+    uint32_t *left = calloc(schedule->fruits, sizeof *left);
+    uint32_t open = 0;
+    if (!left)
+        return -ENOMEM;
+    schedule->views_max = schedule->open_max = 0;
+    for (size_t i = 0; i < schedule->count; i++) {
+        crn_replay_schedule_view *view = &schedule->views[i];
+        view->fruit_views = ++left[view->fruit];
+        schedule->views_max =
+            view->fruit_views > schedule->views_max ? view->fruit_views : schedule->views_max;
+    }
+    for (size_t i = schedule->count; i-- > 0;) {
+        crn_replay_schedule_view *view = &schedule->views[i];
+        view->last = view->fruit_views == left[view->fruit];
+        open += view->last;
+        schedule->open_max = open > schedule->open_max ? open : schedule->open_max;
+        open -= view->first;
+    }
+    free(left);
+    return 0;
+}
+
 /* --- the filter --- */
 
 /* "it has lanes 0 to 3, fruits 1 to 99, from 2026-11-23 01:12:03 to 2026-11-23 01:30:00" */
@@ -356,6 +381,8 @@ int crn_replay_schedule_open(const crn_tool *tool, char **paths, int files,
         r = crn_error_set(error, -ENOMEM, "no memory for %zu views", schedule.count);
     if (!r)
         r = apply_filter(&schedule, filter, error);
+    if (!r && find_ends(&schedule))
+        r = crn_error_set(error, -ENOMEM, "no memory for %" PRIu64 " fruits", schedule.fruits);
     if (!r && schedule.bytes <= preload_bytes)
         r = preload(&schedule, error);
     if (r) {

@@ -18,7 +18,8 @@ typedef struct crn_replay_schedule_view {
     uint64_t fruit;             /* 0, 1, 2, … by first appearance */
     uint32_t lane, epoch, file; /* indices */
     uint64_t position;          /* number of the view in its file */
-    bool first;                 /* the first view of its fruit */
+    bool first, last;           /* the first view of its fruit, the last one */
+    uint32_t fruit_views;       /* of its fruit in the recordings; of the last one */
 } crn_replay_schedule_view;
 
 /* Ranges of a lane's numbers, from which the next loop continues. */
@@ -35,6 +36,8 @@ typedef struct crn_replay_schedule {
     uint64_t period_ns;                       /* from one loop's first view to the next one's */
     uint64_t bytes;                           /* of all pixels */
     uint64_t latest_ns;                       /* arrival of the latest view so far */
+    uint32_t views_max;                       /* of a fruit */
+    uint32_t open_max;                        /* fruits that have begun and not ended, at most */
     bool in_memory;
 
     char **paths; /* the caller's */

@@ -15,7 +15,7 @@
 #include "stages/base/process/standard.h"
 #include "src/publish/log/reader.h"
 #include "tools/common/verdicts/decode.h"
-#include "tools/tail/connection.h"
+#include "tools/common/connection.h"
 #include "tools/common/verdicts/sequence_check.h"
 #include "tools/tail/latency.h"
 #include "tools/common/options.h"

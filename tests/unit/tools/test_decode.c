@@ -401,7 +401,8 @@ static void the_status_says_the_last_sequences(void **state)
     (void)state;
     static const char json[] =
         "{\"v\":1,\"run\":\"a\",\"state\":\"running\",\"lanes\":[{\"lane\":0,\"sequence\":7},"
-        "{\"lane\":1,\"sequence\":null},5,{\"lane\":9,\"sequence\":0}]}";
+        "{\"lane\":1,\"sequence\":null},5,{\"lane\":9,\"sequence\":0}],"
+        "\"slots\":20,\"classes\":[\"ground\",\"rot\"]}";
     crn_messagepack_json packed;
     crn_decoded_status status;
     assert_int_equal(crn_messagepack_json_init(&packed, json, strlen(json), NULL), 0);
@@ -411,6 +412,9 @@ static void the_status_says_the_last_sequences(void **state)
     assert_int_equal(status.lane_count, 2);
     assert_int_equal(status.lanes[0].sequence, 7);
     assert_int_equal(status.lanes[1].lane, 9);
+    assert_int_equal(status.slots, 20);
+    assert_int_equal(status.class_count, 2);
+    assert_string_equal(status.classes[1], "rot");
 }
 
 int main(void)

@@ -443,6 +443,20 @@ void crn_decoded_free(crn_decoded **decoded)
     *decoded = NULL;
 }
 
+/* Neither was in the first daemons' status. */
+static void read_line(const msgpack_object *map, crn_decoded_status *status)
+{
+    const msgpack_object *slots = crn_messagepack_json_get(map, "slots");
+    const msgpack_object *classes = crn_messagepack_json_get(map, "classes");
+    if (slots)
+        read_field(slots, CRN_FIELD_UNSIGNED, &status->slots);
+    if (!classes || classes->type != MSGPACK_OBJECT_ARRAY)
+        return;
+    for (uint32_t i = 0; i < classes->via.array.size && i < CRN_CLASSES_MAX; i++)
+        if (!read_text(&classes->via.array.ptr[i], status->classes[status->class_count++]))
+            return;
+}
+
 int crn_decode_status(const crn_messagepack_json *packed, crn_decoded_status *ret_status,
                       crn_error *error)
 {
@@ -466,6 +480,7 @@ int crn_decode_status(const crn_messagepack_json *packed, crn_decoded_status *re
             read_field(sequence, CRN_FIELD_UNSIGNED, &status.lanes[at].sequence))
             status.lane_count++;
     }
+    read_line(map, &status);
     *ret_status = status;
     return 0;
 }

@@ -96,6 +96,9 @@ void crn_decoded_free(crn_decoded **decoded);
 /* The daemon's status message (topic `status`, once a second), as far as tools use it. */
 typedef struct crn_decoded_status {
     char run[CRN_DECODED_TEXT_BYTES], state[CRN_DECODED_TEXT_BYTES];
+    uint64_t slots;       /* 0: a daemon that does not say */
+    uint32_t class_count; /* 0: likewise */
+    char classes[CRN_CLASSES_MAX][CRN_DECODED_TEXT_BYTES];
     uint32_t lane_count; /* lanes with a verdict so far */
     struct {
         uint64_t lane, sequence; /* of its last verdict */

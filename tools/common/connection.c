@@ -1,4 +1,4 @@
-#include "tools/tail/connection.h"
+#include "tools/common/connection.h"
 
 #include <errno.h>
 #include <inttypes.h>

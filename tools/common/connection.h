@@ -1,6 +1,6 @@
 /* A connection to one of a daemon's sockets for verdicts. */
-#ifndef CRN_TOOLS_TAIL_CONNECTION_H
-#define CRN_TOOLS_TAIL_CONNECTION_H
+#ifndef CRN_TOOLS_COMMON_CONNECTION_H
+#define CRN_TOOLS_COMMON_CONNECTION_H
 
 #include <stdbool.h>
 #include <stdint.h>
