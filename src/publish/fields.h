@@ -40,7 +40,8 @@
     X(m, assembly_ms, REAL, "ms", "from the reception of its first view to its close") \
     X(m, closed_by, TEXT, "", "what closed it (below): `views`, `time`, `deadline`, `open_fruits` or `stop`") \
     X(m, view_states, VIEWS, "", "every expected view, or those received or refused if `views_expected` is 0") \
-    X(m, totals, TOTALS, "", "sums over all views, for every class with a level") \
+    X(m, totals, TOTALS, "", "sums over all views, for every class that was looked for, also where none was found; " \
+                             "a class without a level in the recipe or the file is absent: not looked for, not clean") \
     X(m, defects, DEFECTS, "", "view by view; [stages/stage/README.md](../../stages/stage/README.md) defines order and values")
 
 /* With one key per step between these two. */
@@ -68,7 +69,8 @@
 
 #define CRN_FIELDS_total(X, m) \
     X(m, count, UNSIGNED, "", "contours that are not holes") \
-    X(m, area_px, REAL, "px²", "their area, less that of the holes")
+    X(m, area_px, REAL, "px²", "their area, less that of the holes") \
+    X(m, level, REAL, "", "at which it was looked for: of the recipe in force, or of the file")
 
 #define CRN_FIELDS_defect(X, m) \
     X(m, view, UNSIGNED, "", "index of its view") \

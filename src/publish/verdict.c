@@ -121,7 +121,7 @@ static void put_close(crn_encoder *encoder, const crn_fruit *fruit, int64_t now_
                           crn_fruit_close_names[fruit->closed_by]);
 }
 
-/* Every class with a level has an entry, so that readers need no special case. */
+/* Every class that was looked for has an entry: without one a class is unknown, not clean. */
 static void put_totals(const crn_classes *classes, crn_encoder *encoder, const verdict_summary *sum)
 {
     uint32_t outlined = 0;
@@ -136,6 +136,7 @@ static void put_totals(const crn_classes *classes, crn_encoder *encoder, const v
         crn_encoder_map(encoder, CRN_KEYS_total);
         crn_encoder_pair_unsigned(encoder, CRN_KEY(total, count), sum->totals[i].count);
         crn_encoder_pair_real(encoder, CRN_KEY(total, area_px), sum->totals[i].area_px);
+        crn_encoder_pair_real(encoder, CRN_KEY(total, level), classes->level[i]);
         crn_encoder_map_end(encoder);
     }
     crn_encoder_map_end(encoder);

@@ -60,14 +60,23 @@ static void expect_views(const verdict_fixture *f, const char *verdict, uint64_t
     crn_expect_unsigned(crn_decoded_field(v, "views_judged"), judged);
 }
 
+static double level_of(const verdict_fixture *f, const char *name)
+{
+    int32_t i = 0;
+    while (strcmp(f->config.classes.name[i], name) != 0)
+        i++;
+    return f->config.classes.level[i];
+}
+
 static void expect_total(const verdict_fixture *f, const char *name, uint64_t count, double area_px)
 {
-    static const char *const keys[] = {"count", "area_px"};
+    static const char *const keys[] = {"count", "area_px", "level"};
     const msgpack_object *total =
         crn_decoded_field(crn_decoded_field(&f->unpacked.data, "totals"), name);
-    crn_expect_keys(total, keys, 2);
+    crn_expect_keys(total, keys, 3);
     crn_expect_unsigned(crn_decoded_field(total, "count"), count);
     crn_expect_real(crn_decoded_field(total, "area_px"), area_px);
+    crn_expect_real(crn_decoded_field(total, "level"), level_of(f, name));
 }
 
 static void expect_defect(const verdict_fixture *f, uint32_t index, uint32_t view,
@@ -248,6 +257,23 @@ static void test_a_verdict_of_totals_only(void **state)
     crn_expect_same(&f->unpacked.data, f->tree);
 }
 
+/* Readers must not take a class that was not looked for as clean. */
+static void test_totals_are_of_the_classes_of_the_fruits_recipe(void **state)
+{
+    verdict_fixture *f = *state;
+    crn_config recipe = f->config;
+    recipe.classes.level[1] = NAN; /* rot: {} */
+    recipe.classes.level[2] = 0.125;
+    f->fruit.config = &recipe;
+    judge(f, 0, NULL, 0, 0);
+    pack(f);
+    static const char *const classes[] = {"stem \"end\"", "caf\xc3\xa9"};
+    const msgpack_object *totals = crn_decoded_field(&f->unpacked.data, "totals");
+    crn_expect_keys(totals, classes, 2);
+    crn_expect_real(crn_decoded_field(crn_decoded_field(totals, classes[0]), "level"), 0.125);
+    crn_expect_same(&f->unpacked.data, f->tree);
+}
+
 /* `stale` is changed in place in a copy of the bytes:
  * nothing else changes, and it can be changed back. */
 static void test_stale_is_turned_in_place(void **state)
@@ -287,6 +313,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_verdict_without_memory_for_its_defects, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_verdict_of_totals_only, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_totals_are_of_the_classes_of_the_fruits_recipe, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_stale_is_turned_in_place, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
