@@ -256,6 +256,15 @@ class LiveVerdicts(PackageTest):
         self.assertEqual((fresh.stale, late.stale, late.fail_safe()), (False, True, "stale"))
         self.assertEqual({**late.message, "stale": False}, fresh.message)
 
+    def test_every_class_that_was_looked_for_has_a_total(self):
+        maps, _ = make_maps(1)
+        maps[...] = 0, 1, 0  # nothing but rot
+        with Daemon() as daemon, daemon.grader(classes=["rot", "rust"]) as grader, daemon.line(views=1) as line:
+            line.send(maps, fruit=1, view=0)
+            verdict = next(iter(grader))
+        self.assertEqual((verdict.kind, verdict.missing_classes, list(verdict.totals)), ("complete", (), ["rot", "rust"]))
+        self.assertEqual(verdict.totals["rust"], cernita.Total(0, 0.0, 0.4))
+
     def test_a_fruit_with_a_missing_view_is_partial(self):
         maps, _ = make_maps(1)
         with Daemon() as daemon, daemon.grader() as grader, daemon.line(views=2) as line:
@@ -329,6 +338,32 @@ class Peer(PackageTest):
         self.assertEqual(reasons, ["", "", "late", "unknown verdict 'good'", "stale", "its deadline has passed",
                                    "an area is not finite"])
 
+    def test_a_class_that_was_not_looked_for_is_told_and_fails_safe(self):
+        """A recipe without a level for it, a name that is mistyped: the fruit is not known to be clean."""
+        verdicts = self.connect(zmq.PUSH, grader=True, classes=["rot", "rust"])
+        rot = {"rot": {"count": 0, "area_px": 0, "level": 0.5}}
+        both, mistyped = {**rot, "rust": {"count": 0, "area_px": 0, "level": 0.25}}, {**rot, "Rust": rot["rot"]}
+        sent = [make_verdict(totals=totals, recipe=recipe) for totals, recipe in
+                ((both, ""), (rot, "plum"), (rot, "plum"), ({}, "plum"), (both, ""), (rot, "plum"), (mistyped, ""))]
+        for verdict in sent:
+            self.say("fruit/3", verdict)
+        with self.assertLogs("cernita", "WARNING") as said:
+            got = [verdicts.receive() for _ in sent]
+        self.assertEqual([verdict.missing_classes for verdict in got],
+                         [(), ("rust",), ("rust",), ("rot", "rust"), (), ("rust",), ("rust",)])
+        self.assertEqual([verdict.fail_safe() for verdict in got],
+                         ["", *2 * ["not looked for: rust"], "not looked for: rot, rust", "", *2 * ["not looked for: rust"]])
+        self.assertEqual((got[0].totals["rust"].level, list(got[1].totals)), (0.25, ["rot"]))
+        self.assertEqual([record.getMessage() for record in said.records], [
+            "lane 3: 'rust' was not looked for, so that fail_safe() holds for every fruit: give it a level in recipe 'plum', "
+            "or correct the names in `classes`; looked for: 'rot'",
+            "lane 3: 'rot' and 'rust' were not looked for, so that fail_safe() holds for every fruit: give them levels in "
+            "recipe 'plum', or correct the names in `classes`; looked for: nothing",
+            "lane 3: 'rust' was not looked for, so that fail_safe() holds for every fruit: give it a level in recipe 'plum', "
+            "or correct the names in `classes`; looked for: 'rot'",
+            "lane 3: 'rust' was not looked for, so that fail_safe() holds for every fruit: give it a level in the daemon's "
+            "file, or correct the names in `classes`; looked for: 'rot' and 'Rust'; did you mean 'Rust' for 'rust'?"])
+
     def test_losses_and_silence(self):
         verdicts = self.connect(zmq.PUSH, grader=True)
         self.say("fruit/3", make_verdict(sequence=4))
@@ -388,6 +423,7 @@ class Peer(PackageTest):
                          grader=kind)
         self.refuses(ValueError, "lane and status are for viewers", cernita.Verdicts, NOWHERE, grader=True, lane=1)
         self.refuses(ValueError, "lane and status are for viewers", cernita.Verdicts, NOWHERE, grader=True, status=True)
+        self.refuses(TypeError, "classes must be a list of names, not one text", cernita.Verdicts, NOWHERE, classes="rot")
         self.refuses(TypeError, "alive_ms must be a whole number, not '5'", cernita.Verdicts, NOWHERE, alive_ms="5")
         self.refuses(TypeError, "timeout_s must be a number, not '5'", cernita.Verdicts, NOWHERE, timeout_s="5")
         with cernita.Verdicts(NOWHERE, timeout_s=np.float32(0)) as verdicts:

@@ -13,9 +13,10 @@ from .optional import need
 
 @dataclass(frozen=True)
 class Total:
-    """Sum over all views of a fruit."""
+    """Sum over all views of a fruit, of one class."""
     count: int      # contours that are not holes
     area_px: float  # their area, less that of the holes
+    level: float = math.nan  # at which the class was looked for; NaN: a daemon that does not say it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -25,9 +26,11 @@ class Verdict:
     kind: "complete" (every view was received and judged whole), "partial" (the defects found are valid, the rest is
     unknown; views_not_whole() says why) or "late" (no result was ready). stale: its deadline had passed when it was
     sent. lane, epoch, fruit: as its views said. run: of the daemon; sequence: of the lane's verdicts, from 0 with each
-    run. published_ns, deadline_ns: CLOCK_REALTIME. totals: by class, for every class with a level. lost: how many
-    verdicts of its lane were lost just before it (Verdicts alone knows). message: all keys as they came, `defects`
-    excepted, those of later daemons too; verdict["budget_ms"] is one of them.
+    run. published_ns, deadline_ns: CLOCK_REALTIME. totals: by class, for every class that was looked for, also where
+    none was found; a class that is absent has no level in the daemon's file or in the recipe, and nothing is known of it.
+    missing_classes: those that the grader decides by, Verdicts(classes=…), and that were not looked for. lost: how many
+    verdicts of its lane were lost just before it; Verdicts alone knows these two. message: all keys as they came,
+    `defects` excepted, those of later daemons too; verdict["budget_ms"] is one of them.
     """
     run: str
     lane: int
@@ -43,6 +46,7 @@ class Verdict:
     defects: Defects
     message: dict[str, Any]
     lost: int = 0
+    missing_classes: tuple[str, ...] = ()
 
     def __getitem__(self, key: str) -> Any:
         return self.message[key]
@@ -51,7 +55,8 @@ class Verdict:
         """Why a grader must treat the fruit as one that nobody has looked at, in a few words; "" if it need not.
 
         now_ns: this machine's CLOCK_REALTIME, None: now. A fruit whose deadline has passed may have passed the ejector
-        too, whatever the verdict says. An area that is not finite compares as false with everything, so that a bad
+        too, whatever the verdict says. Of a class that was not looked for it is unknown whether the fruit has it; only
+        Verdicts(classes=…) knows which it should have been. An area that is not finite compares as false with everything, so that a bad
         fruit would be kept. "partial" is not among the reasons: what was found may be enough to reject.
         """
         if self.kind not in ("complete", "partial"):
@@ -60,6 +65,8 @@ class Verdict:
             return "stale"
         if (time.time_ns() if now_ns is None else now_ns) > self.deadline_ns:
             return "its deadline has passed"
+        if self.missing_classes:
+            return f"not looked for: {', '.join(self.missing_classes)}"
         if not all(math.isfinite(total.area_px) for total in self.totals.values()):
             return "an area is not finite"
         return ""
@@ -105,10 +112,10 @@ def _number(message: dict[str, Any], key: str) -> int:
 
 
 def _total(entry: dict[str, Any]) -> Total:
-    area_px = entry["area_px"]
+    area_px, level = entry["area_px"], entry.get("level")
     if not isinstance(area_px, (int, float)):
         raise ValueError(f"area_px must be a number, not {area_px!r}")
-    return Total(_number(entry, "count"), float(area_px))
+    return Total(_number(entry, "count"), float(area_px), float(level) if isinstance(level, (int, float)) else math.nan)
 
 
 def read_verdict(body: bytes) -> Verdict:

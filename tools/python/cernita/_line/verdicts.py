@@ -2,15 +2,18 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import math
 import os
 import time
-from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Sequence, Union
 
-from .._arguments import seconds, whole
+from .._arguments import join, seconds, whole
+from .files import log
 from .keys import Path, use_keys
 from .optional import need
 from .verdict import Verdict, decode, read_verdict
+from .wire import check_classes
 
 if TYPE_CHECKING:
     import types
@@ -65,6 +68,35 @@ class _Sequences:
         return missing
 
 
+class _Classes:
+    """The classes that a grader decides by, and whether they were looked for: without a level a class finds nothing."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = check_classes(names)
+        self._told: dict[str, tuple[str, ...]] = {}  # by recipe
+
+    def missing(self, verdict: Verdict) -> tuple[str, ...]:
+        """Those that were not looked for; a warning when they become others."""
+        missing = tuple(name for name in self.names if name not in verdict.totals)
+        recipe = str(verdict.message.get("recipe", ""))
+        if missing != self._told.get(recipe, ()):
+            self._told[recipe] = missing
+            if missing:
+                log.warning("%s", self._text(missing, verdict, recipe))
+        return missing
+
+    def _text(self, missing: tuple[str, ...], verdict: Verdict, recipe: str) -> str:
+        found = [repr(name) for name in verdict.totals]
+        alike = [f"{close[0]!r} for {name!r}" for name in missing
+                 if (close := difflib.get_close_matches(name, set(verdict.totals) - set(self.names), 1))]
+        where = f"recipe {recipe!r}" if recipe else "the daemon's file"
+        was, a_level = ("was", "it a level") if len(missing) == 1 else ("were", "them levels")
+        return (f"lane {verdict.lane}: {join([repr(name) for name in missing], 'and')} {was} not looked for, so that "
+                f"fail_safe() holds for every fruit: give {a_level} in {where}, or correct the names in `classes`; looked "
+                f"for: {join(found, 'and') if found else 'nothing'}"
+                + (f"; did you mean {join(alike, 'and')}?" if alike else ""))
+
+
 class Verdicts:
     """A line's verdicts.
 
@@ -78,7 +110,7 @@ class Verdicts:
 
     ::
 
-        with Verdicts("tcp://127.0.0.1:5556", grader=True, alive_ms=100) as verdicts:
+        with Verdicts("tcp://127.0.0.1:5556", grader=True, classes=["rot", "mould"], alive_ms=100) as verdicts:
             for message in verdicts.messages():
                 if isinstance(message, Verdict):
                     eject(message.fruit, decide(message))       # message.fail_safe() says when not to trust it
@@ -95,13 +127,15 @@ class Verdicts:
     has come since the last Silence.
     """
 
-    def __init__(self, address: str, *, grader: bool = False, lane: int | None = None, status: bool = False,
-                 alive_ms: int = 0, timeout_s: float | None = None, key: Path | None = None,
+    def __init__(self, address: str, *, grader: bool = False, classes: Sequence[str] = (), lane: int | None = None,
+                 status: bool = False, alive_ms: int = 0, timeout_s: float | None = None, key: Path | None = None,
                  server_key: Path | None = None) -> None:
         """Connects, without waiting for a daemon.
 
-        address: the daemon's publish.viewers.bind or, with grader=True, publish.grader.bind. lane: of a viewer, that
-        lane's verdicts only. status: of a viewer, the topic `status`, too. alive_ms: the daemon's
+        address: the daemon's publish.viewers.bind or, with grader=True, publish.grader.bind. classes: the names
+        that you decide by; a verdict without one of them, which has no level in the daemon's file or in the recipe, or
+        another name there, has it in missing_classes and in fail_safe(), and a warning (logging, "cernita") says so at
+        once. lane: of a viewer, that lane's verdicts only. status: of a viewer, the topic `status`, too. alive_ms: the daemon's
         publish.grader.alive_ms, for a grader that may start before the daemon; 0: as the daemon announces. timeout_s:
         iteration raises TimeoutError when nothing has come for so long; None: never. key, server_key: files of
         cernita-keys, where the daemon requires keys (access.keys).
@@ -117,6 +151,7 @@ class Verdicts:
         self.count = self.lost = self.unreadable = 0
         self.silent = False
         self.alive_ms = whole("alive_ms", alive_ms, 0, 2**31 - 1)
+        self._classes = _Classes(classes)
         self._lane = None if lane is None else whole("lane", lane, 0, 2**32 - 1)
         self._grader, self._sequences, self._heard_s = grader, _Sequences(), time.monotonic()
         self._process = os.getpid()
@@ -204,7 +239,10 @@ class Verdicts:
         self.count += 1
         missing = self._sequences.check(verdict.run, verdict.lane, verdict.sequence)
         self.lost += missing
-        return dataclasses.replace(verdict, lost=missing) if missing else verdict
+        not_looked_for = self._classes.missing(verdict)
+        if not missing and not not_looked_for:
+            return verdict
+        return dataclasses.replace(verdict, lost=missing, missing_classes=not_looked_for)
 
     def _alive(self, alive: dict[str, Any]) -> Alive:
         self.alive_ms = whole("alive_ms", alive["alive_ms"], 0, 2**31 - 1)
