@@ -1,13 +1,20 @@
-// A grader: `grader ENDPOINT [--count N] [--alive-ms N]` receives a line's verdicts and decides on each fruit. Replace
-// decide() and print: what it does with a message that it does not know, a gap or silence is what a machine needs.
+// A grader: `grader ENDPOINT [--count N] [--alive-ms N]` receives a line's verdicts and decides on
+// each fruit. Replace decide() and print: what it does with a message that it does not know, a gap
+// or silence is what a machine needs.
 //
-//   g++ -std=c++17 grader.cpp $(pkg-config --cflags --libs libzmq msgpack) -o grader && ./grader tcp://127.0.0.1:5556
+//   g++ -std=c++17 grader.cpp $(pkg-config --cflags --libs libzmq msgpack) -o grader && ./grader
+//   tcp://127.0.0.1:5556
 #include <msgpack.h>
+#include <poll.h>
+#include <unistd.h>
 #include <zmq.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <csignal>
+#include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -17,13 +24,15 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 static const std::string_view REJECTED[] = {"rot", "mould"}; // classes
-static const double REJECTED_PX = 40;                         // more of them is too much
+static const double REJECTED_PX = 40;                        // more of them is too much
 
 // A value within a message, or none: a missing key leads nowhere, not to a crash.
-class Value {
-public:
+class Value
+{
+  public:
     explicit Value(const msgpack_object *it = nullptr) : it(it) {}
 
     Value operator[](std::string_view key) const
@@ -63,27 +72,37 @@ public:
             return it->via.f64;
         return count() ? static_cast<double>(*count()) : NAN;
     }
-    uint32_t size() const { return it && it->type == MSGPACK_OBJECT_ARRAY ? it->via.array.size : 0; }
+    uint32_t size() const
+    {
+        return it && it->type == MSGPACK_OBJECT_ARRAY ? it->via.array.size : 0;
+    }
 
     const msgpack_object *it;
 };
 
 // One message, decoded; empty if it is no MessagePack.
-class Decoded {
-public:
+class Decoded
+{
+  public:
     explicit Decoded(std::string_view bytes)
     {
         msgpack_unpacked_init(&unpacked);
         whole = msgpack_unpack_next(&unpacked, bytes.data(), bytes.size(), nullptr) ==
                 MSGPACK_UNPACK_SUCCESS;
     }
-    ~Decoded() { msgpack_unpacked_destroy(&unpacked); }
+    ~Decoded()
+    {
+        msgpack_unpacked_destroy(&unpacked);
+    }
     Decoded(const Decoded &) = delete;
     Decoded &operator=(const Decoded &) = delete;
 
-    Value value() const { return Value(whole ? &unpacked.data : nullptr); }
+    Value value() const
+    {
+        return Value(whole ? &unpacked.data : nullptr);
+    }
 
-private:
+  private:
     msgpack_unpacked unpacked;
     bool whole;
 };
@@ -105,18 +124,20 @@ static const char *decide(const Value &verdict)
         return "fail-safe"; // nobody has looked at it in time, or it may have passed
     double area_px = 0;
     for (std::string_view name : REJECTED)
-        if (Value total = verdict["totals"][name]; total.it)
-            area_px += total["area_px"].number();
+        area_px += verdict["totals"][name]["area_px"].number();
+    // NaN, too, of a class that is absent: the line did not look for it, and nobody knows whether
+    // the fruit has it. Every comparison with NaN would lead to "keep".
     if (!std::isfinite(area_px))
-        return "fail-safe"; // and not "keep", to which every comparison with NaN leads
+        return "fail-safe";
     if (area_px > REJECTED_PX)
         return "reject";
     return *kind == "complete" ? "keep" : "fail-safe"; // "partial": the rest is unknown
 }
 
 // Whether every verdict came: they are numbered by lane, from 0 with each start of the daemon.
-class Sequences {
-public:
+class Sequences
+{
+  public:
     // How many are missing before this one.
     uint64_t missing(const Value &verdict)
     {
@@ -135,10 +156,37 @@ public:
         return lost;
     }
 
-private:
+  private:
     std::string run;
     std::map<uint64_t, uint64_t> next;
 };
+
+// Prints a line if stdout takes it now: neither a full disk nor a reader that stops or leaves may
+// delay the ejector.
+static void say(const char *format, ...)
+{
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = std::vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    size_t size = std::min(static_cast<size_t>(std::max(length, 0)), sizeof line - 1);
+    static bool told;
+    pollfd out = {STDOUT_FILENO, POLLOUT, 0};
+    if (poll(&out, 1, 0) == 1 && write(STDOUT_FILENO, line, size) < 0 && !std::exchange(told, true))
+        std::perror("grader: decisions go on, what is printed is lost: stdout");
+}
+
+// Says once that a class has no level in the line's file or recipe, or another name there.
+static void warn_of_missing(const Value &totals)
+{
+    static bool told;
+    for (std::string_view name : REJECTED)
+        if (totals.it && !totals[name].it && !std::exchange(told, true))
+            say("FAIL-SAFE for every fruit: %.*s was not looked for: give it a level in the line's "
+                "file or recipe, or correct REJECTED\n",
+                static_cast<int>(name.size()), name.data());
+}
 
 static void handle(std::string_view topic, std::string_view body, Sequences &sequences)
 {
@@ -147,17 +195,16 @@ static void handle(std::string_view topic, std::string_view body, Sequences &seq
     Decoded decoded(body);
     Value verdict = decoded.value();
     if (uint64_t lost = sequences.missing(verdict))
-        std::printf("FAIL-SAFE: %llu verdicts lost\n", static_cast<unsigned long long>(lost));
+        say("FAIL-SAFE: %llu verdicts lost\n", static_cast<unsigned long long>(lost));
+    warn_of_missing(verdict["totals"]);
     // A defect's outline: f32 pairs of x and y, little-endian, as a PC has them.
     uint64_t points = 0;
     for (uint32_t i = 0; i < verdict["defects"].size(); i++)
         if (Value xy = verdict["defects"][i]["xy"]; xy.it && xy.it->type == MSGPACK_OBJECT_BIN)
             points += xy.it->via.bin.size / (2 * sizeof(float));
-    std::printf("%.*s %llu: %s, %u defects, %llu points\n", static_cast<int>(topic.size()),
-                topic.data(),
-                static_cast<unsigned long long>(verdict["fruit"].count().value_or(0)),
-                decide(verdict), verdict["defects"].size(),
-                static_cast<unsigned long long>(points));
+    say("%.*s %llu: %s, %u defects, %llu points\n", static_cast<int>(topic.size()), topic.data(),
+        static_cast<unsigned long long>(verdict["fruit"].count().value_or(0)), decide(verdict),
+        verdict["defects"].size(), static_cast<unsigned long long>(points));
 }
 
 // The next message's parts, [topic][body]; false after wait_ms of silence.
@@ -166,7 +213,10 @@ static bool receive(void *socket, std::string &topic, std::string &body)
     for (int part = 0, more = 1; more; part++) {
         zmq_msg_t message;
         zmq_msg_init(&message);
-        if (zmq_msg_recv(&message, socket, 0) < 0) {
+        int size;
+        while ((size = zmq_msg_recv(&message, socket, 0)) < 0 && errno == EINTR)
+            ;
+        if (size < 0) {
             zmq_msg_close(&message);
             if (errno == EAGAIN)
                 return false;
@@ -188,6 +238,7 @@ try {
         (std::strcmp(arguments[i], "--count") ? alive_ms : left) = std::atol(arguments[i + 1]);
     if (count < 2)
         throw std::runtime_error("usage: grader ENDPOINT [--count N] [--alive-ms N]");
+    std::signal(SIGPIPE, SIG_IGN); // a reader of stdout that leaves
     void *zmq = zmq_ctx_new();
     void *socket = zmq_socket(zmq, ZMQ_PULL);
     int silence_ms = static_cast<int>(3 * alive_ms), linger = 0;
@@ -204,9 +255,8 @@ try {
             left -= topic.compare(0, 6, "fruit/") == 0;
         } else if (!silent) {
             silent = true; // the ejector takes every fruit for unknown until a message comes
-            std::printf("FAIL-SAFE: silence for %d ms\n", silence_ms);
+            say("FAIL-SAFE: silence for %d ms\n", silence_ms);
         }
-        std::fflush(stdout);
     }
     zmq_close(socket);
     zmq_ctx_term(zmq);

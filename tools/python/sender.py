@@ -4,6 +4,7 @@
 It generates something to send, or takes it from files, and tries a line out (--test: sender_test.py).
 """
 import argparse
+import os
 import sys
 import time
 
@@ -96,10 +97,18 @@ def make_pool(options, classes):
         sys.exit(f"sender.py: --size '{options.size}' is not WIDTHxHEIGHT, such as 511x95")
 
 
+def say(text, stream):
+    """Prints past the stream's buffer: a full disk or a closed pipe takes the text, not the views."""
+    try:
+        if stream:  # None: closed before the start
+            os.write(stream.fileno(), (text + "\n").encode(stream.encoding, "backslashreplace"))
+    except OSError:
+        pass
+
+
 def report_absent(endpoint):
-    print(f"sender.py: no daemon answers at {endpoint}: start cernitad, or name its ingest.bind with "
-          "--to (one with access.keys answers only to --key); no view is sent until then",
-          file=sys.stderr, flush=True)
+    say(f"sender.py: no daemon answers at {endpoint}: start cernitad, or name its ingest.bind with "
+        "--to (one with access.keys answers only to --key); no view is sent until then", sys.stderr)
 
 
 def await_daemon(line, wait_s):
@@ -145,8 +154,8 @@ def main():
     except KeyboardInterrupt:
         pass
     lost = line.close(options.linger)
-    print(f"{line.sequence - refused - lost} views sent, {refused} not taken"
-          + (f", {lost} taken but perhaps not delivered" if lost else ""))
+    say(f"{line.sequence - refused - lost} views sent, {refused} not taken"
+        + (f", {lost} taken but perhaps not delivered" if lost else ""), sys.stdout)
     sys.exit(1 if refused or lost else 0)
 
 

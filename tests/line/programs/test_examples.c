@@ -73,41 +73,98 @@ static void send_verdict(void *socket, verdict_fixture *f, double area_px, uint6
     send_message(socket, "fruit/7", packed.bytes, packed.size);
 }
 
+typedef struct grader_run {
+    void *zmq, *socket; /* its verdicts */
+    FILE *said;
+} grader_run;
+
+static grader_run start_grader(int count, const char *redirection)
+{
+    char endpoint[128], command[512];
+    grader_run run = {.zmq = zmq_ctx_new()};
+    run.socket = zmq_socket(run.zmq, ZMQ_PUSH);
+    int patience_ms = 60000;
+    zmq_setsockopt(run.socket, ZMQ_SNDTIMEO, &patience_ms, sizeof patience_ms);
+    zmq_setsockopt(run.socket, ZMQ_LINGER, &patience_ms, sizeof patience_ms);
+    snprintf(endpoint, sizeof endpoint, "ipc://%s/grader", folder);
+    assert_int_equal(zmq_bind(run.socket, endpoint), 0);
+    snprintf(command, sizeof command,
+             "exec timeout 60 %s/work/grader %s --count %d --alive-ms 20000 %s", folder, endpoint,
+             count, redirection);
+    run.said = popen(command, "r");
+    assert_non_null(run.said);
+    return run;
+}
+
+/* Returns its exit status and what it printed. */
+static int end_grader(grader_run *run, char *ret_said, size_t capacity)
+{
+    size_t used = fread(ret_said, 1, capacity - 1, run->said);
+    ret_said[used] = '\0';
+    int status = pclose(run->said);
+    zmq_close(run->socket);
+    zmq_ctx_term(run->zmq);
+    return status;
+}
+
 static void the_grader_decides_on_real_verdicts(void **state)
 {
     verdict_fixture *f = *state;
-    char endpoint[128], command[512], said[2048];
-    snprintf(endpoint, sizeof endpoint, "ipc://%s/grader", folder);
-    void *zmq = zmq_ctx_new();
-    void *socket = zmq_socket(zmq, ZMQ_PUSH);
-    int patience_ms = 60000;
-    zmq_setsockopt(socket, ZMQ_SNDTIMEO, &patience_ms, sizeof patience_ms);
-    zmq_setsockopt(socket, ZMQ_LINGER, &patience_ms, sizeof patience_ms);
-    assert_int_equal(zmq_bind(socket, endpoint), 0);
-    snprintf(command, sizeof command,
-             "exec timeout 60 %s/work/grader %s --count 5 --alive-ms 20000 2>&1", folder, endpoint);
-    FILE *grader = popen(command, "r");
-    assert_non_null(grader);
+    char said[2048];
+    grader_run run = start_grader(7, "2>&1");
+    void *socket = run.socket;
+    crn_classes *classes = &f->config.classes;
+    strcpy(classes->name[3], "mould");
     f->facts.published_ns = crn_realtime_ns() + 3600u * CRN_NS_PER_S;
     send_verdict(socket, f, 12, 0);
     send_message(socket, "alive", "\x80", 1);
     send_verdict(socket, f, 55, 1);
     send_verdict(socket, f, NAN, 4);
     send_message(socket, "fruit/7", "no MessagePack", 14);
-    f->facts.published_ns = 1763672705223456789u; /* its deadline has passed */
+    classes->level[3] = NAN; /* no level in the recipe: nobody knows whether it is mouldy */
     send_verdict(socket, f, 12, 5);
-    size_t used = fread(said, 1, sizeof said - 1, grader);
-    said[used] = '\0';
-    int status = pclose(grader);
-    zmq_close(socket);
-    zmq_ctx_term(zmq);
-    assert_string_equal(said, "fruit/7 100: keep, 1 defects, 5 points\n"
-                              "fruit/7 101: reject, 1 defects, 5 points\n"
-                              "FAIL-SAFE: 2 verdicts lost\n"
-                              "fruit/7 104: fail-safe, 1 defects, 5 points\n"
-                              "fruit/7 0: fail-safe, 0 defects, 0 points\n"
-                              "fruit/7 105: fail-safe, 1 defects, 5 points\n");
+    send_verdict(socket, f, 55, 6);
+    classes->level[3] = 0.5;
+    f->facts.published_ns = 1763672705223456789u; /* its deadline has passed */
+    send_verdict(socket, f, 12, 7);
+    int status = end_grader(&run, said, sizeof said);
+    assert_string_equal(said,
+                        "fruit/7 100: keep, 1 defects, 5 points\n"
+                        "fruit/7 101: reject, 1 defects, 5 points\n"
+                        "FAIL-SAFE: 2 verdicts lost\n"
+                        "fruit/7 104: fail-safe, 1 defects, 5 points\n"
+                        "fruit/7 0: fail-safe, 0 defects, 0 points\n"
+                        "FAIL-SAFE for every fruit: mould was not looked for: give it a level "
+                        "in the line's file or recipe, or correct REJECTED\n"
+                        "fruit/7 105: fail-safe, 1 defects, 5 points\n"
+                        "fruit/7 106: fail-safe, 1 defects, 5 points\n"
+                        "fruit/7 107: fail-safe, 1 defects, 5 points\n");
     assert_int_equal(status, 0);
+}
+
+/* A full disk, and a pipe whose reader has left. */
+static void what_cannot_be_printed_does_not_end_the_grader(void **state)
+{
+    verdict_fixture *f = *state;
+    static const char *const causes[][2] = {{"2>&1 >/dev/full", "No space left on device"},
+                                            {"2>&1 >&9", "Broken pipe"}};
+    int fds[2];
+    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(dup2(fds[1], 9), 9); /* a shell redirects to one digit */
+    close(fds[0]);
+    f->facts.published_ns = crn_realtime_ns() + 3600u * CRN_NS_PER_S;
+    for (size_t i = 0; i < 2; i++) {
+        char said[512], expected[128];
+        grader_run run = start_grader(2, causes[i][0]);
+        send_verdict(run.socket, f, 12, 2 * i);
+        send_verdict(run.socket, f, 12, 2 * i + 1);
+        assert_int_equal(end_grader(&run, said, sizeof said), 0);
+        snprintf(expected, sizeof expected,
+                 "grader: decisions go on, what is printed is lost: stdout: %s\n", causes[i][1]);
+        assert_string_equal(said, expected);
+    }
+    close(fds[1]);
+    close(9);
 }
 
 int main(void)
@@ -115,6 +172,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(examples_are_built_and_run_where_the_library_is_installed),
         cmocka_unit_test_setup_teardown(the_grader_decides_on_real_verdicts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_cannot_be_printed_does_not_end_the_grader, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, tear_down_folder);
 }

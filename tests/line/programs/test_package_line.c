@@ -33,6 +33,12 @@ static void lines_and_verdicts(void **state)
     run("python/check_line.py " CRN_BIN " " PACKAGE);
 }
 
+static void programs_go_on_whatever_becomes_of_their_output(void **state)
+{
+    (void)state;
+    run("python/check_output.py " CRN_BIN " " PACKAGE);
+}
+
 static void the_chain_gives_what_the_daemon_gives(void **state)
 {
     (void)state;
@@ -55,6 +61,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_and_verdicts),
+        cmocka_unit_test(programs_go_on_whatever_becomes_of_their_output),
         cmocka_unit_test(the_chain_gives_what_the_daemon_gives),
         cmocka_unit_test(recordings_and_logs),
         cmocka_unit_test(the_example_finds_its_spots),

@@ -283,7 +283,7 @@ static void send_alive(python_fixture *f, int alive_ms, int sequence)
 static void the_subscriber_decides_and_counts(void **state)
 {
     python_fixture *f = *state;
-    start(f, ZMQ_PUSH, "subscriber.py", "--from", "--count 6");
+    start(f, ZMQ_PUSH, "subscriber.py", "--from", "--reject rot --count 6");
     send_verdict(f, (told){"complete", 4, 12, 9.5, false, false});
     send_verdict(f, (told){"complete", 5, 60, 101, false, false});
     send_verdict(f, (told){"partial", 8, 0, 20, false, false});
@@ -304,7 +304,7 @@ static void the_subscriber_decides_and_counts(void **state)
 static void the_subscriber_reads_json(void **state)
 {
     python_fixture *f = *state;
-    start(f, ZMQ_PUSH, "subscriber.py", "--from", "--count 2");
+    start(f, ZMQ_PUSH, "subscriber.py", "--from", "--reject rot --count 2");
     send_json(f, (told){.word = "complete", .sequence = 4, .total_ms = 9.5}, "12.5");
     send_json(f, (told){.word = "complete", .sequence = 5, .total_ms = 9.5}, "50.5");
     expect_line(f, "lane 3 fruit 74: keep (complete, 9.5 of 100 ms): 1 rot\n");
@@ -316,12 +316,13 @@ static void the_subscriber_reads_json(void **state)
 static void the_subscriber_names_views_that_were_not_judged(void **state)
 {
     python_fixture *f = *state;
-    start(f, ZMQ_PUSH, "subscriber.py", "--from", "--count 1");
+    start(f, ZMQ_PUSH, "subscriber.py", "--from", "--reject rot --count 1");
     char text[1024];
     snprintf(text, sizeof text,
              "{\"run\":\"a\",\"lane\":3,\"fruit\":74,\"sequence\":4,\"verdict\":\"partial\","
              "\"stale\":false,\"published_ns\":%" PRIu64 ",\"deadline_ns\":%" PRIu64
-             ",\"budget_ms\":100,\"latency_ms\":{\"total\":9.5},\"totals\":{},\"defects\":[],"
+             ",\"budget_ms\":100,\"latency_ms\":{\"total\":9.5},"
+             "\"totals\":{\"rot\":{\"count\":0,\"area_px\":0}},\"defects\":[],"
              "\"view_states\":[{\"view\":0,\"state\":\"judged\",\"reason\":\"\"},"
              "{\"view\":1,\"state\":\"judged\",\"reason\":\"not_finite\"},"
              "{\"view\":2,\"state\":\"lost\",\"reason\":\"no_slot\"},"
@@ -332,6 +333,28 @@ static void the_subscriber_names_views_that_were_not_judged(void **state)
                 "lane 3 fruit 74: fail-safe (partial, 9.5 of 100 ms): no defects; view 1 judged: "
                 "not_finite; view 2 lost: no_slot; view 3 missing\n");
     expect_line(f, "1 verdicts, 0 lost\n");
+    expect_end(f);
+}
+
+/* By a mistyped name, or a recipe without a level for the class. */
+static void a_class_that_was_not_looked_for_is_fail_safe(void **state)
+{
+    python_fixture *f = *state;
+    start(f, ZMQ_PUSH, "subscriber.py", "--from", "--reject rots,mould --count 2");
+    send_verdict(f, (told){"complete", 4, 12, 9.5, false, false});
+    send_verdict(f, (told){"complete", 5, 60, 9.5, false, false});
+    expect_line(f, "lane 3: 'rots' and 'mould' were not looked for, so that fail_safe() holds for "
+                   "every fruit: give them levels in the daemon's file, or correct the names in "
+                   "`classes`; looked for: 'rot'; did you mean 'rot' for 'rots'?\n");
+    for (int fruit = 74; fruit <= 75; fruit++) {
+        char expected[128];
+        snprintf(expected, sizeof expected,
+                 "lane 3 fruit %d: fail-safe (complete, 9.5 of 100 ms): 1 rot; not looked for: "
+                 "rots, mould\n",
+                 fruit);
+        expect_line(f, expected);
+    }
+    expect_line(f, "2 verdicts, 0 lost\n");
     expect_end(f);
 }
 
@@ -347,7 +370,7 @@ static void expect_unreadable(python_fixture *f)
 static void what_the_subscriber_cannot_read_is_fail_safe(void **state)
 {
     python_fixture *f = *state;
-    start(f, ZMQ_PUSH, "subscriber.py", "--from", "--count 2");
+    start(f, ZMQ_PUSH, "subscriber.py", "--from", "--reject rot --count 2");
     send_verdict(f, (told){"complete", 4, NAN, 9.5, false, false});
     send_json(f, (told){.word = "complete", .sequence = 5, .total_ms = 9.5}, "null");
     send_json_defect(f, "{\"class\":\"rot\",\"xy\":[[1,2],[3,4]]}");
@@ -370,7 +393,7 @@ static void what_the_subscriber_cannot_read_is_fail_safe(void **state)
 static void the_subscriber_applies_its_fail_safe_to_silence(void **state)
 {
     python_fixture *f = *state;
-    start(f, ZMQ_PUSH, "subscriber.py", "--from", "--count 2");
+    start(f, ZMQ_PUSH, "subscriber.py", "--from", "--reject rot --count 2");
     send_verdict(f, (told){"complete", 4, 12, 9.5, false, false});
     expect_line(f, "lane 3 fruit 74: keep (complete, 9.5 of 100 ms): 1 rot\n");
     send_alive(f, 50, 4);
@@ -399,6 +422,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_subscriber_decides_and_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_subscriber_reads_json, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_subscriber_names_views_that_were_not_judged, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_class_that_was_not_looked_for_is_fail_safe, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_the_subscriber_cannot_read_is_fail_safe, set_up,
                                         tear_down),
