@@ -56,7 +56,7 @@ crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t
     atomic_store_explicit(&view->cancelled, false, memory_order_relaxed);
     bool suspect = crn_ingest_copy(line->ingest, crn_values_copier(&line->values, header->type),
                                    view->maps, view->intensity);
-    crn_values_check(&line->values, crn_lanes_find(line->lanes, header->lane), view, suspect);
+    crn_values_check(&line->values, crn_lanes_look_up(line->lanes, header->lane), view, suspect);
     crn_fruits_queue(line->fruits, ticket, view->slot);
     crn_fruits_set_values(line->fruits, ticket, &view->values);
     return view;

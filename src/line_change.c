@@ -147,6 +147,8 @@ static int take_in(crn_line *line)
     int r = crn_fruits_set_rules(line->fruits, &rules);
     if (r < 0)
         return r;
+    crn_lane_rules lanes = crn_lane_rules_of(config);
+    crn_lanes_set_rules(line->lanes, &lanes);
     crn_meters_use(&line->meters, config);
     settings->in_force = config;
     settings->in_use |= UINT32_C(1) << crn_config_slot(config);

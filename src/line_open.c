@@ -102,6 +102,7 @@ static int open_logic(crn_line *line, crn_error *error)
 {
     const crn_config *config = line->config;
     crn_fruit_rules rules = crn_fruit_rules_of(config);
+    crn_lane_rules lanes = crn_lane_rules_of(config);
     int r = crn_pool_create((uint32_t)config->limits.slots, reserved_slots(config),
                             (size_t)config->limits.view_mib << 20, &line->pool);
     if (r == 0)
@@ -110,6 +111,8 @@ static int open_logic(crn_line *line, crn_error *error)
         r = crn_lanes_create((int32_t)config->limits.lanes, &line->lanes);
     if (r == 0)
         r = crn_meters_init(config, &line->meters);
+    if (r == 0)
+        crn_lanes_set_rules(line->lanes, &lanes);
     if (r == 0)
         r = crn_fruits_create(&rules, line->lanes, &line->fruits);
     if (r < 0)

@@ -3,6 +3,8 @@
 
 crn_metrics crn_line_metrics(const crn_line *line)
 {
+    uint64_t freed;
+    crn_lanes_freed(line->lanes, &freed);
     crn_metrics metrics = {
         .ingest = *crn_ingest_get_stats(line->ingest),
         .fruits = *crn_fruits_get_stats(line->fruits),
@@ -11,6 +13,7 @@ crn_metrics crn_line_metrics(const crn_line *line)
         .lanes = crn_lanes_sum(line->lanes),
         .values = line->values.stats,
         .lane_count = crn_lanes_count(line->lanes),
+        .lanes_freed = freed,
         .refused_elsewhere = *crn_lanes_refused_elsewhere(line->lanes),
         .deadlines_ignored = line->deadlines_ignored,
         .results_full = line->results_full,
@@ -70,9 +73,12 @@ static void fill(crn_line *line, int64_t now_ns, crn_snapshot *ret_snapshot)
 /* Passes these numbers and those of the lanes to the HTTP thread. */
 static void publish_with_lanes(crn_line *line, const crn_snapshot *all)
 {
+    uint64_t freed;
     crn_snapshot *snapshot = crn_snapshots_begin(line->snapshots);
     *snapshot = *all;
     snapshot->lane_count = snapshot->metrics.lane_count;
+    snapshot->freed = (crn_lane_snapshot){.stats = *crn_lanes_freed(line->lanes, &freed),
+                                          .meters = line->meters.freed};
     for (int32_t i = 0; i < snapshot->lane_count; i++) {
         const crn_lane *lane = crn_lanes_at(line->lanes, i);
         crn_lane_meters *meters = &line->meters.lanes[i];

@@ -306,6 +306,17 @@ static void check_devices(crn_reader *reader)
                                     devices->item[i]);
 }
 
+static void check_lanes(crn_reader *reader)
+{
+    crn_lane_ranges ranges;
+    const crn_node *node = value_of(reader, "ingest", "lanes");
+    if (is_given(reader, node) && crn_lane_ranges_parse(&reader->config->ingest.lanes, &ranges) < 0)
+        crn_diagnostics_add(reader->faults, node->position,
+                            "ingest.lanes: no list of lanes, numbers or ranges such as [0, 1, 2] "
+                            "or 0-39 expected, at most %d",
+                            CRN_LANE_RANGES_MAX);
+}
+
 static void check_cpus(crn_reader *reader, const char *key, const char *cpus)
 {
     const crn_node *node = value_of(reader, "realtime", key);
@@ -358,6 +369,7 @@ void crn_check_config(crn_reader *reader)
     check_log(reader);
     check_record(reader);
     check_endpoints(reader);
+    check_lanes(reader);
     check_http(reader);
     check_access(reader);
     check_control(reader);

@@ -94,6 +94,26 @@ typedef enum crn_record_only {
     CRN_RECORD_PARTIAL, /**< late ones included */
 } crn_record_only;
 
+#define CRN_LANE_RANGES_MAX 256
+
+typedef struct crn_lane_range {
+    uint32_t first, last;
+} crn_lane_range;
+
+/** Lanes of ingest.lanes; without a range: any. */
+typedef struct crn_lane_ranges {
+    int32_t count;
+    crn_lane_range at[CRN_LANE_RANGES_MAX];
+} crn_lane_ranges;
+
+/**
+ * Parses lists of lanes such as `0`, `0-39` and `0-7, 100`.
+ *
+ * @return 0, or -EINVAL if one is none or they are too many
+ */
+CRN_API int crn_lane_ranges_parse(const crn_texts *texts, crn_lane_ranges *ret_ranges);
+CRN_API bool crn_lane_ranges_have(const crn_lane_ranges *ranges, uint32_t lane);
+
 /** The settings of a line, named as in the file; config/README.md is the reference of all keys,
  * with units and defaults. Whoever loads it owns it: crn_config_done(). */
 typedef struct crn_config {
@@ -101,12 +121,13 @@ typedef struct crn_config {
     struct {
         crn_texts bind;
         int64_t high_water_mark;
-        int32_t values; /**< crn_values_rule */
+        int32_t values;  /**< crn_values_rule */
+        crn_texts lanes; /**< crn_lane_ranges_parse() */
     } ingest;
     struct {
         /** slots 0: 4 x workers + 16 */
         int64_t lanes, peers, peer_mib, viewers_mib, view_mib, views, slots, open_fruits,
-            judged_fruits, points, defects;
+            judged_fruits, points, defects, lane_idle_s;
     } limits;
     crn_classes classes;
     int32_t steps;

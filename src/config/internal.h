@@ -161,6 +161,9 @@ typedef struct crn_class_settings {
 /* The sections of a file, in printing order. */
 extern const crn_section crn_sections[];
 
+/* The rows of section realtime. */
+extern const crn_param crn_keys_realtime[];
+
 /* Returns the section of that kind; CLASSES, CHAIN and RECIPES each occur once. */
 const crn_section *crn_section_of(crn_section_kind kind);
 

@@ -27,6 +27,13 @@ static const crn_param ingest[] = {
      .live = true,
      .help = "of maps: check that they are probabilities, else the verdict is partial; small_u8: "
              "u8 maps without values above 1 are no mistake; trust: no check"},
+    {.key = "lanes",
+     .type = CRN_PARAM_TEXTS,
+     .offset = offsetof(crn_config, ingest.lanes),
+     .fallback = "",
+     .live = true,
+     .help = "the lanes that exist, as [0, 1, 2] or 0-39: views of others are refused; empty: any, "
+             "up to limits.lanes"},
     {0}};
 
 static const crn_param limits[] = {
@@ -36,7 +43,16 @@ static const crn_param limits[] = {
      .fallback = "64",
      .min = 1,
      .max = 1024,
-     .help = "distinct lanes; the views of further ones are dropped"},
+     .help = "distinct lanes; for a further one the lane is freed that was silent longest, if for "
+             "lane_idle_s, else its views are refused"},
+    {.key = "lane_idle_s",
+     .type = CRN_PARAM_INTEGER,
+     .offset = offsetof(crn_config, limits.lane_idle_s),
+     .fallback = "60",
+     .min = 1,
+     .max = 86400,
+     .live = true,
+     .help = "silence after which a lane may be freed for another"},
     {.key = "peers",
      .type = CRN_PARAM_INTEGER,
      .offset = offsetof(crn_config, limits.peers),
@@ -173,56 +189,6 @@ static const crn_param run[] = {
      .max = 60000,
      .live = true,
      .help = "time that open fruits have for their verdict when the daemon stops"},
-    {0}};
-
-static const crn_param realtime[] = {
-    {.key = "line_cpus",
-     .type = CRN_PARAM_TEXT,
-     .offset = offsetof(crn_config, realtime.line_cpus),
-     .fallback = "",
-     .help = "CPUs of the line's thread, as 3 or \"2,4-7\"; empty: any"},
-    {.key = "io_cpus",
-     .type = CRN_PARAM_TEXT,
-     .offset = offsetof(crn_config, realtime.io_cpus),
-     .fallback = "",
-     .help = "CPUs of libzmq's threads for senders and grader; empty: any"},
-    {.key = "worker_cpus",
-     .type = CRN_PARAM_TEXT,
-     .offset = offsetof(crn_config, realtime.worker_cpus),
-     .fallback = "",
-     .help = "CPUs of the workers: each has run.threads of them for itself where there are enough, "
-             "else all share them; empty: any"},
-    {.key = "device_cpus",
-     .type = CRN_PARAM_TEXT,
-     .offset = offsetof(crn_config, realtime.device_cpus),
-     .fallback = "",
-     .help = "CPUs of the threads that serve GPUs; empty: any"},
-    {.key = "line_priority",
-     .type = CRN_PARAM_INTEGER,
-     .offset = offsetof(crn_config, realtime.line_priority),
-     .fallback = "0",
-     .min = 0,
-     .max = 98,
-     .help = "SCHED_FIFO priority of the line's thread, and 1 less that of the GPUs' threads; 0: "
-             "the line's thread runs under SCHED_RR where it may"},
-    {.key = "worker_priority",
-     .type = CRN_PARAM_INTEGER,
-     .offset = offsetof(crn_config, realtime.worker_priority),
-     .fallback = "0",
-     .min = 0,
-     .max = 96,
-     .help = "SCHED_FIFO priority of the workers, at least 2 below line_priority; libzmq's threads "
-             "then have line_priority - 1; 0: not in real time"},
-    {.key = "lock_memory",
-     .type = CRN_PARAM_BOOL,
-     .offset = offsetof(crn_config, realtime.lock_memory),
-     .fallback = "false",
-     .help = "all memory is taken at the start and never paged out"},
-    {.key = "huge_pages",
-     .type = CRN_PARAM_BOOL,
-     .offset = offsetof(crn_config, realtime.huge_pages),
-     .fallback = "false",
-     .help = "asks for transparent huge pages for the slots; no gain was measured"},
     {0}};
 
 static const crn_param latency[] = {
@@ -462,7 +428,7 @@ const crn_section crn_sections[] = {
     {.key = "classes", .kind = CRN_SECTION_CLASSES, .rows = classes},
     {.key = "chain", .kind = CRN_SECTION_CHAIN, .rows = chain},
     {.key = "run", .rows = run},
-    {.key = "realtime", .rows = realtime},
+    {.key = "realtime", .rows = crn_keys_realtime},
     {.key = "latency", .rows = latency},
     {.key = "publish", .sections = publish},
     {.key = "access", .rows = access_rows},

@@ -279,7 +279,7 @@ static int32_t device_of_lane(crn_devices *devices, uint32_t lane)
     if (at < devices->lane_count && !devices->lost[devices->lanes[at].device])
         return devices->lanes[at].device;
     int32_t fewest = device_with_fewest_lanes(devices);
-    /* The line admits no more lanes than there are entries. */
+    /* Past that only lanes come that were taken in for others. */
     if (at < devices->config->limits.lanes) {
         devices->lanes[at] = (crn_lane_route){.lane = lane, .device = fewest};
         devices->lanes_of[fewest]++;

@@ -44,7 +44,8 @@ void crn_fruits_refuse(crn_fruits *fruits, const crn_view_header *header, crn_re
         lane ? crn_fruit_table_find(fruits->table, lane, header->epoch, header->fruit) : NULL;
     if (entry)
         mark_refused(fruits, entry, header->view, why);
-    else if (why != CRN_REFUSAL_LANES && !(lane && is_just_judged(fruits, lane, header)))
+    else if (why != CRN_REFUSAL_LANES && why != CRN_REFUSAL_LANE_NOT_LISTED &&
+             !(lane && is_just_judged(fruits, lane, header)))
         crn_refused_remember(&fruits->refused, header, why);
 }
 
@@ -64,6 +65,7 @@ static crn_fruit_entry *open_fruit(crn_fruits *fruits, crn_lane *lane,
     entry->fruit.config = fruits->rules.config;
     entry->rules = fruits->rules;
     fruits->open_of[crn_config_slot(entry->fruit.config)]++;
+    crn_lane_hold(lane, 1);
     fruits->stats.opened++;
     crn_schedule_open(fruits->schedule, entry->number, entry->order);
     uint16_t view;
@@ -149,11 +151,14 @@ crn_arrival crn_fruits_arrive(crn_fruits *fruits, const crn_view_header *header,
 {
     crn_fruit_stats *stats = &fruits->stats;
     fruits->now_ns = now_ns;
-    crn_lane *lane = crn_lanes_find(fruits->lanes, header->lane);
+    crn_refusal why;
+    crn_lane *lane = crn_lanes_admit(fruits->lanes, header->lane, now_ns, &why);
     if (!lane) {
-        stats->lanes++;
-        crn_fruits_refuse(fruits, header, CRN_REFUSAL_LANES);
-        return CRN_ARRIVAL_NO_LANE;
+        bool listed = why == CRN_REFUSAL_LANES;
+        stats->lanes += listed;
+        stats->lanes_not_listed += !listed;
+        crn_fruits_refuse(fruits, header, why);
+        return listed ? CRN_ARRIVAL_NO_LANE : CRN_ARRIVAL_LANE_NOT_LISTED;
     }
     crn_lane_count(lane, header);
     crn_fruit_entry *entry =

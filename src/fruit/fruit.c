@@ -341,6 +341,7 @@ void crn_fruits_judge(crn_fruits *fruits, const crn_fruit *fruit)
         stats->discarded += entry->views[v].state == CRN_VIEW_QUEUED;
     fruits->held_slots -= (uint32_t)__builtin_popcountll(entry->holding);
     remember(fruits, entry);
+    crn_lane_hold(fruit->lane, -1);
     crn_schedule_close(fruits->schedule, entry->number);
     fruits->open_of[crn_config_slot(fruit->config)]--;
     crn_fruit_table_remove(fruits->table, entry);

@@ -23,7 +23,8 @@
  * the cost estimate are described in schedule.h.
  *
  * Invariants of the counters, at any time:
- *   messages  = wanted + duplicates + stragglers + views_mismatch + lanes + table_full
+ *   messages  = wanted + duplicates + stragglers + views_mismatch + lanes + lanes_not_listed
+ *             + table_full
  *   wanted    = judged + no_slot + discarded + unfinished + failed + arrived, queued, running now
  *   opened    = complete + partial + late + open now
  * (running includes views whose fruit was judged meanwhile, until the engine returns them)
@@ -128,13 +129,14 @@ typedef struct crn_fruit_stats {
     uint64_t duplicates;              /* a view that was received already */
     uint64_t stragglers; /* views of a fruit that has its verdict already, or in returned_early */
     uint64_t returned;   /* fruits whose number was that of one judged not long before */
-    uint64_t returned_early; /* fruits without a verdict: the same, but so soon that their views
-                                were taken for stragglers */
-    uint64_t forgotten;      /* verdicts forgotten before the time of their stragglers was over */
-    uint64_t views_mismatch; /* `views` differs from the fruit's first message */
-    uint64_t lanes;          /* a lane beyond limits.lanes */
-    uint64_t table_full;     /* a new fruit while a forced one was still to be judged */
-    uint64_t no_slot;        /* views lost because no slot was free, evicted ones included */
+    uint64_t returned_early;   /* fruits without a verdict: the same, but so soon that their views
+                                  were taken for stragglers */
+    uint64_t forgotten;        /* verdicts forgotten before the time of their stragglers was over */
+    uint64_t views_mismatch;   /* `views` differs from the fruit's first message */
+    uint64_t lanes;            /* a lane beyond limits.lanes */
+    uint64_t lanes_not_listed; /* a lane that ingest.lanes does not have */
+    uint64_t table_full;       /* a new fruit while a forced one was still to be judged */
+    uint64_t no_slot;          /* views lost because no slot was free, evicted ones included */
     uint64_t discarded;  /* queued views dropped: they could not finish in time, or their fruit was
                             judged */
     uint64_t unfinished; /* views whose time ran out: stopped, or ended after their verdict */
@@ -149,6 +151,7 @@ typedef enum crn_arrival {
     CRN_ARRIVAL_STRAGGLER,
     CRN_ARRIVAL_VIEWS_MISMATCH,
     CRN_ARRIVAL_NO_LANE,
+    CRN_ARRIVAL_LANE_NOT_LISTED,
     CRN_ARRIVAL_TABLE_FULL, /* only if the caller left due fruits unjudged */
 } crn_arrival;
 

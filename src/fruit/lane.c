@@ -13,7 +13,10 @@
 struct crn_lane {
     crn_lanes *lanes;
     uint32_t number;
-    int32_t epochs; /* number of the two below in use */
+    int32_t open; /* fruits without a verdict */
+    uint64_t serial;
+    int64_t used_ns; /* last message */
+    int32_t epochs;  /* number of the two below in use */
     crn_numbering current, before;
     uint64_t verdicts;
     uint64_t sample, alike; /* hash of the last view's values; consecutive views with it */
@@ -22,6 +25,12 @@ struct crn_lane {
     crn_lane_stats stats;
 };
 
+/* A freed lane, for when it comes again. */
+typedef struct lane_left {
+    uint32_t number;
+    uint64_t verdicts; /* 0: the entry is free */
+} lane_left;
+
 struct crn_lanes {
     int32_t capacity, count;
     uint64_t reused, jumps;
@@ -29,6 +38,13 @@ struct crn_lanes {
     uint32_t *index; /* open addressing by lane number: index into `lanes` + 1; 0 is empty */
     crn_lane *lanes;
     crn_refusals refused_elsewhere;
+    crn_lane_rules rules;
+    uint64_t opened; /* lanes so far */
+    uint64_t frees;
+    crn_lane_stats freed; /* sum over freed lanes, without `refused` */
+    lane_left left[CRN_LANES_LEFT];
+    uint64_t left_count;   /* entries written so far; the oldest is replaced */
+    uint64_t forgotten_to; /* highest number of verdicts of a lane that `left` lost */
 };
 
 int crn_lanes_create(int32_t capacity, crn_lanes **ret_lanes)
@@ -64,11 +80,16 @@ void crn_lanes_free(crn_lanes **lanes)
     *lanes = NULL;
 }
 
+static uint32_t home_of(const crn_lanes *lanes, uint32_t number)
+{
+    uint32_t mixed = number * UINT32_C(0x9e3779b1);
+    return (mixed ^ mixed >> 16) & lanes->mask;
+}
+
 /* Position in the index of that lane, or the empty one where it belongs. */
 static uint32_t index_of(const crn_lanes *lanes, uint32_t number)
 {
-    uint32_t mixed = number * UINT32_C(0x9e3779b1);
-    uint32_t at = (mixed ^ mixed >> 16) & lanes->mask;
+    uint32_t at = home_of(lanes, number);
     while (lanes->index[at] && lanes->lanes[lanes->index[at] - 1].number != number)
         at = (at + 1) & lanes->mask;
     return at;
@@ -80,19 +101,139 @@ crn_lane *crn_lanes_look_up(crn_lanes *lanes, uint32_t number)
     return found ? &lanes->lanes[found - 1] : NULL;
 }
 
+/* --- lanes come and go ------------------------------------------------------------------------ */
+
+crn_lane_rules crn_lane_rules_of(const crn_config *config)
+{
+    crn_lane_rules rules = {.idle_ns = config->limits.lane_idle_s * CRN_NS_PER_S};
+    if (crn_lane_ranges_parse(&config->ingest.lanes, &rules.listed) < 0)
+        rules.listed.count = 0; /* the check of the file excludes it */
+    return rules;
+}
+
+void crn_lanes_set_rules(crn_lanes *lanes, const crn_lane_rules *rules)
+{
+    lanes->rules = *rules;
+}
+
+/* Number of verdicts that a lane had when it was freed. */
+static uint64_t take_left(crn_lanes *lanes, uint32_t number)
+{
+    for (size_t i = 0; i < CRN_LANES_LEFT; i++) {
+        lane_left *left = &lanes->left[i];
+        uint64_t verdicts = left->verdicts;
+        if (verdicts == 0 || left->number != number)
+            continue;
+        left->verdicts = 0;
+        return verdicts;
+    }
+    return lanes->forgotten_to;
+}
+
+static crn_lane *open_lane(crn_lanes *lanes, crn_lane *place, uint32_t number)
+{
+    *place = (crn_lane){.lanes = lanes,
+                        .number = number,
+                        .serial = ++lanes->opened,
+                        .verdicts = take_left(lanes, number)};
+    lanes->index[index_of(lanes, number)] = (uint32_t)(place - lanes->lanes) + 1;
+    return place;
+}
+
 crn_lane *crn_lanes_find(crn_lanes *lanes, uint32_t number)
 {
-    uint32_t at = index_of(lanes, number);
-    if (lanes->index[at])
-        return &lanes->lanes[lanes->index[at] - 1];
-    if (lanes->count == lanes->capacity)
+    crn_lane *lane = crn_lanes_look_up(lanes, number);
+    if (lane || lanes->count == lanes->capacity)
+        return lane;
+    return open_lane(lanes, &lanes->lanes[lanes->count++], number);
+}
+
+/* Removes a lane from the index by backward-shift deletion (linear probing). */
+static void index_remove(crn_lanes *lanes, const crn_lane *lane)
+{
+    uint32_t gap = index_of(lanes, lane->number);
+    for (uint32_t at = (gap + 1) & lanes->mask; lanes->index[at]; at = (at + 1) & lanes->mask) {
+        uint32_t home = home_of(lanes, lanes->lanes[lanes->index[at] - 1].number);
+        if (((at - home) & lanes->mask) < ((at - gap) & lanes->mask))
+            continue;
+        lanes->index[gap] = lanes->index[at];
+        gap = at;
+    }
+    lanes->index[gap] = 0;
+}
+
+static void add_stats(crn_lane_stats *sum, const crn_lane_stats *lane)
+{
+    sum->views += lane->views;
+    sum->missing += lane->missing;
+    sum->reordered += lane->reordered;
+    sum->duplicates += lane->duplicates;
+    sum->restarts += lane->restarts;
+    sum->reused += lane->reused;
+    sum->jumps += lane->jumps;
+}
+
+static void free_lane(crn_lanes *lanes, const crn_lane *lane)
+{
+    lanes->frees++;
+    add_stats(&lanes->freed, &lane->stats);
+    crn_refusals_add(&lanes->refused_elsewhere, &lane->stats.refused);
+    index_remove(lanes, lane);
+    lane_left *left = &lanes->left[lanes->left_count++ % CRN_LANES_LEFT];
+    if (left->verdicts > lanes->forgotten_to)
+        lanes->forgotten_to = left->verdicts;
+    *left = (lane_left){.number = lane->number, .verdicts = lane->verdicts};
+}
+
+/* The lane that was silent longest and may be freed, or NULL. */
+static crn_lane *find_idle(const crn_lanes *lanes, int64_t now_ns)
+{
+    crn_lane *idle = NULL;
+    for (int32_t i = 0; i < lanes->count && lanes->rules.idle_ns > 0; i++) {
+        crn_lane *lane = &lanes->lanes[i];
+        bool listed = crn_lane_ranges_have(&lanes->rules.listed, lane->number);
+        if (lane->open == 0 && (!listed || now_ns - lane->used_ns >= lanes->rules.idle_ns) &&
+            (!idle || lane->used_ns < idle->used_ns))
+            idle = lane;
+    }
+    return idle;
+}
+
+crn_lane *crn_lanes_admit(crn_lanes *lanes, uint32_t number, int64_t now_ns, crn_refusal *ret_why)
+{
+    if (!crn_lane_ranges_have(&lanes->rules.listed, number)) {
+        *ret_why = CRN_REFUSAL_LANE_NOT_LISTED;
         return NULL;
-    crn_lane *lane = &lanes->lanes[lanes->count++];
-    lane->lanes = lanes;
-    lane->number = number;
-    lanes->index[at] = (uint32_t)lanes->count;
+    }
+    crn_lane *lane = crn_lanes_find(lanes, number);
+    if (!lane && (lane = find_idle(lanes, now_ns))) {
+        free_lane(lanes, lane);
+        open_lane(lanes, lane, number);
+    }
+    if (lane)
+        lane->used_ns = now_ns;
+    else
+        *ret_why = CRN_REFUSAL_LANES;
     return lane;
 }
+
+const crn_lane_stats *crn_lanes_freed(const crn_lanes *lanes, uint64_t *ret_count)
+{
+    *ret_count = lanes->frees;
+    return &lanes->freed;
+}
+
+uint64_t crn_lane_serial(const crn_lane *lane)
+{
+    return lane->serial;
+}
+
+void crn_lane_hold(crn_lane *lane, int32_t fruits)
+{
+    lane->open += fruits;
+}
+
+/* --- counters ----------------------------------------------------------------------------------*/
 
 uint64_t crn_lanes_reused(const crn_lanes *lanes)
 {
@@ -117,17 +258,10 @@ const crn_refusals *crn_lanes_refused_elsewhere(const crn_lanes *lanes)
 
 crn_lane_stats crn_lanes_sum(const crn_lanes *lanes)
 {
-    crn_lane_stats sum = {0};
+    crn_lane_stats sum = lanes->freed;
     for (int32_t i = 0; i < lanes->count; i++) {
-        const crn_lane_stats *lane = &lanes->lanes[i].stats;
-        sum.views += lane->views;
-        sum.missing += lane->missing;
-        sum.reordered += lane->reordered;
-        sum.duplicates += lane->duplicates;
-        sum.restarts += lane->restarts;
-        sum.reused += lane->reused;
-        sum.jumps += lane->jumps;
-        crn_refusals_add(&sum.refused, &lane->refused);
+        add_stats(&sum, &lanes->lanes[i].stats);
+        crn_refusals_add(&sum.refused, &lanes->lanes[i].stats.refused);
     }
     return sum;
 }

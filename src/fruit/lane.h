@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "stages/base/api.h"
+#include "src/config/config.h"
 #include "src/ingest/refusal.h"
 #include "src/ingest/wire.h"
 
@@ -33,6 +34,7 @@ CRN_C_BEGIN
 
 #define CRN_LANE_WINDOW  64        /* sequence numbers that are tracked, back from the highest */
 #define CRN_LANE_GAP_MAX (1 << 20) /* numbers that may be missing in one gap */
+#define CRN_LANES_LEFT   1024      /* freed lanes whose verdicts' sequence is remembered */
 #define CRN_LANE_REPEATS 4 /* repeated numbers that count as a restart, without capture times */
 
 typedef struct crn_lane_stats {
@@ -50,6 +52,15 @@ typedef struct crn_lane_stats {
 typedef struct crn_lane crn_lane;
 typedef struct crn_lanes crn_lanes;
 
+/* Which lanes are taken in, and when one may be freed for another. */
+typedef struct crn_lane_rules {
+    crn_lane_ranges listed;
+    int64_t idle_ns; /* silence after which a lane may be freed */
+} crn_lane_rules;
+
+/* The rules of a line with these settings, resolved. */
+crn_lane_rules crn_lane_rules_of(const crn_config *config);
+
 /* Creates a table for `capacity` lanes, at least 1. Returns 0, -EINVAL or -ENOMEM. */
 int crn_lanes_create(int32_t capacity, crn_lanes **ret_lanes);
 
@@ -59,6 +70,31 @@ void crn_lanes_free(crn_lanes **lanes);
 
 /* Returns the lane of that number, opening it if new; NULL if `capacity` others are open. */
 crn_lane *crn_lanes_find(crn_lanes *lanes, uint32_t number);
+
+/* Without rules every lane is taken in, and none is freed. */
+void crn_lanes_set_rules(crn_lanes *lanes, const crn_lane_rules *rules);
+
+/*
+ * Returns the lane of that number for a message of it. Opens it if new: if `capacity` others are
+ * open, in the place of the one that was silent longest, if that was for idle_ns and no fruit of it
+ * is open. NULL if none was, or if the lane is not listed; *ret_why is then LANES or
+ * LANE_NOT_LISTED.
+ *
+ * The counters of a lane that is freed go on in crn_lanes_freed. Its verdicts' sequence goes on
+ * when it comes again; those of more than CRN_LANES_LEFT freed lanes begin above all that were
+ * forgotten.
+ */
+crn_lane *crn_lanes_admit(crn_lanes *lanes, uint32_t number, int64_t now_ns, crn_refusal *ret_why);
+
+/* Counters of the lanes that were freed, and how many that were. Their refused messages are among
+ * crn_lanes_refused_elsewhere. */
+const crn_lane_stats *crn_lanes_freed(const crn_lanes *lanes, uint64_t *ret_count);
+
+/* Distinguishes successive lanes in a place: 1, 2, …, in order of opening. */
+uint64_t crn_lane_serial(const crn_lane *lane);
+
+/* A fruit of the lane was opened (1), or has its verdict (-1). */
+void crn_lane_hold(crn_lane *lane, int32_t fruits);
 
 /* Number of restarts without a new epoch, over all lanes. */
 uint64_t crn_lanes_reused(const crn_lanes *lanes);
@@ -76,11 +112,12 @@ void crn_lanes_refuse(crn_lanes *lanes, const crn_view_header *header, crn_refus
 /* Refused messages of lanes that are not open, or without a readable header. */
 const crn_refusals *crn_lanes_refused_elsewhere(const crn_lanes *lanes);
 
-/* Sum of the open lanes' counters. */
+/* Sum of the lanes' counters, freed ones included. */
 crn_lane_stats crn_lanes_sum(const crn_lanes *lanes);
 
 int32_t crn_lanes_count(const crn_lanes *lanes);
-crn_lane *crn_lanes_at(crn_lanes *lanes, int32_t index); /* in order of first sight */
+/* In order of first sight, but for those that took the place of others. */
+crn_lane *crn_lanes_at(crn_lanes *lanes, int32_t index);
 
 /* Counts a valid message by its epoch and sequence number. */
 void crn_lane_count(crn_lane *lane, const crn_view_header *header);

@@ -2,9 +2,16 @@
 
 const char *crn_refusal_name(crn_refusal why)
 {
-    if (why == CRN_REFUSAL_VIEWS_MISMATCH)
+    switch ((int)why) {
+    case CRN_REFUSAL_VIEWS_MISMATCH:
         return "views_mismatch";
-    return why == CRN_REFUSAL_LANES ? "lanes" : crn_wire_fault_names[why];
+    case CRN_REFUSAL_LANES:
+        return "lanes";
+    case CRN_REFUSAL_LANE_NOT_LISTED:
+        return "lane_not_listed";
+    default:
+        return crn_wire_fault_names[why];
+    }
 }
 
 void crn_refusals_add(crn_refusals *sum, const crn_refusals *refusals)

@@ -26,12 +26,13 @@ CRN_C_BEGIN
 typedef enum crn_refusal {
     CRN_REFUSAL_NONE,
     CRN_REFUSAL_VIEWS_MISMATCH =
-        CRN_WIRE_FAULTS, /* `views` differs from the fruit's first message */
-    CRN_REFUSAL_LANES,   /* a lane beyond limits.lanes */
+        CRN_WIRE_FAULTS,         /* `views` differs from the fruit's first message */
+    CRN_REFUSAL_LANES,           /* a lane beyond limits.lanes */
+    CRN_REFUSAL_LANE_NOT_LISTED, /* a lane that ingest.lanes does not have */
     CRN_REFUSALS,
 } crn_refusal;
 
-/* "parts", …, "views_mismatch", "lanes": labels of counters, and reasons in verdicts. */
+/* "parts", …, "views_mismatch", "lanes", …: labels of counters, and reasons in verdicts. */
 const char *crn_refusal_name(crn_refusal why);
 
 typedef struct crn_refusals {

@@ -16,6 +16,7 @@
  * - dtype: 1 u8 (p = v/255), 2 f16, 3 f32
  * - layout: 1 CHW, 2 HWC
  * - class_set: FNV-1a 64 of the class names in channel order with `\n` between; 0: unchecked
+ * - lane: any number, at most limits.lanes in use; those that ingest.lanes lists, if it does
  * - sequence: +1 with every view of a lane, sent or not
  * - epoch: a new one at every start of the sender
  * - fruit: the same in all views of a fruit, and not used again within an epoch. A counter of few

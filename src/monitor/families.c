@@ -97,8 +97,10 @@ const crn_family crn_families[] = {
           "valid views received, by transport: tcp or ipc"),
     OTHER("cernita_views_rejected_total", COUNTER, "reason", crn_samples_rejected,
           "messages refused, by what is wrong with them (parts, class_set, too_large, lanes, …)"),
-    OTHER("cernita_lane_views_rejected_total", COUNTER, "lane", crn_samples_lane_rejected,
-          "the same by lane; other: lanes that never sent a valid view, and unreadable headers"),
+    OTHER(
+        "cernita_lane_views_rejected_total", COUNTER, "lane", crn_samples_lane_rejected,
+        "the same by lane; other: lanes that never sent a valid view or were freed, and unreadable "
+        "headers"),
     BY_LANE("cernita_sequence_gaps_total", meters.gaps,
             "sequence numbers that never arrived: views lost before the line"),
     BY_LANE("cernita_sequence_reordered_total", stats.reordered, "views that overtook each other"),
@@ -134,7 +136,10 @@ const crn_family crn_families[] = {
     VALUE("cernita_senders", GAUGE, levels.senders, "senders connected"),
 
     /* --- views judged --- */
-    VALUE("cernita_lanes", GAUGE, levels.lanes, "lanes seen since the start"),
+    VALUE("cernita_lanes", GAUGE, levels.lanes, "lanes seen since the start, but for freed ones"),
+    VALUE("cernita_lanes_freed_total", COUNTER, metrics.lanes_freed,
+          "lanes freed for others as they were silent (limits.lane_idle_s): their counts are in "
+          "lane=\"other\""),
     VALUE("cernita_slots_free", GAUGE, levels.slots_free,
           "slots without a view; of cernita_limit{key=\"slots\"}"),
     VALUE("cernita_views_wanted_total", COUNTER, metrics.fruits.wanted,

@@ -46,10 +46,29 @@ void crn_meters_done(crn_meters *meters)
     meters->lanes = NULL;
 }
 
+void crn_lane_meters_add(crn_lane_meters *sum, const crn_lane_meters *lane)
+{
+    crn_histogram_merge(&sum->latency, &lane->latency);
+    crn_histogram_merge(&sum->lateness, &lane->lateness);
+    for (int path = 0; path < CRN_INGEST_PATHS; path++)
+        sum->received[path] += lane->received[path];
+    for (int kind = 0; kind <= CRN_VERDICT_LATE; kind++)
+        sum->verdicts[kind] += lane->verdicts[kind];
+    sum->over_budget += lane->over_budget;
+    sum->missed += lane->missed;
+    sum->missing += lane->missing;
+    sum->captured_later += lane->captured_later;
+    sum->gaps += lane->gaps;
+}
+
 void crn_meters_arrival(crn_meters *meters, const crn_lane *lane, const crn_view_header *header,
                         crn_ingest_path path, int64_t now_ns, int64_t realtime_ns)
 {
     crn_lane_meters *own = &meters->lanes[crn_lane_index(lane)];
+    if (own->serial != crn_lane_serial(lane)) {
+        crn_lane_meters_add(&meters->freed, own);
+        *own = (crn_lane_meters){.serial = crn_lane_serial(lane)};
+    }
     own->received[path]++;
     own->last_view_ns = (uint64_t)realtime_ns;
     own->arrived_ns = now_ns;

@@ -21,6 +21,7 @@ typedef enum crn_side {
 } crn_side;
 
 typedef struct crn_lane_meters {
+    uint64_t serial;                     /* crn_lane_serial of the lane that they are of */
     crn_histogram latency;               /* of fruits, from close to publication */
     crn_histogram lateness;              /* of views, from captured_ns to reception */
     uint64_t received[CRN_INGEST_PATHS]; /* valid views, by how they came */
@@ -53,7 +54,8 @@ typedef struct crn_meters {
     crn_histogram_edges edges[CRN_SCALES];
     crn_view_meters views;
     int8_t place[CRN_GENERATIONS][CRN_STAGES_MAX]; /* of a step in views.step; -1: none */
-    crn_lane_meters *lanes; /* limits.lanes entries, in order of first sight */
+    crn_lane_meters *lanes;                        /* limits.lanes entries, by crn_lane_index */
+    crn_lane_meters freed;                         /* sum over lanes that were freed for others */
 } crn_meters;
 
 /* `config` must outlive it. An edge of the fruits' histograms is its budget. Returns 0 or -ENOMEM.
@@ -63,6 +65,9 @@ int crn_meters_init(const crn_config *config, crn_meters *ret_meters);
 /* Views with these settings will come. */
 void crn_meters_use(crn_meters *meters, const crn_config *config);
 void crn_meters_done(crn_meters *meters);
+
+/* Adds the counts of a lane to those of several. */
+void crn_lane_meters_add(crn_lane_meters *sum, const crn_lane_meters *lane);
 
 /* A valid message arrived by `path`, whatever became of its view. */
 void crn_meters_arrival(crn_meters *meters, const crn_lane *lane, const crn_view_header *header,

@@ -37,12 +37,31 @@ void crn_samples_rows(const crn_family *family, const crn_observation *observati
                 number_at(observation->snapshot, row->offset));
 }
 
+/* A lane, or behind the last one, once any was freed, `other`: those freed. */
+typedef struct lane_row {
+    const crn_lane_snapshot *of; /* NULL: there are no more */
+    char label[16];
+} lane_row;
+
+static lane_row lane_at(const crn_snapshot *snapshot, int32_t at)
+{
+    lane_row row = {.of = NULL};
+    if (at < snapshot->lane_count) {
+        row.of = &snapshot->lanes[at];
+        snprintf(row.label, sizeof row.label, "%" PRIu32, row.of->number);
+    } else if (at == snapshot->lane_count && snapshot->metrics.lanes_freed > 0) {
+        row.of = &snapshot->freed;
+        snprintf(row.label, sizeof row.label, "other");
+    }
+    return row;
+}
+
 void crn_samples_lane(const crn_family *family, const crn_observation *observation, FILE *out)
 {
-    const crn_snapshot *snapshot = observation->snapshot;
-    for (int32_t i = 0; i < snapshot->lane_count; i++)
-        fprintf(out, "%s{lane=\"%" PRIu32 "\"} %" PRIu64 "\n", family->name,
-                snapshot->lanes[i].number, number_at(&snapshot->lanes[i], family->offset));
+    lane_row lane;
+    for (int32_t i = 0; (lane = lane_at(observation->snapshot, i)).of; i++)
+        fprintf(out, "%s{lane=\"%s\"} %" PRIu64 "\n", family->name, lane.label,
+                number_at(lane.of, family->offset));
 }
 
 void crn_samples_lane_time(const crn_family *family, const crn_observation *observation, FILE *out)
@@ -82,13 +101,12 @@ static void print_histogram(const char *name, const char *labels, const crn_hist
 static void print_lanes(const crn_family *family, const crn_observation *observation,
                         crn_histogram_scale scale, FILE *out)
 {
-    const crn_snapshot *snapshot = observation->snapshot;
-    for (int32_t i = 0; i < snapshot->lane_count; i++) {
-        const crn_lane_snapshot *lane = &snapshot->lanes[i];
+    lane_row lane;
+    for (int32_t i = 0; (lane = lane_at(observation->snapshot, i)).of; i++) {
         char labels[32];
-        snprintf(labels, sizeof labels, "lane=\"%" PRIu32 "\",", lane->number);
+        snprintf(labels, sizeof labels, "lane=\"%s\",", lane.label);
         print_histogram(family->name, labels,
-                        (const crn_histogram *)((const char *)lane + family->offset),
+                        (const crn_histogram *)((const char *)lane.of + family->offset),
                         &observation->edges[scale], out);
     }
 }
@@ -181,12 +199,11 @@ void crn_samples_ended(const crn_family *family, const crn_observation *observat
 
 void crn_samples_received(const crn_family *family, const crn_observation *observation, FILE *out)
 {
-    const crn_snapshot *snapshot = observation->snapshot;
-    for (int32_t i = 0; i < snapshot->lane_count; i++)
+    lane_row lane;
+    for (int32_t i = 0; (lane = lane_at(observation->snapshot, i)).of; i++)
         for (crn_ingest_path path = 0; path < CRN_INGEST_PATHS; path++)
-            fprintf(out, "%s{lane=\"%" PRIu32 "\",path=\"%s\"} %" PRIu64 "\n", family->name,
-                    snapshot->lanes[i].number, crn_ingest_path_names[path],
-                    snapshot->lanes[i].meters.received[path]);
+            fprintf(out, "%s{lane=\"%s\",path=\"%s\"} %" PRIu64 "\n", family->name, lane.label,
+                    crn_ingest_path_names[path], lane.of->meters.received[path]);
 }
 
 void crn_samples_rejected(const crn_family *family, const crn_observation *observation, FILE *out)
@@ -218,12 +235,11 @@ void crn_samples_values(const crn_family *family, const crn_observation *observa
 
 void crn_samples_verdicts(const crn_family *family, const crn_observation *observation, FILE *out)
 {
-    const crn_snapshot *snapshot = observation->snapshot;
-    for (int32_t i = 0; i < snapshot->lane_count; i++)
+    lane_row lane;
+    for (int32_t i = 0; (lane = lane_at(observation->snapshot, i)).of; i++)
         for (int kind = 0; kind <= CRN_VERDICT_LATE; kind++)
-            fprintf(out, "%s{lane=\"%" PRIu32 "\",kind=\"%s\"} %" PRIu64 "\n", family->name,
-                    snapshot->lanes[i].number, crn_verdict_kind_names[kind],
-                    snapshot->lanes[i].meters.verdicts[kind]);
+            fprintf(out, "%s{lane=\"%s\",kind=\"%s\"} %" PRIu64 "\n", family->name, lane.label,
+                    crn_verdict_kind_names[kind], lane.of->meters.verdicts[kind]);
 }
 
 void crn_samples_cut(const crn_family *family, const crn_observation *observation, FILE *out)

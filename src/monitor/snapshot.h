@@ -57,6 +57,7 @@ typedef struct crn_snapshot {
     crn_levels levels;
     crn_settings_in_force settings;
     crn_view_meters views;
+    crn_lane_snapshot freed; /* sum over lanes that were freed for others; metrics.lanes_freed */
     int32_t lane_count;
     crn_lane_snapshot lanes[]; /* limits.lanes entries */
 } crn_snapshot;

@@ -15,6 +15,10 @@
  * - `slots`: limits.slots, the views that can wait or run at a time
  * - `classes`: the names of the line's classes, in channel order
  *
+ * A lane that was silent for limits.lane_idle_s may be freed for another and leave `lanes`; when it
+ * comes again its sequence goes on.
+ *
+ *
  * Reasons are those of crn_refusal_name(); one that never occurred is omitted.
  *
  * Topic `alive`, to the grader after publish.grader.alive_ms without a verdict: {v, run, state,

@@ -119,10 +119,75 @@ static void a_wrong_sender_finds_out(void **state)
     free(wrong);
 }
 
+static void send_on(line_fixture *line, uint32_t lane, uint64_t fruit, const float *maps)
+{
+    crn_view_header header = line_header(line, fruit, 0, 1, HEIGHT, WIDTH);
+    header.lane = lane;
+    line_send(line, header, maps, NULL);
+}
+
+/* As many invented lanes as there may be, then an honest one, until it is taken in. */
+static void invented_lanes_make_room_once_they_are_silent(void **state)
+{
+    (void)state;
+    line_fixture line;
+    line_configure(&line, yaml);
+    line.config.limits.lane_idle_s = 1;
+    int64_t count = line.config.limits.lanes;
+    line_run(&line, NULL);
+    float *maps = line_discs(HEIGHT, WIDTH, 2);
+    seen_verdict verdict;
+    for (uint32_t lane = 0; lane < (uint32_t)count; lane++) {
+        send_on(&line, 5000 + lane, 0, maps);
+        assert_true(line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict));
+    }
+    uint64_t fruit = 0;
+    do {
+        assert_true(fruit < CRN_FIXTURE_PATIENCE_MS / 100);
+        send_on(&line, 7, fruit++, maps);
+    } while (!line_receive(&line, 100, &verdict));
+    assert_int_equal(verdict.lane, 7);
+    assert_int_equal(verdict.sequence, 0);
+    line_stop(&line);
+    assert_int_equal(line.metrics.lane_count, count);
+    assert_int_equal(line.metrics.lanes_freed, 1);
+    assert_int_equal(line.metrics.lanes.views, count + 1);
+    free(maps);
+}
+
+static void lanes_that_are_not_listed_open_nothing(void **state)
+{
+    (void)state;
+    line_fixture line;
+    line_configure(&line, yaml);
+    strcpy(line.config.ingest.lanes.item[0], "0-2,7");
+    line.config.ingest.lanes.count = 1;
+    line_run(&line, NULL);
+    float *maps = line_discs(HEIGHT, WIDTH, 2);
+    seen_verdict verdict;
+    for (uint32_t lane = 0; lane < 9; lane++)
+        send_on(&line, lane, 0, maps);
+    static const uint64_t listed[] = {0, 1, 2, 7};
+    for (int i = 0; i < 4; i++) {
+        assert_true(line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict));
+        assert_int_equal(verdict.lane, listed[i]);
+    }
+    crn_peer_message *m = crn_peer_message_new();
+    const msgpack_object *refused = crn_decoded_field(next_status(&line, m), "refused_elsewhere");
+    crn_expect_unsigned(crn_decoded_field(refused, "lane_not_listed"), 5);
+    crn_peer_message_free(m);
+    line_stop(&line);
+    assert_int_equal(line.metrics.lane_count, 4);
+    assert_int_equal(line.metrics.fruits.lanes_not_listed, 5);
+    free(maps);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wrong_sender_finds_out),
+        cmocka_unit_test(invented_lanes_make_room_once_they_are_silent),
+        cmocka_unit_test(lanes_that_are_not_listed_open_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,6 +32,7 @@ HINTS = {
     "intensity_size": "the photograph must be height x width bytes of the maps' size",
     "views_mismatch": "all views of a fruit must name the same number of views",
     "lanes": "correct the lane's number, or raise limits.lanes in the daemon's file",
+    "lane_not_listed": "correct the lane's number, or ingest.lanes in the daemon's file",
 }
 
 

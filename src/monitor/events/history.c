@@ -46,8 +46,8 @@ void crn_history_free(crn_history **history)
 static void count(const crn_snapshot *snapshot, uint64_t *ret_missed, uint64_t *ret_verdicts)
 {
     *ret_missed = *ret_verdicts = 0;
-    for (int32_t i = 0; i < snapshot->lane_count; i++) {
-        const crn_lane_meters *lane = &snapshot->lanes[i].meters;
+    for (int32_t i = -1; i < snapshot->lane_count; i++) {
+        const crn_lane_meters *lane = i < 0 ? &snapshot->freed.meters : &snapshot->lanes[i].meters;
         *ret_missed += lane->missed;
         for (int kind = 0; kind <= CRN_VERDICT_LATE; kind++)
             *ret_verdicts += lane->verdicts[kind];

@@ -12,14 +12,9 @@ static const char good[] = "good", degraded[] = "degraded", silent[] = "silent";
 
 crn_lane_meters crn_event_sum_lanes(const crn_snapshot *snapshot)
 {
-    crn_lane_meters sum = {.over_budget = 0};
-    for (int32_t i = 0; i < snapshot->lane_count; i++) {
-        const crn_lane_meters *lane = &snapshot->lanes[i].meters;
-        crn_histogram_merge(&sum.latency, &lane->latency);
-        sum.over_budget += lane->over_budget;
-        for (int kind = 0; kind <= CRN_VERDICT_LATE; kind++)
-            sum.verdicts[kind] += lane->verdicts[kind];
-    }
+    crn_lane_meters sum = snapshot->freed.meters;
+    for (int32_t i = 0; i < snapshot->lane_count; i++)
+        crn_lane_meters_add(&sum, &snapshot->lanes[i].meters);
     return sum;
 }
 
@@ -151,6 +146,8 @@ static void put_lane(const crn_observation *observation, int32_t index, crn_enco
     const crn_lane_snapshot *lane = &observation->snapshot->lanes[index];
     const crn_lane_snapshot *before =
         index < observation->before->lane_count ? &observation->before->lanes[index] : &none;
+    if (before->meters.serial != lane->meters.serial) /* another lane was in this place */
+        before = &none;
     crn_encoder_map(encoder, 7 + CRN_EVENT_FIGURE_PAIRS);
     crn_encoder_pair_unsigned(encoder, "lane", lane->number);
     put_state(observation, lane, before, encoder);

@@ -65,7 +65,12 @@ static void read_messages(const crn_metrics *metrics, losses *list)
     unusual(list, "refused_elsewhere", elsewhere);
     refused(list, "views_mismatch", metrics->fruits.views_mismatch,
             "all views of a fruit must name the same number of views");
-    refused(list, "lanes", metrics->fruits.lanes, "more lanes than limits.lanes");
+    refused(list, "lanes", metrics->fruits.lanes,
+            "more lanes than limits.lanes, and none silent for limits.lane_idle_s: list those that "
+            "exist in ingest.lanes, or raise the limit");
+    refused(list, "lane_not_listed", metrics->fruits.lanes_not_listed,
+            "lanes that ingest.lanes does not have");
+    unusual(list, "lane_freed", metrics->lanes_freed);
     lost(list, "sequence_missing", metrics->lanes.missing,
          "gaps in a sender's numbering: views were lost on their way, or refused");
     unusual(list, "sequence_duplicate", metrics->lanes.duplicates);

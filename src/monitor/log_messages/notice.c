@@ -180,29 +180,43 @@ void crn_notice_returned(crn_notices *notices, const crn_view_header *header,
             crn_log_held(held, more));
 }
 
+/* Refusals of messages that match the line: why, and the cure. */
+static const char *refusal_of(crn_arrival arrival, crn_refusal *ret_why)
+{
+    switch ((int)arrival) {
+    case CRN_ARRIVAL_VIEWS_MISMATCH:
+        *ret_why = CRN_REFUSAL_VIEWS_MISMATCH;
+        return "not what the fruit's first message said; all views of a fruit must name the same "
+               "number";
+    case CRN_ARRIVAL_NO_LANE:
+        *ret_why = CRN_REFUSAL_LANES;
+        return "limits.lanes other lanes are in use, none of them silent for limits.lane_idle_s; "
+               "is "
+               "the lane's number right, or the limit too low? ingest.lanes keeps invented ones "
+               "out";
+    case CRN_ARRIVAL_LANE_NOT_LISTED:
+        *ret_why = CRN_REFUSAL_LANE_NOT_LISTED;
+        return "ingest.lanes does not have it; correct the sender, or the list (a reload takes it "
+               "in)";
+    default:
+        return NULL;
+    }
+}
+
 void crn_notice_refused_view(crn_notices *notices, const crn_view_header *header,
                              crn_arrival arrival, int64_t now_ns)
 {
-    bool mismatch = arrival == CRN_ARRIVAL_VIEWS_MISMATCH;
-    if (!mismatch && arrival != CRN_ARRIVAL_NO_LANE)
-        return;
+    crn_refusal why;
     uint64_t held;
-    if (!crn_log_gate_open(mismatch ? &notices->mismatch : &notices->lanes, now_ns, &held))
+    const char *cure = refusal_of(arrival, &why);
+    if (!cure || !crn_log_gate_open(&notices->refused[why - CRN_WIRE_FAULTS], now_ns, &held))
         return;
-    char why[160], more[CRN_LOG_HELD_BYTES];
-    if (mismatch)
-        snprintf(why, sizeof why,
-                 "its views is %u, not what the fruit's first message said; all views of a fruit "
-                 "must name the same number",
-                 (unsigned)header->views);
-    else
-        snprintf(why, sizeof why,
-                 "limits.lanes other lanes are in use; is the lane's number right, or the limit "
-                 "too low?");
+    char views[40] = "", more[CRN_LOG_HELD_BYTES];
+    if (why == CRN_REFUSAL_VIEWS_MISMATCH)
+        snprintf(views, sizeof views, "its views is %u, ", (unsigned)header->views);
     crn_log(CRN_LOG_WARNING,
-            "lane %" PRIu32 ", fruit %" PRIu64 ", view %u: message refused (%s): %s%s",
-            header->lane, header->fruit, (unsigned)header->view,
-            crn_refusal_name(mismatch ? CRN_REFUSAL_VIEWS_MISMATCH : CRN_REFUSAL_LANES), why,
+            "lane %" PRIu32 ", fruit %" PRIu64 ", view %u: message refused (%s): %s%s%s",
+            header->lane, header->fruit, (unsigned)header->view, crn_refusal_name(why), views, cure,
             crn_log_held(held, more));
 }
 

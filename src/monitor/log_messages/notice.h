@@ -23,7 +23,8 @@
 /* When each kind was last logged. Used by one thread; zero-initialise. */
 typedef struct crn_notices {
     crn_log_gate fruit[CRN_VERDICT_LATE + 1]; /* by verdict */
-    crn_log_gate failed, epoch, jump, early, deadline, mismatch, lanes;
+    crn_log_gate failed, epoch, jump, early, deadline;
+    crn_log_gate refused[CRN_REFUSALS - CRN_WIRE_FAULTS]; /* from CRN_REFUSAL_VIEWS_MISMATCH on */
     int64_t returned_ns; /* time of the next warning about numbers that return */
     int64_t grader_ns;   /* time of the next warning about an absent grader; 0: it is not absent */
 } crn_notices;

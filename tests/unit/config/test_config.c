@@ -302,6 +302,8 @@ static void test_values_arrive_where_they_belong(void **state)
     assert_int_equal(c.limits.slots, 2);
     assert_int_equal(c.limits.open_fruits, 65536);
     assert_int_equal(c.limits.judged_fruits, 64);
+    assert_int_equal(c.limits.lane_idle_s, 1);
+    assert_int_equal(c.ingest.lanes.count, 4);
     assert_int_equal(c.limits.points, 16);
     assert_int_equal(c.limits.defects, 1048576);
     assert_int_equal(c.classes.count, 3);

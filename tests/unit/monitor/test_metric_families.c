@@ -204,6 +204,33 @@ static void values_are_those_of_the_snapshot(void **state)
         strstr(the.text, "cernita_build_info{version=\"" CRN_VERSION "\",backend=\"cuda\"} 1\n"));
 }
 
+/* Their counts must not vanish from sums over lanes; without such lanes there is no such sample. */
+static void lanes_that_were_freed_are_other(void **state)
+{
+    (void)state;
+    assert_null(strstr(the.text, "cernita_verdicts_total{lane=\"other\""));
+    the.snapshot->metrics.lanes_freed = 3;
+    the.snapshot->freed.stats.restarts = 4;
+    the.snapshot->freed.meters.verdicts[CRN_VERDICT_LATE] = 5;
+    the.snapshot->freed.meters.received[CRN_INGEST_TCP] = 6;
+    crn_histogram_add(&the.snapshot->freed.meters.latency, &the.edges[CRN_SCALE_FRUIT], 7);
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    crn_families_print(&the.observation, out);
+    assert_int_equal(fclose(out), 0);
+    static const char *const lines[] = {
+        "\ncernita_lanes_freed_total 3\n",
+        "\ncernita_sender_restarts_total{lane=\"other\"} 4\n",
+        "\ncernita_verdicts_total{lane=\"other\",kind=\"late\"} 5\n",
+        "\ncernita_views_received_total{lane=\"other\",path=\"tcp\"} 6\n",
+        "\ncernita_fruit_latency_seconds_count{lane=\"other\"} 1\n",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        assert_non_null(strstr(text, lines[i]));
+    free(text);
+}
+
 static void buckets_are_cumulative_with_an_edge_at_the_budget(void **state)
 {
     (void)state;
@@ -245,6 +272,7 @@ int main(void)
         cmocka_unit_test(every_family_has_help_type_and_samples),
         cmocka_unit_test(no_sample_is_printed_twice),
         cmocka_unit_test(values_are_those_of_the_snapshot),
+        cmocka_unit_test(lanes_that_were_freed_are_other),
         cmocka_unit_test(buckets_are_cumulative_with_an_edge_at_the_budget),
         cmocka_unit_test(promtool_accepts_it),
         cmocka_unit_test(the_readme_has_the_reference),

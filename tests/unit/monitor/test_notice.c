@@ -139,8 +139,15 @@ static void what_does_not_fit_is_told_with_its_cure(void **state)
     crn_notice_refused_view(&notices, &header, CRN_ARRIVAL_NO_LANE, 0);
     crn_log_capture_stop(&caught);
     expect_line(&caught, "warning lane 4, fruit 5, view 1: message refused (lanes): limits.lanes "
-                         "other lanes are in use; is the lane's number right, or the limit too "
-                         "low?");
+                         "other lanes are in use, none of them silent for limits.lane_idle_s; is "
+                         "the lane's number right, or the limit too low? ingest.lanes keeps "
+                         "invented ones out");
+    crn_log_capture_start(&caught);
+    crn_notice_refused_view(&notices, &header, CRN_ARRIVAL_LANE_NOT_LISTED, 0);
+    crn_log_capture_stop(&caught);
+    expect_line(&caught, "warning lane 4, fruit 5, view 1: message refused (lane_not_listed): "
+                         "ingest.lanes does not have it; correct the sender, or the list (a "
+                         "reload takes it in)");
 }
 
 static void each_verdict_has_a_line_a_second(void **state)

@@ -143,6 +143,8 @@ static void say_refused(sentence *s)
         hint = "`views` is not that of the fruit's first message";
     if (!strcmp(why, crn_refusal_name(CRN_REFUSAL_LANES)))
         hint = "a lane more than limits.lanes allows";
+    if (!strcmp(why, crn_refusal_name(CRN_REFUSAL_LANE_NOT_LISTED)))
+        hint = "ingest.lanes does not have the lane";
     if (s->many)
         say(s, "the messages of %s were refused (%s): %s", s->views, why, hint);
     else
