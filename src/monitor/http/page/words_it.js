@@ -193,6 +193,7 @@ export default {
     failed: "l'elaborazione è fallita; un errore nel registro dice perché",
     no_place: 'più frutti aperti di limits.open_fruits',
     results_full: 'più difetti di quanti stiano in memoria (limits.open_fruits, limits.points)',
+    device_slow: 'blocchi di viste quasi al tempo oltre il quale la GPU è data per persa: la usa un altro processo, o il suo thread non aveva un core (gpu/README.md)',
     devices_lost: 'una GPU è stata abbandonata; un errore nel registro dice perché; riavviare per usarla ancora',
     verdict_dropped: 'il grader è assente o non tiene il passo (publish.grader.high_water_mark)',
     verdict_stale: 'inviati dopo la scadenza: il grader era assente, o il processo non aveva un core',
