@@ -137,12 +137,11 @@ static int conclude(crn_reloader *self, int r, const char *what, const char *fau
 /* Cannot fail. */
 static void change_keys(crn_access *guard, crn_access_update **keys, FILE *out)
 {
-    crn_access_stats stats;
-    int32_t lost = crn_access_change(guard, keys);
-    crn_access_get_stats(guard, &stats);
-    fprintf(out, "keys of %" PRIu64 " client%s", stats.clients, stats.clients == 1 ? "" : "s");
-    if (lost > 0)
-        fprintf(out, "; %d of those before lost a permission", (int)lost);
+    crn_access_changed changed = crn_access_change(guard, keys);
+    fprintf(out, "keys of %d client%s", (int)changed.clients, changed.clients == 1 ? "" : "s");
+    if (changed.lost > 0)
+        fprintf(out, "; %d of those before lost a permission, %d connection%s ended",
+                (int)changed.lost, (int)changed.ended, changed.ended == 1 ? "" : "s");
     fputc('\n', out);
 }
 

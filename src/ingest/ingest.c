@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,8 +216,10 @@ static void write_sender(const zmq_msg_t *part, char *text, size_t size)
     const char *ids = peer ? strchr(peer, ':') : NULL;
     const char *client = zmq_msg_gets(part, "User-Id"); /* the name of its key */
     long user, process;
+    /* calls.c adds the connection's number to the address of a client with a key. */
     if (client && client[0])
-        snprintf(text, size, "%s at %s", client, peer ? peer : "this machine");
+        snprintf(text, size, "%s at %.*s", client, peer ? (int)strcspn(peer, "#") : INT_MAX,
+                 peer ? peer : "this machine");
     else if (path_of(part) == CRN_INGEST_TCP)
         snprintf(text, size, "%s", peer);
     else if (ids && sscanf(ids, ":%ld:%*d:%ld", &user, &process) == 2)

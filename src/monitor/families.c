@@ -234,7 +234,8 @@ const crn_family crn_families[] = {
            "connections that did not speak ZeroMQ, or had the wrong socket type"),
     OTHER("cernita_peers_cut_total", COUNTER, "socket, reason", crn_samples_cut,
           "connections closed because they exceeded a limit, answered no heartbeat (cut_silent: "
-          "senders and viewers) or did not read (cut_unread: viewers)"),
+          "senders and viewers), did not read (cut_unread: viewers), or lost their key by a reload "
+          "(cut_revoked)"),
     OTHER("cernita_access_refused_total", COUNTER, "socket, reason", crn_samples_access,
           "connections refused because access.keys requires keys: unknown_key, not_for_socket (the "
           "client's file does not name it), plain (no CURVE), malformed (no or a faulty handshake, "

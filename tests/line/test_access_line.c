@@ -325,6 +325,95 @@ static void failed_handshakes_have_a_rate(void **state)
     assert_int_equal(g.line.metrics.fruits.complete, 9);
 }
 
+/* Reads the folder of keys again. */
+static crn_access_changed change_keys(guarded_line *g)
+{
+    crn_access_update *update = NULL;
+    assert_int_equal(crn_access_prepare(g->line.config.guard, stderr, &update), 0);
+    return crn_access_change(g->line.config.guard, &update);
+}
+
+static void remove_client(guarded_line *g, const char *name)
+{
+    char path[160];
+    snprintf(path, sizeof path, "%s/clients/%s.pub", g->keys.folder, name);
+    assert_int_equal(unlink(path), 0);
+}
+
+/* Waits until a verdict reaches the viewer. */
+static void expect_shown(void *viewer)
+{
+    char topic[64];
+    int size = zmq_recv(viewer, topic, sizeof topic, 0);
+    if (size < 0)
+        fail_msg("the viewer was shown nothing: %s", zmq_strerror(errno));
+    int more = 1;
+    size_t bytes = sizeof more;
+    while (zmq_getsockopt(viewer, ZMQ_RCVMORE, &more, &bytes) == 0 && more)
+        assert_true(zmq_recv(viewer, topic, sizeof topic, 0) >= 0);
+}
+
+/* Of each socket two clients from the same address; that which stays loses nothing. */
+static void a_client_without_its_key_is_cut_off(void **state)
+{
+    (void)state;
+    guarded_line g;
+    start(&g);
+    pass_fruits(&g, 3);
+    void *sender = join_line(&g, ZMQ_PUSH, IN, &g.all);
+    void *viewer = join_line(&g, ZMQ_SUB, VIEWERS, &g.viewer);
+    void *leaving = join_line(&g, ZMQ_SUB, VIEWERS, &g.all);
+    assert_int_equal(zmq_setsockopt(viewer, ZMQ_SUBSCRIBE, "", 0), 0);
+    assert_int_equal(zmq_setsockopt(leaving, ZMQ_SUBSCRIBE, "", 0), 0);
+    expect_shown(viewer);
+    expect_shown(leaving);
+    assert_int_equal(zmq_send(sender, "x", 1, 0), 1); /* it is admitted */
+    crn_access_changed none = change_keys(&g);
+    assert_int_equal(none.lost + none.ended, 0);
+    remove_client(&g, "all");
+    crn_access_changed changed = change_keys(&g);
+    assert_int_equal(changed.clients, 3);
+    assert_int_equal(changed.lost, 1);
+    assert_int_equal(changed.ended, 2);
+    /* They connect again, and are refused. */
+    wait_refused(&g, CRN_ACCESS_INGEST, CRN_ACCESS_UNKNOWN_KEY, 1);
+    wait_refused(&g, CRN_ACCESS_VIEWERS, CRN_ACCESS_UNKNOWN_KEY, 1);
+    assert_int_equal(zmq_send(sender, "x", 1, ZMQ_DONTWAIT), -1);
+    pass_fruits(&g, 10);
+    expect_shown(viewer);
+    zmq_close(sender);
+    zmq_close(viewer);
+    zmq_close(leaving);
+    stop(&g);
+    assert_int_equal(g.line.metrics.ingest.peers.cut[CRN_CUT_REVOKED], 1);
+    assert_int_equal(g.line.metrics.publish.peers.cut[CRN_CUT_REVOKED], 1);
+    assert_int_equal(g.line.metrics.fruits.complete, 13);
+    assert_int_equal(g.line.metrics.publish.grader_connects, 1);
+}
+
+/* With the same key: a permission for a socket less, or the grader's whole key. */
+static void a_client_without_a_permission_is_cut_off(void **state)
+{
+    (void)state;
+    guarded_line g;
+    char text[160];
+    start(&g);
+    zmq_close(g.line.grader);
+    g.line.grader = join_line(&g, ZMQ_PULL, GRADER, &g.all);
+    pass_fruits(&g, 3);
+    snprintf(text, sizeof text, "for: ingest, viewers\n%s\n", g.all.public);
+    crn_test_keys_write(&g.keys, "clients/all.pub", text, 0644);
+    crn_access_changed changed = change_keys(&g);
+    assert_int_equal(changed.lost, 1);
+    assert_int_equal(changed.ended, 1);
+    wait_refused(&g, CRN_ACCESS_GRADER, CRN_ACCESS_NOT_FOR_SOCKET, 1);
+    zmq_close(g.line.grader);
+    g.line.grader = join_line(&g, ZMQ_PULL, GRADER, &g.grader);
+    pass_fruits(&g, 3);
+    stop(&g);
+    assert_int_equal(g.line.metrics.fruits.complete, 6);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +423,8 @@ int main(void)
         cmocka_unit_test(a_socket_file_requires_keys_if_asked_to),
         cmocka_unit_test(a_client_with_a_key_has_limits),
         cmocka_unit_test(failed_handshakes_have_a_rate),
+        cmocka_unit_test(a_client_without_its_key_is_cut_off),
+        cmocka_unit_test(a_client_without_a_permission_is_cut_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -248,7 +248,7 @@ static void a_revocation_beside_a_fault_is_refused(void **state)
     assert_int_equal(clients(&self), 2);
     shell("rm clients/x.pub");
     assert_true(reloading_ask(&self, "reload", answer));
-    expect("keys of 1 client; 1 of those before lost a permission", answer);
+    expect("keys of 1 client; 1 of those before lost a permission, 1 connection ended\n", answer);
     assert_int_equal(clients(&self), 1);
     reloading_stop(&self);
 }

@@ -21,6 +21,8 @@
 /* The line's context, and the viewers'. */
 #define CONTEXTS_MAX 4
 
+#define WATCHES_MAX 8
+
 struct crn_access_counters {
     atomic_uint_fast64_t refused[CRN_ACCESS_REFUSALS];
 };
@@ -36,6 +38,7 @@ struct crn_access {
     pthread_mutex_t lock; /* protects what follows */
     crn_access_clients clients;
     crn_log_gate gate[CRN_ACCESS_REFUSALS];
+    crn_access_watch watches[WATCHES_MAX]; /* connections NULL: unused */
 };
 
 struct crn_access_update {
@@ -129,18 +132,18 @@ static int32_t count_lost(const crn_access_clients *from, const crn_access_clien
     return lost;
 }
 
-static void tell_reloaded(const crn_access *access, int32_t lost)
+static void tell_changed(const crn_access *access, const crn_access_changed *changed)
 {
     crn_log(CRN_LOG_INFO, "access: %s/%s was read again: %d clients%s", access->folder,
-            CRN_KEY_CLIENTS, (int)atomic_load(&access->client_count),
+            CRN_KEY_CLIENTS, (int)changed->clients,
             crn_key_is_credential(access->folder)
                 ? ", those of the start: systemd hands over others when the service is restarted"
                 : "");
-    if (lost > 0)
+    if (changed->lost > 0)
         crn_log(CRN_LOG_WARNING,
-                "access: %d of the clients before lost a permission: connections that they have "
-                "stay until they end; restart the daemon to end them now",
-                (int)lost);
+                "access: %d of the clients before lost a permission; %d of their connections %s "
+                "ended",
+                (int)changed->lost, (int)changed->ended, changed->ended == 1 ? "was" : "were");
 }
 
 int crn_access_check(const char *folder, FILE *faults, int32_t *ret_clients)
@@ -209,19 +212,63 @@ void crn_access_update_free(crn_access_update **update)
     *update = NULL;
 }
 
-int32_t crn_access_change(crn_access *access, crn_access_update **update)
+crn_access_changed crn_access_change(crn_access *access, crn_access_update **update)
 {
+    crn_access_changed changed = {.clients = (*update)->clients.count};
     pthread_mutex_lock(&access->lock);
     crn_access_clients before = access->clients;
     access->clients = (*update)->clients;
     (*update)->clients = before;
+    for (int i = 0; i < WATCHES_MAX; i++) {
+        const crn_access_watch *watch = &access->watches[i];
+        if (watch->connections)
+            changed.ended += watch->cut_refused(watch->connections, access, watch->use);
+    }
     pthread_mutex_unlock(&access->lock);
-    atomic_store(&access->client_count, access->clients.count);
+    atomic_store(&access->client_count, changed.clients);
     /* Only this thread replaces the list, so it may still read the new one. */
-    int32_t lost = count_lost(&before, &access->clients);
-    tell_reloaded(access, lost);
+    changed.lost = count_lost(&before, &access->clients);
+    tell_changed(access, &changed);
     crn_access_update_free(update);
-    return lost;
+    return changed;
+}
+
+bool crn_access_watch_add(crn_access *access, const crn_access_watch *watch)
+{
+    bool added = false;
+    pthread_mutex_lock(&access->lock);
+    for (int i = 0; i < WATCHES_MAX && !added; i++) {
+        added = !access->watches[i].connections;
+        if (added)
+            access->watches[i] = *watch;
+    }
+    pthread_mutex_unlock(&access->lock);
+    return added;
+}
+
+void crn_access_watch_remove(crn_access *access, const void *connections)
+{
+    pthread_mutex_lock(&access->lock);
+    for (int i = 0; i < WATCHES_MAX; i++)
+        if (access->watches[i].connections == connections)
+            access->watches[i] = (crn_access_watch){.connections = NULL};
+    pthread_mutex_unlock(&access->lock);
+}
+
+bool crn_access_permits(const crn_access *access, crn_access_use use, const char *key)
+{
+    const crn_access_client *client = crn_access_clients_find(&access->clients, key);
+    return client && client->file.uses & 1u << use;
+}
+
+/* With the lock held, and before the decision, so that a change of keys afterwards finds it. */
+static void tell_watches(crn_access *access, crn_access_use use, const crn_access_peer *peer)
+{
+    for (int i = 0; i < WATCHES_MAX; i++) {
+        const crn_access_watch *watch = &access->watches[i];
+        if (watch->connections && watch->use == use)
+            watch->proved(watch->connections, peer->connection, peer->key);
+    }
 }
 
 void crn_access_tell_kept(const crn_access *access, FILE *out)
@@ -325,6 +372,8 @@ bool crn_access_admit(crn_access *access, const crn_access_peer *peer,
         return true;
     crn_access_refusal reason = CRN_ACCESS_REFUSALS;
     pthread_mutex_lock(&access->lock);
+    if (peer->curve && peer->connection)
+        tell_watches(access, use, peer);
     const crn_access_client *client =
         peer->curve ? crn_access_clients_find(&access->clients, peer->key) : NULL;
     if (!peer->curve)

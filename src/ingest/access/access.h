@@ -46,6 +46,7 @@ typedef struct crn_access crn_access;
 typedef struct crn_access_peer {
     const char *domain;  /* of the socket: crn_access_domain() */
     const char *address; /* as libzmq names it, for the log; may be empty */
+    uint64_t connection; /* its number, see crn_access_watch; 0: unknown */
     bool curve;          /* false: another mechanism, `key` is not used */
     char key[CRN_KEY_BYTES];
 } crn_access_peer;
@@ -70,9 +71,16 @@ int crn_access_check(const char *folder, FILE *faults, int32_t *ret_clients);
 typedef struct crn_access_update crn_access_update;
 int crn_access_prepare(const crn_access *access, FILE *faults, crn_access_update **ret_update);
 
-/* Puts the keys into force and logs how many clients there are; frees the update and sets it to
- * NULL. Returns how many of the clients before lost a permission. */
-int32_t crn_access_change(crn_access *access, crn_access_update **update);
+/* What a change of keys did. */
+typedef struct crn_access_changed {
+    int32_t clients; /* with keys now */
+    int32_t lost;    /* of those before: without a permission that they had */
+    int32_t ended;   /* connections that were cut, as their client lost its permission */
+} crn_access_changed;
+
+/* Puts the keys into force, cuts connections that they no longer allow, and logs both; frees the
+ * update and sets it to NULL. */
+crn_access_changed crn_access_change(crn_access *access, crn_access_update **update);
 void crn_access_update_free(crn_access_update **update); /* NULL is allowed */
 
 /* Prints a line for each client in force whose file is gone: a refused reload leaves it admitted.
@@ -97,6 +105,26 @@ const char *crn_access_domain(crn_access_use use, bool sealed);
  */
 bool crn_access_admit(crn_access *access, const crn_access_peer *peer,
                       char ret_name[CRN_KEY_NAME_MAX + 1]);
+
+/*
+ * The connections of a socket that requires keys, each with a number of its own; the functions are
+ * called with the lock held, from the handler's thread and from that of crn_access_change.
+ */
+typedef struct crn_access_watch {
+    void *connections;
+    crn_access_use use;
+    /* The connection has proved that it has the key: called before it is decided about. */
+    void (*proved)(void *connections, uint64_t connection, const char *key);
+    /* Cuts all whose key crn_access_permits refuses. Returns how many. */
+    int32_t (*cut_refused)(void *connections, const crn_access *access, crn_access_use use);
+} crn_access_watch;
+
+/* False: there are too many. */
+bool crn_access_watch_add(crn_access *access, const crn_access_watch *watch);
+void crn_access_watch_remove(crn_access *access, const void *connections);
+
+/* For cut_refused: whether a client has the key and may use the socket. */
+bool crn_access_permits(const crn_access *access, crn_access_use use, const char *key);
 
 /* Called by crn_zap_open and crn_zap_close: a handler runs in that ZeroMQ context. Returns false if
  * there are too many. */

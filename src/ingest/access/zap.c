@@ -65,13 +65,25 @@ static bool read_request(crn_zap *zap)
     return true;
 }
 
+/* Takes the connection's number off the address, where calls.c of src/ingest/socket put it. */
+static uint64_t take_number(char *address)
+{
+    char *mark = strchr(address, '#'), *end;
+    if (!mark)
+        return 0;
+    uint64_t number = strtoull(mark + 1, &end, 10);
+    memmove(mark, end, strlen(end) + 1);
+    return number;
+}
+
 static bool judge(crn_zap *zap, char name[CRN_KEY_NAME_MAX + 1])
 {
-    const request *in = &zap->request;
+    request *in = &zap->request;
     name[0] = '\0';
     if (in->frames < AT_KEY || strcmp(in->text[AT_VERSION], VERSION) != 0)
         return false;
     crn_access_peer peer = {
+        .connection = take_number(in->text[AT_ADDRESS]),
         .domain = in->text[AT_DOMAIN],
         .address = in->text[AT_ADDRESS],
         .curve = strcmp(in->text[AT_MECHANISM], "CURVE") == 0,

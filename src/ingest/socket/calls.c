@@ -1,10 +1,15 @@
 #include "src/ingest/socket/calls.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -21,6 +26,9 @@ static int spare = -1; /* closed for a moment in order to accept, and so refuse,
 
 /* True in libzmq's threads that have connections. */
 static _Thread_local bool accepts;
+
+/* Of the connection whose peer's address this thread asked for last; 0: none with keys. */
+static _Thread_local uint64_t number;
 
 #ifdef __SANITIZE_THREAD__
 /* The thread sanitizer's own functions: it must see which numbers stand for a new descriptor. */
@@ -82,6 +90,7 @@ static void refuse_waiting(int listener)
 int accept4(int listener, struct sockaddr *restrict address, socklen_t *restrict size, int flags)
 {
     accepts |= crn_peers_listens(listener);
+    number = 0;
     int connection = system_accept4(listener, address, size, flags);
     if (connection < 0 && (errno == EMFILE || errno == ENFILE)) {
         refuse_waiting(listener);
@@ -141,6 +150,35 @@ int epoll_wait(int epoll, struct epoll_event *events, int capacity, int timeout_
     if (kept == 0)
         nanosleep(&(struct timespec){.tv_nsec = HANG_UP_NS}, NULL);
     return kept;
+}
+
+/*
+ * libzmq tells the handler of keys who asks by an address without port, which several clients may
+ * share. So the number of the connection goes with it: `10.0.0.7#12`. zap.c takes it off again.
+ */
+int getpeername(int descriptor, struct sockaddr *restrict address, socklen_t *restrict size)
+{
+    number = accepts ? crn_peers_number(descriptor) : 0;
+    return (int)syscall(SYS_getpeername, descriptor, address, size);
+}
+
+int getnameinfo(const struct sockaddr *restrict address, socklen_t size, char *restrict host,
+                socklen_t host_size, char *restrict service, socklen_t service_size, int flags)
+{
+    static _Atomic(void *) found;
+    void *next = atomic_load(&found);
+    int (*call)(const struct sockaddr *, socklen_t, char *, socklen_t, char *, socklen_t, int);
+    if (!next)
+        atomic_store(&found, next = dlsym(RTLD_NEXT, "getnameinfo"));
+    if (!next)
+        return EAI_SYSTEM;
+    memcpy(&call, &next, sizeof call);
+    int r = call(address, size, host, host_size, service, service_size, flags);
+    size_t used = r == 0 && host ? strlen(host) : 0;
+    if (number && used > 0)
+        snprintf(host + used, host_size - used, "#%" PRIu64, number);
+    number = 0;
+    return r;
 }
 
 int close(int descriptor)

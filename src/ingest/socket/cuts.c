@@ -6,14 +6,14 @@
 #include <sys/socket.h>
 
 const char *const crn_peers_cut_names[CRN_CUTS_AND_REFUSALS] = {
-    [CRN_CUT_PART] = "cut_part_size",    [CRN_CUT_PARTS] = "cut_parts",
-    [CRN_CUT_BYTES] = "cut_bytes",       [CRN_CUT_TOTAL] = "cut_subscriptions",
-    [CRN_CUT_GREETING] = "cut_greeting", [CRN_CUT_COMMAND] = "cut_command_size",
-    [CRN_CUT_SHARE] = "cut_unfinished",  [CRN_CUT_CONNECTIONS] = "cut_connections",
-    [CRN_CUT_BUSY] = "cut_busy",         [CRN_CUT_DESCRIPTORS] = "cut_descriptors",
-    [CRN_CUT_SILENT] = "cut_silent",     [CRN_CUT_UNREAD] = "cut_unread",
-    [CRN_REFUSED_PLAIN] = "plain",       [CRN_REFUSED_HANDSHAKE] = "malformed",
-    [CRN_REFUSED_ATTEMPTS] = "attempts",
+    [CRN_CUT_PART] = "cut_part_size",      [CRN_CUT_PARTS] = "cut_parts",
+    [CRN_CUT_BYTES] = "cut_bytes",         [CRN_CUT_TOTAL] = "cut_subscriptions",
+    [CRN_CUT_GREETING] = "cut_greeting",   [CRN_CUT_COMMAND] = "cut_command_size",
+    [CRN_CUT_SHARE] = "cut_unfinished",    [CRN_CUT_CONNECTIONS] = "cut_connections",
+    [CRN_CUT_BUSY] = "cut_busy",           [CRN_CUT_DESCRIPTORS] = "cut_descriptors",
+    [CRN_CUT_SILENT] = "cut_silent",       [CRN_CUT_UNREAD] = "cut_unread",
+    [CRN_REFUSED_PLAIN] = "plain",         [CRN_CUT_REVOKED] = "cut_revoked",
+    [CRN_REFUSED_HANDSHAKE] = "malformed", [CRN_REFUSED_ATTEMPTS] = "attempts",
 };
 
 const char *const crn_peers_cut_hints[CRN_CUTS_AND_REFUSALS] = {
@@ -42,6 +42,8 @@ const char *const crn_peers_cut_hints[CRN_CUTS_AND_REFUSALS] = {
     [CRN_CUT_UNREAD] = "it read nothing for 5 s, or was furthest behind while half of "
                        "limits.viewers_mib waited for viewers: see why its program does not read, "
                        "subscribe to fewer lanes, or raise the limit",
+    [CRN_CUT_REVOKED] = "a reload took its client's key away, or the permission for this socket: "
+                        "stop the program, or put the key back and reload",
     [CRN_REFUSED_PLAIN] =
         "it connects without keys and access.keys requires them: give it a client's "
         "key and server.pub (cernita-keys makes them), or stop it",

@@ -16,6 +16,7 @@ typedef enum crn_peers_cut {
     CRN_CUT_DESCRIPTORS, /* the process has no free descriptor */
     CRN_CUT_SILENT,      /* it answered no heartbeat; libzmq closed the connection */
     CRN_CUT_UNREAD,      /* it does not read what is sent to it */
+    CRN_CUT_REVOKED,     /* its key lost the permission */
     CRN_CUTS,
 
     /* Strangers where keys are required: counted by crn_access_count, not among the cut ones. */

@@ -45,6 +45,7 @@ struct crn_endpoint {
     crn_peers *peers;   /* NULL: no limits */
     crn_access *access; /* NULL: no keys */
     crn_access_use use;
+    bool watched; /* crn_access_watch_add */
     int bindings;
     binding binding[CRN_TEXTS_MAX];
 };
@@ -316,12 +317,23 @@ static bool port_is_number(const char *address)
     return digits > 0 && digits < 6 && port[digits] == '\0' && atoi(port) <= UINT16_MAX;
 }
 
+/* So that a client that loses its permission is cut off. */
+static bool watch_keys(crn_endpoint *endpoint)
+{
+    crn_access_watch watch = {endpoint->peers, endpoint->use, crn_peers_proved,
+                              crn_peers_cut_refused};
+    endpoint->watched = endpoint->watched || crn_access_watch_add(endpoint->access, &watch);
+    return endpoint->watched;
+}
+
 static int bind_watched(crn_endpoint *endpoint, const char *address)
 {
     bool sealed = endpoint->access && crn_access_seals(endpoint->access, address);
     int r = seal(endpoint, sealed);
     if (r < 0)
         return r;
+    if (sealed && endpoint->peers && !watch_keys(endpoint))
+        return -EMFILE;
     crn_peers_begin_bind(endpoint->peers, sealed);
     r = zmq_bind(endpoint->socket, address) < 0 ? -errno : 0;
     bool watched = crn_peers_end_bind();
@@ -402,6 +414,8 @@ void crn_endpoint_close(crn_endpoint **endpoint, int linger_ms)
     /* libzmq stops listening some time later, when no handler may decide about keys any more. */
     if (closing->access && closing->peers)
         crn_peers_busy(closing->peers, 1);
+    if (closing->watched)
+        crn_access_watch_remove(closing->access, closing->peers);
     if (closing->socket) {
         if (closing->monitor)
             crn_socket_monitor_stop(closing->monitor);

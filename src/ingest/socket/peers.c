@@ -40,6 +40,8 @@ static _Atomic(crn_peers *) listeners[DESCRIPTORS_MAX];
 static atomic_bool sealed_listeners[DESCRIPTORS_MAX];
 static _Atomic(crn_peers_peer *) by_descriptor[DESCRIPTORS_MAX];
 
+static atomic_uint_fast64_t numbers; /* of connections that require keys */
+
 static _Thread_local crn_peers *binding;
 static _Thread_local bool bound, binding_sealed;
 
@@ -213,6 +215,9 @@ static void begin_connection(crn_peers *peers, crn_peers_peer *it, int connectio
     atomic_store_explicit(&it->behind_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&it->blocked_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&it->read_cost, 0, memory_order_relaxed);
+    atomic_store_explicit(&it->number, sealed ? atomic_fetch_add(&numbers, 1) + 1 : 0,
+                          memory_order_relaxed);
+    it->key[0] = '\0';
     if (sealed)
         crn_frames_begin_sealed(&it->frames);
     else
@@ -239,6 +244,14 @@ bool crn_peers_accepted(int listener, int connection)
     if (it)
         atomic_store(&by_descriptor[connection], it);
     return it != NULL;
+}
+
+uint64_t crn_peers_number(int descriptor)
+{
+    const crn_peers_peer *it = descriptor >= 0 && descriptor < DESCRIPTORS_MAX
+                                   ? atomic_load(&by_descriptor[descriptor])
+                                   : NULL;
+    return it ? atomic_load_explicit(&it->number, memory_order_relaxed) : 0;
 }
 
 void crn_peers_unaccepted(int listener)

@@ -69,6 +69,10 @@ int32_t crn_peers_introduced(const crn_peers *peers);
  * connections whose rules have waiting_bytes. Takes no lock. */
 void crn_peers_read(crn_peers *peers, int descriptor, uint64_t cost);
 
+/* For crn_access_watch, from its threads; `peers` is a crn_peers. */
+void crn_peers_proved(void *peers, uint64_t connection, const char *key);
+int32_t crn_peers_cut_refused(void *peers, const crn_access *access, crn_access_use use);
+
 void crn_peers_get_stats(const crn_peers *peers, crn_peers_stats *ret_stats);
 
 /* Releases the owner's reference; the memory is freed with libzmq's
@@ -82,6 +86,8 @@ void crn_peers_listened(int listener);
 bool crn_peers_listens(int listener);
 /* False: the caller must close the new connection at once. */
 bool crn_peers_accepted(int listener, int connection);
+/* Number of a connection that requires keys; 0: it does not, or is another descriptor. */
+uint64_t crn_peers_number(int descriptor);
 /* No descriptor was free for a connection. */
 void crn_peers_unaccepted(int listener);
 /* Number of bytes that libzmq may see; 0: report the end of the stream. */

@@ -25,6 +25,8 @@ typedef struct crn_peers_peer {
     atomic_int_fast64_t blocked_ns;   /* since when the kernel has taken none of it; 0: it takes */
     atomic_uint_fast64_t read_cost;   /* sealed: read by the owner, not subtracted yet */
     crn_frames frames;
+    atomic_uint_fast64_t number; /* sealed: no other connection of the process has it */
+    char key[CRN_KEY_BYTES];     /* sealed: of its client, once it has proved it; "": not yet */
 } crn_peers_peer;
 
 typedef struct crn_peers_note {

@@ -182,6 +182,7 @@ export default {
     cut_busy: 'connessione chiusa: connessioni con molte iscrizioni vanno e vengono troppo in fretta: trovare il programma e fermarlo',
     cut_descriptors: 'connessione chiusa: il processo non ha più descrittori: alzare il suo limite (LimitNOFILE=), o abbassare limits.peers',
     cut_silent: 'connessione chiusa: non rispondeva da 5 s; il programma è fermo, o la macchina o la rete',
+    cut_revoked: 'connessione chiusa: un ricaricamento ha tolto la chiave o il permesso; fermare il programma, o rimettere la chiave e ricaricare',
     cut_unread: 'connessione chiusa: non leggeva da 5 s, o era il più indietro mentre metà di limits.viewers_mib aspettava: vedere perché il programma non legge, o alzare il limite',
     straggler: 'viste arrivate dopo il verdetto del loro frutto (latency.assemble_ms troppo breve, o un numero di frutto usato di nuovo?)',
     number_too_early: 'frutti senza verdetto: il loro numero era di un frutto giudicato poco prima; dare più bit al contatore, o abbassare latency.straggler_ms',
