@@ -55,7 +55,7 @@ static void what_is_no_verdict_is_no_answer(void **state)
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, answer_and_be_alive, &peer), 0);
     crn_drive_result result;
-    int r = crn_drive(&peer, &frames, FRUITS, 0, &result);
+    int r = crn_drive(&peer, &frames, &(crn_drive_load){.fruits = FRUITS}, &result);
     pthread_join(thread, NULL);
     unlink(peer.in + strlen("ipc://"));
     unlink(peer.out + strlen("ipc://"));

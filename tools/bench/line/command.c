@@ -13,10 +13,15 @@
 #include "stages/backend.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/line/drive.h"
+#include "tools/bench/line/search.h"
+#include "stages/base/clock.h"
 
 /* A rate is sustained if this share of the fruits is complete and the sender keeps its schedule. */
 #define CARRIED_SHARE     0.999
 #define CARRIED_BEHIND_MS 100
+
+/* Bytes of the run without a pace: a fraction of a second. */
+#define GUESS_BYTES (UINT64_C(1) << 30)
 
 /* Views sent in a loop. */
 #define FRAMES_MAX 32
@@ -24,8 +29,9 @@
 typedef struct bench_line_settings {
     const char *recording;
     double rate;
-    double seconds;       /* of the run at `rate` */
-    double probe_seconds; /* of each run of the throughput search */
+    double seconds;        /* of the run at `rate` */
+    double probe_seconds;  /* of each run of the throughput search */
+    double search_seconds; /* of the search, for receiver and daemon together */
     bool json;
     crn_config config; /* the daemon's */
     crn_bench_frames frames;
@@ -37,6 +43,7 @@ enum {
     OPTION_RATE,
     OPTION_SECONDS,
     OPTION_PROBE,
+    OPTION_SEARCH,
     OPTION_BACKEND,
     OPTION_JSON,
 };
@@ -47,7 +54,9 @@ static const crn_tool tool = {
     .about =
         "Runs cernitad (one worker less than there are cores) and a receiver that only receives\n"
         "and copies, one after the other on the same views: latency and CPU at a steady rate, the\n"
-        "throughput of each, and the daemon at twice its throughput.",
+        "throughput of each, and the daemon at twice its throughput. With the defaults it takes\n"
+        "4 minutes, 5 at most: two steady runs, the search, and 4 probes at twice the throughput.\n"
+        "What it does is told on stderr, and each figure once it is known.",
     .options =
         (const crn_option[]){
             {"recording", "REC.tif|DIR",
@@ -58,6 +67,9 @@ static const crn_tool tool = {
             {"rate", "N", "fruits per second of the steady run, default 10"},
             {"seconds", "S", "of the steady run, default 60"},
             {"probe-seconds", "S", "of each run of the throughput search, default 4"},
+            {"search-seconds", "S",
+             "of the throughput search, after which no run begins, default 80; if they\n"
+             "do not suffice, the highest rate so far is given with \"at least\""},
             {"backend", "B",
              "its run.backend, default openmp; serial makes the work, not the transport, the "
              "limit"},
@@ -67,51 +79,93 @@ static const crn_tool tool = {
     .operands_max = 0,
 };
 
-static int run_once(const bench_line_settings *given, bool daemon, uint64_t fruits, double rate,
+static int run_once(const bench_line_settings *given, bool daemon, const crn_drive_load *load,
                     crn_drive_result *ret_result)
 {
     crn_peer peer;
     int r = daemon ? crn_peer_start_daemon(&peer, &given->config) : crn_peer_start_receiver(&peer);
     if (r == 0)
-        r = crn_drive(&peer, &given->frames, fruits, rate, ret_result);
+        r = crn_drive(&peer, &given->frames, load, ret_result);
     crn_peer_stop(&peer);
     return r;
 }
 
+static int run_steady(const bench_line_settings *given, bool daemon, crn_drive_result *ret_result)
+{
+    crn_drive_load load = {.fruits = (uint64_t)(given->rate * given->seconds), .rate = given->rate};
+    crn_tool_note(&tool, "%s at %.4g fruits/s for %.4g s", daemon ? "daemon" : "receiver",
+                  given->rate, given->seconds);
+    return run_once(given, daemon, &load, ret_result);
+}
+
+/* --- the throughput search --- */
+
+typedef struct bench_trial {
+    const bench_line_settings *given;
+    bool daemon;
+} bench_trial;
+
 static bool carried(const crn_drive_result *result)
 {
-    return (double)result->complete >= CARRIED_SHARE * (double)result->sent &&
+    return !result->given_up && (double)result->complete >= CARRIED_SHARE * (double)result->sent &&
            result->behind_ms < CARRIED_BEHIND_MS;
 }
 
 /* Two attempts, because machines are shared: a single success counts. */
-static bool carries(const bench_line_settings *given, bool daemon, double rate)
+static int keeps_up(void *context, double rate)
 {
-    uint64_t fruits = (uint64_t)(rate * given->probe_seconds) + 4;
-    for (int attempts = 0; attempts < 2; attempts++) {
+    const bench_trial *trial = context;
+    crn_drive_load load = {.fruits = (uint64_t)(rate * trial->given->probe_seconds) + 4,
+                           .rate = rate,
+                           .behind_max_ms = CARRIED_BEHIND_MS};
+    bool good = false;
+    for (int attempts = 0; attempts < 2 && !good; attempts++) {
         crn_drive_result result;
-        if (run_once(given, daemon, fruits, rate, &result) == 0 && carried(&result))
-            return true;
+        int r = run_once(trial->given, trial->daemon, &load, &result);
+        if (r < 0)
+            return r;
+        good = carried(&result);
+        crn_tool_note(&tool, "%s at %.1f fruits/s: %s", trial->daemon ? "daemon" : "receiver", rate,
+                      good              ? "kept up"
+                      : result.given_up ? "the sender could not keep its pace"
+                                        : "not all fruits were complete");
     }
-    return false;
+    return good;
 }
 
-/* The highest sustained rate, within 5 %: doubles until it fails, then bisects. */
-static double find_carried(const bench_line_settings *given, bool daemon)
+static int64_t trial_now_ns(void *context)
 {
-    double high = 4; /* below this, a fruit's views would be further apart than assemble_ms */
-    while (high < 1e5 && carries(given, daemon, high))
-        high *= 2;
-    double low = high / 2;
-    while (high / low > 1.05) {
-        double middle = (low + high) / 2;
-        if (carries(given, daemon, middle))
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    (void)context;
+    return crn_now_ns();
 }
+
+/* The rate of a short run without a pace, at which the search begins. */
+static int guess_rate(const bench_trial *trial, double *ret_rate)
+{
+    const crn_bench_frames *frames = &trial->given->frames;
+    uint64_t bytes = frames->views * frames->view[0].header.payload_bytes;
+    uint64_t fruits = GUESS_BYTES / bytes;
+    crn_drive_load load = {.fruits = fruits < 20 ? 20 : fruits > 500 ? 500 : fruits};
+    crn_drive_result result;
+    int r = run_once(trial->given, trial->daemon, &load, &result);
+    if (r == 0)
+        *ret_rate = result.fruits_per_s;
+    return r;
+}
+
+/* The highest sustained rate, within 5 % if there is time. */
+static int find_carried(const bench_line_settings *given, bool daemon, int64_t until_ns,
+                        crn_search_result *ret_result)
+{
+    bench_trial trial = {given, daemon};
+    double guess = 0;
+    int r = guess_rate(&trial, &guess);
+    return r < 0 ? r
+                 : crn_search(&(crn_search_trial){keeps_up, trial_now_ns, &trial}, guess, until_ns,
+                              ret_result);
+}
+
+/* --- output --- */
 
 static void print_row(const char *name, const crn_drive_result *one)
 {
@@ -142,59 +196,93 @@ static void print_overload(const crn_drive_result *one, double wanted)
            (double)one->resident_after_bytes / (1 << 20));
 }
 
-static void print_json(const crn_drive_result *receiver, const crn_drive_result *daemon,
-                       const crn_drive_result *overload, double receiver_carries,
-                       double daemon_carries)
+typedef struct bench_line_results {
+    crn_drive_result receiver, daemon, overload;
+    crn_search_result receiver_carries, daemon_carries;
+} bench_line_results;
+
+static void print_json(const bench_line_results *all)
 {
+    const crn_drive_result *receiver = &all->receiver, *daemon = &all->daemon;
+    const crn_drive_result *overload = &all->overload;
     printf("{\"added_p50_ms\":%.4f,\"added_cpu_ms_per_fruit\":%.4f,\"receiver_carries\":%.2f,"
-           "\"daemon_carries\":%.2f,\"steady\":{\"sent\":%llu,\"answered\":%llu,\"complete\":%llu,"
-           "\"p50_ms\":%.4f,\"p99_ms\":%.4f},\"overload\":{\"sent\":%llu,\"answered\":%llu,"
-           "\"repeated\":%llu,"
+           "\"receiver_carries_exactly\":%s,\"daemon_carries\":%.2f,"
+           "\"daemon_carries_exactly\":%s,\"steady\":{\"sent\":%llu,\"answered\":%llu,"
+           "\"complete\":%llu,\"p50_ms\":%.4f,\"p99_ms\":%.4f},"
+           "\"overload\":{\"sent\":%llu,\"answered\":%llu,\"repeated\":%llu,"
            "\"complete\":%llu,\"past_p999_ms\":%.4f}}\n",
            daemon->p50_ms - receiver->p50_ms, daemon->cpu_ms_per_fruit - receiver->cpu_ms_per_fruit,
-           receiver_carries, daemon_carries, (unsigned long long)daemon->sent,
-           (unsigned long long)daemon->answered, (unsigned long long)daemon->complete,
-           daemon->p50_ms, daemon->p99_ms, (unsigned long long)overload->sent,
-           (unsigned long long)overload->answered, (unsigned long long)overload->repeated,
-           (unsigned long long)overload->complete, overload->past_p999_ms);
+           all->receiver_carries.rate, all->receiver_carries.timely ? "true" : "false",
+           all->daemon_carries.rate, all->daemon_carries.timely ? "true" : "false",
+           (unsigned long long)daemon->sent, (unsigned long long)daemon->answered,
+           (unsigned long long)daemon->complete, daemon->p50_ms, daemon->p99_ms,
+           (unsigned long long)overload->sent, (unsigned long long)overload->answered,
+           (unsigned long long)overload->repeated, (unsigned long long)overload->complete,
+           overload->past_p999_ms);
+}
+
+static void print_steady(const bench_line_settings *given, const bench_line_results *all)
+{
+    printf("%u views of %ux%ux%u a fruit, %ld cores\n", given->frames.views,
+           given->frames.view[0].header.width, given->frames.view[0].header.height,
+           given->frames.view[0].header.channels, sysconf(_SC_NPROCESSORS_ONLN));
+    print_header();
+    print_row("receiver, steady", &all->receiver);
+    print_row("daemon, steady", &all->daemon);
+    printf("  the daemon adds %.3f ms to p50 and %.3f ms of CPU per fruit\n",
+           all->daemon.p50_ms - all->receiver.p50_ms,
+           all->daemon.cpu_ms_per_fruit - all->receiver.cpu_ms_per_fruit);
+    fflush(stdout);
+}
+
+/* "at least" a rate where time ran out, or the search ended at its upper limit. */
+static void print_carried(const crn_search_result *receiver, const crn_search_result *daemon)
+{
+    const crn_search_result *both[] = {receiver, daemon};
+    printf("  carried:");
+    for (int i = 0; i < 2; i++)
+        printf(" %s %s%.1f fruits/s,", i ? "daemon" : "receiver",
+               both[i]->rate > 0 && (!both[i]->timely || !both[i]->above) ? "at least " : "",
+               both[i]->rate);
+    printf(" ratio %.2f\n", receiver->rate > 0 ? daemon->rate / receiver->rate : 0);
+    fflush(stdout);
+}
+
+/* At twice what it carries; at the lowest rate where the search found none. */
+static int run_overload(const bench_line_settings *given, bench_line_results *all)
+{
+    double carries = all->daemon_carries.rate;
+    double rate = 2 * (carries > 0 ? carries : CRN_SEARCH_RATE_MIN);
+    crn_drive_load load = {.fruits = (uint64_t)(rate * given->probe_seconds * 4) + 4, .rate = rate};
+    crn_tool_note(&tool, "daemon at %.1f fruits/s", rate);
+    int r = run_once(given, true, &load, &all->overload);
+    if (r == 0 && !given->json)
+        print_overload(&all->overload, rate);
+    return r;
 }
 
 static int run_all(const bench_line_settings *given)
 {
-    crn_drive_result receiver, daemon, overload;
-    uint64_t fruits = (uint64_t)(given->rate * given->seconds);
-    int r = run_once(given, false, fruits, given->rate, &receiver);
+    bench_line_results all;
+    int r = run_steady(given, false, &all.receiver);
     if (r == 0)
-        r = run_once(given, true, fruits, given->rate, &daemon);
+        r = run_steady(given, true, &all.daemon);
     if (r < 0)
         return r;
-    if (!given->json) {
-        printf("%u views of %ux%ux%u a fruit, %ld cores\n", given->frames.views,
-               given->frames.view[0].header.width, given->frames.view[0].header.height,
-               given->frames.view[0].header.channels, sysconf(_SC_NPROCESSORS_ONLN));
-        print_header();
-        print_row("receiver, steady", &receiver);
-        print_row("daemon, steady", &daemon);
-        printf("  the daemon adds %.3f ms to p50 and %.3f ms of CPU per fruit\n",
-               daemon.p50_ms - receiver.p50_ms,
-               daemon.cpu_ms_per_fruit - receiver.cpu_ms_per_fruit);
-        fflush(stdout);
-    }
-    double receiver_carries = find_carried(given, false);
-    double daemon_carries = find_carried(given, true);
-    r = run_once(given, true, (uint64_t)(2 * daemon_carries * given->probe_seconds * 4) + 4,
-                 2 * daemon_carries, &overload);
+    if (!given->json)
+        print_steady(given, &all);
+    int64_t half_ns = (int64_t)(given->search_seconds / 2 * 1e9), start_ns = crn_now_ns();
+    r = find_carried(given, false, start_ns + half_ns, &all.receiver_carries);
+    if (r == 0)
+        r = find_carried(given, true, start_ns + 2 * half_ns, &all.daemon_carries);
     if (r < 0)
         return r;
-    if (given->json) {
-        print_json(&receiver, &daemon, &overload, receiver_carries, daemon_carries);
-        return 0;
-    }
-    printf("  carried: receiver %.1f fruits/s, daemon %.1f fruits/s, ratio %.2f\n",
-           receiver_carries, daemon_carries,
-           receiver_carries > 0 ? daemon_carries / receiver_carries : 0);
-    print_overload(&overload, 2 * daemon_carries);
-    return 0;
+    if (!given->json)
+        print_carried(&all.receiver_carries, &all.daemon_carries);
+    r = run_overload(given, &all);
+    if (r == 0 && given->json)
+        print_json(&all);
+    return r;
 }
 
 /*
@@ -214,7 +302,8 @@ static bool find_config(char path[PATH_MAX])
 
 int crn_bench_line(int argc, char **argv)
 {
-    static bench_line_settings given = {.rate = 10, .seconds = 60, .probe_seconds = 4};
+    static bench_line_settings given = {
+        .rate = 10, .seconds = 60, .probe_seconds = 4, .search_seconds = 80};
     char installed[PATH_MAX];
     const char *config = NULL, *backend = "openmp", *value;
     for (int option; (option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END;) {
@@ -228,6 +317,8 @@ int crn_bench_line(int argc, char **argv)
             given.seconds = crn_option_real(&tool, "seconds", value, 1, 1e6);
         else if (option == OPTION_PROBE)
             given.probe_seconds = crn_option_real(&tool, "probe-seconds", value, 0.5, 1e4);
+        else if (option == OPTION_SEARCH)
+            given.search_seconds = crn_option_real(&tool, "search-seconds", value, 1, 1e5);
         else if (option == OPTION_BACKEND)
             backend = value;
         else if (option == OPTION_JSON)

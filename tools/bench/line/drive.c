@@ -33,7 +33,7 @@ typedef struct drive {
     int64_t *sent_ns; /* by fruit: when its last view was sent */
     answer *answers;
     uint64_t answer_count;
-    atomic_bool all_sent;
+    atomic_bool all_sent, given_up;
 } drive;
 
 static void no_free(void *data, void *hint)
@@ -139,6 +139,8 @@ static void *collect_answers(void *argument)
         }
         if (!atomic_load(&self->all_sent))
             continue;
+        if (atomic_load(&self->given_up))
+            break;
         if (self->answer_count >= self->fruits)
             break;
         if (silent_since_ns == 0)
@@ -189,24 +191,33 @@ static crn_view_header make_header(const crn_bench_frames *frames, uint64_t numb
     return header;
 }
 
-static int send_fruits(drive *self, double rate, crn_drive_result *result)
+static void *connect_sender(const drive *self)
 {
-    const crn_bench_frames *frames = self->frames;
     void *socket = zmq_socket(self->zmq, ZMQ_PUSH);
-    int high_water_mark = 4, linger_ms = 10000, one = 1, timeout_ms = CHECK_MS, r = 0;
+    int high_water_mark = 4, linger_ms = 10000, one = 1, timeout_ms = CHECK_MS;
     zmq_setsockopt(socket, ZMQ_SNDHWM, &high_water_mark, sizeof high_water_mark);
     zmq_setsockopt(socket, ZMQ_LINGER, &linger_ms, sizeof linger_ms);
     zmq_setsockopt(socket, ZMQ_IMMEDIATE, &one, sizeof one);
     zmq_setsockopt(socket, ZMQ_SNDTIMEO, &timeout_ms, sizeof timeout_ms);
     zmq_connect(socket, self->peer->in);
+    return socket;
+}
+
+static int send_fruits(drive *self, const crn_drive_load *load, crn_drive_result *result)
+{
+    double rate = load->rate;
+    const crn_bench_frames *frames = self->frames;
+    void *socket = connect_sender(self);
+    int r = 0;
     uint64_t number = 0, epoch = (uint64_t)crn_realtime_ns();
     double gap_ns = rate > 0 ? 1e9 / rate / frames->views : 0;
     int64_t start_ns = crn_now_ns() + 300 * CRN_NS_PER_MS; /* time for the sockets to connect */
     int64_t cpu_ns = 0, counted_ns = start_ns;
+    uint64_t first = 0; /* view at start_ns */
     wait_until(start_ns);
-    for (uint64_t fruit = 0; fruit < self->fruits && r == 0; fruit++) {
+    for (uint64_t fruit = 0; fruit < self->fruits && r == 0 && !result->given_up; fruit++) {
         for (uint32_t view = 0; view < frames->views && r == 0; view++, number++) {
-            int64_t due_ns = start_ns + (int64_t)(gap_ns * (double)number);
+            int64_t due_ns = start_ns + (int64_t)(gap_ns * (double)(number - first));
             int64_t now_ns = crn_now_ns();
             if (due_ns > now_ns)
                 wait_until(due_ns);
@@ -218,9 +229,12 @@ static int send_fruits(drive *self, double rate, crn_drive_result *result)
             r = send_view(self->peer, socket, &header, frames->view[number % frames->count].maps);
         }
         if (fruit + 1 == CRN_DRIVE_WARM_UP) {
-            counted_ns = crn_now_ns();
+            /* The first view waited for the peer's start: the schedule begins here. */
+            start_ns = counted_ns = crn_now_ns();
+            first = number;
             cpu_ns = crn_peer_cpu_ns(self->peer);
         }
+        result->given_up = load->behind_max_ms > 0 && result->behind_ms > load->behind_max_ms;
         if (fruit == self->fruits / 4)
             result->resident_before_bytes = crn_peer_resident_bytes(self->peer);
     }
@@ -311,11 +325,11 @@ static int evaluate(drive *self, crn_drive_result *result)
     return r;
 }
 
-int crn_drive(const crn_peer *peer, const crn_bench_frames *frames, uint64_t fruits, double rate,
+int crn_drive(const crn_peer *peer, const crn_bench_frames *frames, const crn_drive_load *load,
               crn_drive_result *ret_result)
 {
-    crn_drive_result result = {.sent = fruits};
-    fruits += CRN_DRIVE_WARM_UP;
+    crn_drive_result result = {.sent = load->fruits};
+    uint64_t fruits = load->fruits + CRN_DRIVE_WARM_UP;
     drive self = {
         .peer = peer,
         .frames = frames,
@@ -325,12 +339,14 @@ int crn_drive(const crn_peer *peer, const crn_bench_frames *frames, uint64_t fru
         .answers = calloc(2 * fruits, sizeof *self.answers),
     };
     atomic_init(&self.all_sent, false);
+    atomic_init(&self.given_up, false);
     pthread_t collector;
     int r = -ENOMEM;
     if (self.zmq && self.sent_ns && self.answers)
         r = -pthread_create(&collector, NULL, collect_answers, &self);
     if (r == 0) {
-        r = send_fruits(&self, rate, &result);
+        r = send_fruits(&self, load, &result);
+        atomic_store(&self.given_up, result.given_up || r < 0);
         atomic_store(&self.all_sent, true);
         pthread_join(collector, NULL);
         result.fruits_per_s = (double)result.sent / result.seconds;

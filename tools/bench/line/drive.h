@@ -24,6 +24,7 @@ typedef struct crn_drive_result {
     double seconds;                   /* from the first view sent to the last */
     double fruits_per_s;              /* achieved send rate */
     double behind_ms;                 /* the sender's largest delay behind its schedule */
+    bool given_up;                    /* it was more than behind_max_ms behind, and stopped */
     double p50_ms, p99_ms, max_ms;    /* from sending a fruit's last view to receiving its answer */
     double past_p999_ms, past_max_ms; /* how late verdicts past their deadlines were */
     double cpu_ms_per_fruit;
@@ -31,13 +32,19 @@ typedef struct crn_drive_result {
         resident_after_bytes; /* after a quarter of the fruits, and at the end */
 } crn_drive_result;
 
+typedef struct crn_drive_load {
+    uint64_t fruits;
+    double rate;          /* fruits per second, 0: as fast as possible */
+    double behind_max_ms; /* stops when it is further behind; 0: never */
+} crn_drive_load;
+
 /*
- * Sends `fruits` fruits at `rate` per second (0: as fast as possible) with evenly spaced views,
- * after CRN_DRIVE_WARM_UP uncounted ones that touch the memory for the first time. 0 or negative
- * errno; -ECHILD: the peer ended meanwhile.
+ * Sends fruits with evenly spaced views, after CRN_DRIVE_WARM_UP uncounted ones that wait until the
+ * peer is there and touch the memory for the first time. 0 or negative errno; -ECHILD: the peer
+ * ended meanwhile.
  */
 #define CRN_DRIVE_WARM_UP 10
-int crn_drive(const crn_peer *peer, const crn_bench_frames *frames, uint64_t fruits, double rate,
+int crn_drive(const crn_peer *peer, const crn_bench_frames *frames, const crn_drive_load *load,
               crn_drive_result *ret_result);
 
 #endif
