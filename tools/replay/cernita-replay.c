@@ -395,6 +395,7 @@ static int compare(replay *r, crn_error *error)
     crn_expect_settings settings = {.expected = p->expect,
                                     .got = p->got,
                                     .tolerance = p->tolerance,
+                                    .all = p->all,
                                     .wait_ms = p->wait_ms,
                                     .epochs = r->schedule.epochs,
                                     .epoch_count = r->schedule.epoch_count,

@@ -143,6 +143,7 @@ typedef struct run {
     const crn_expect_settings *settings;
     FILE *out;
     crn_expect_result *result;
+    crn_expect_summary *summary; /* NULL: a line per difference */
 } run;
 
 static int keep_verdict(void *context, const verdict_key *key, const msgpack_object *verdict,
@@ -274,7 +275,12 @@ static bool find_epoch(const run *r, uint64_t epoch, size_t *ret_index)
 
 static void tell_lone(const run *r, uint64_t lane, uint64_t fruit, const char *where)
 {
-    fprintf(r->out, "lane %" PRIu64 ", fruit %" PRIu64 ": %s\n", lane, fruit, where);
+    FILE *out = r->summary ? crn_expect_summary_lines(r->summary) : r->out;
+    if (r->summary)
+        crn_expect_summary_difference(r->summary, NULL, 0);
+    fprintf(out, "lane %" PRIu64 ", fruit %" PRIu64 ": %s\n", lane, fruit, where);
+    if (r->summary)
+        crn_expect_summary_end_fruit(r->summary, lane, fruit);
     r->result->counts.differences++;
 }
 
@@ -309,8 +315,11 @@ static int compare_fruit(const run *r, sent_fruit *fruit, const msgpack_object *
     int result = crn_messagepack_json_init(&packed, fruit->verdict, fruit->size, &error);
     if (result)
         return result;
-    result = crn_expect_compare(&name, expected, &packed.tree.data, r->settings->tolerance, r->out,
-                                &r->result->counts);
+    result = crn_expect_compare(&name, expected, &packed.tree.data, r->settings->tolerance,
+                                r->summary ? crn_expect_summary_lines(r->summary) : r->out,
+                                &r->result->counts, r->summary);
+    if (r->summary)
+        crn_expect_summary_end_fruit(r->summary, name.lane, name.fruit);
     if (r->result->counts.differences > before)
         note_recipes(r->result, expected, &packed.tree.data);
     crn_messagepack_json_done(&packed);
@@ -362,26 +371,38 @@ static void tell_missing(const run *r)
     }
 }
 
+static int run_all(run *r, bool (*give_up)(void *context), void *context, crn_error *error)
+{
+    crn_expect *expect = r->expect;
+    if (expect->count)
+        qsort(expect->fruits, expect->count, sizeof *expect->fruits, compare_fruits);
+    int result = await_verdicts(r, give_up, context, error);
+    if (!result && !give_up(context))
+        result = explain_missing(r, error);
+    if (!result)
+        result = visit_log(r->settings->expected, 0, collect_epoch, r, r->out, error);
+    if (!result && expect->run_epoch_count)
+        qsort(expect->run_epochs, expect->run_epoch_count, sizeof *expect->run_epochs,
+              compare_numbers);
+    if (!result)
+        result = visit_log(r->settings->expected, 0, compare_expected, r, NULL, error);
+    if (!result)
+        tell_missing(r);
+    return result;
+}
+
 int crn_expect_run(crn_expect *expect, const crn_expect_settings *settings,
                    bool (*give_up)(void *context), void *context, FILE *out,
                    crn_expect_result *ret_result, crn_error *error)
 {
     *ret_result = (crn_expect_result){0};
-    run r = {expect, settings, out, ret_result};
-    if (expect->count)
-        qsort(expect->fruits, expect->count, sizeof *expect->fruits, compare_fruits);
-    int result = await_verdicts(&r, give_up, context, error);
-    if (!result && !give_up(context))
-        result = explain_missing(&r, error);
-    if (!result)
-        result = visit_log(settings->expected, 0, collect_epoch, &r, out, error);
-    if (!result && expect->run_epoch_count)
-        qsort(expect->run_epochs, expect->run_epoch_count, sizeof *expect->run_epochs,
-              compare_numbers);
-    if (!result)
-        result = visit_log(settings->expected, 0, compare_expected, &r, NULL, error);
-    if (!result)
-        tell_missing(&r);
+    run r = {expect, settings, out, ret_result, NULL};
+    if (!settings->all && !(r.summary = crn_expect_summary_create()))
+        return crn_error_set(error, -ENOMEM, "no memory to compare verdicts");
+    int result = run_all(&r, give_up, context, error);
+    if (!result && r.summary)
+        crn_expect_summary_print(r.summary, ret_result->fruits, out);
+    crn_expect_summary_free(&r.summary);
     return result;
 }
 

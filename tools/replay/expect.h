@@ -28,6 +28,7 @@ typedef struct crn_expect_settings {
     const uint64_t *epochs;     /* of the recordings, by index; must outlive it */
     uint32_t epoch_count;
     uint64_t run_epoch; /* of the replay's first epoch */
+    bool all;           /* a line per difference, not a summary by class */
     bool whole;         /* all fruits of the recordings were sent */
 } crn_expect_settings;
 
@@ -54,9 +55,9 @@ void crn_expect_close(crn_expect **expect);
 int crn_expect_sent(crn_expect *expect, uint32_t lane, uint64_t epoch, uint64_t fruit);
 
 /*
- * After the last view: waits for the verdicts, compares, and prints a line per difference. All were
- * equal if *ret_result has no difference. `give_up` is asked every 50 ms, and ends the waiting when
- * true. 0, or a negative errno with one line in *error.
+ * After the last view: waits for the verdicts, compares, and prints the differences. All were equal
+ * if *ret_result has no difference. `give_up` is asked every 50 ms, and ends the waiting when true.
+ * 0, or a negative errno with one line in *error.
  */
 int crn_expect_run(crn_expect *expect, const crn_expect_settings *settings,
                    bool (*give_up)(void *context), void *context, FILE *out,

@@ -30,8 +30,9 @@ typedef struct comparison {
     double tolerance;
     FILE *out;
     crn_expect_counts *counts;
-    const group *group; /* being compared */
-    uint32_t number;    /* of the defect in it, from 1 */
+    crn_expect_summary *summary; /* NULL: all are printed */
+    const group *group;          /* being compared */
+    uint32_t number;             /* of the defect in it, from 1 */
 } comparison;
 
 /* --- reading --- */
@@ -139,6 +140,9 @@ static const group *find_group(const groups *all, const group *like)
 static void begin_line(const comparison *c)
 {
     c->counts->differences++;
+    if (c->summary)
+        crn_expect_summary_difference(c->summary, c->group ? c->group->class->ptr : NULL,
+                                      c->group ? c->group->class->size : 0);
     fprintf(c->out, "lane %" PRIu64 ", fruit %" PRIu64, c->fruit->lane, c->fruit->fruit);
     if (!c->group)
         return;
@@ -316,12 +320,30 @@ static void compare_defects(const comparison *c, const msgpack_object *expected,
     compare_textures(c, expected, got);
 }
 
+static crn_expect_area sum_area(const group *one)
+{
+    crn_expect_area sum = {.level = one ? number(get(one->first, CRN_KEY(defect, level))) : 0};
+    for (uint32_t i = 0; one && i < one->count; i++) {
+        const msgpack_object *hole = get(&one->first[i], CRN_KEY(defect, hole));
+        bool is_hole = hole && hole->type == MSGPACK_OBJECT_BOOLEAN && hole->via.boolean;
+        double area_px = number(get(&one->first[i], CRN_KEY(defect, area_px)));
+        sum.area_px += !isfinite(area_px) ? 0 : is_hole ? -area_px : area_px;
+        sum.defects += !is_hole;
+    }
+    return sum;
+}
+
 /* Of one view and class; NULL: there are none. */
 static void compare_group(comparison *c, const group *expected, const group *got)
 {
     uint32_t count = expected ? expected->count : 0, seen = got ? got->count : 0;
     c->group = expected ? expected : got;
     c->number = 0;
+    if (c->summary) {
+        crn_expect_area before = sum_area(expected), now = sum_area(got);
+        crn_expect_summary_add(c->summary, c->group->class->ptr, c->group->class->size, &before,
+                               &now);
+    }
     if (count != seen) {
         begin_line(c);
         fprintf(c->out, ": %" PRIu32 " defect%s, expected %" PRIu32 "\n", seen,
@@ -354,9 +376,9 @@ static void compare_kind(const comparison *c, const msgpack_object *expected,
 
 int crn_expect_compare(const crn_expect_fruit *fruit, const msgpack_object *expected,
                        const msgpack_object *got, double tolerance, FILE *out,
-                       crn_expect_counts *counts)
+                       crn_expect_counts *counts, crn_expect_summary *summary)
 {
-    comparison c = {fruit, tolerance, out, counts, NULL, 0};
+    comparison c = {fruit, tolerance, out, counts, summary, NULL, 0};
     groups all = {0}, seen = {0};
     compare_kind(&c, expected, got);
     int r = read_groups(expected, &all);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "src/publish/encoding/messagepack_json.h"
+#include "tools/replay/expect_summary.h"
 
 typedef struct crn_expect_fruit {
     uint64_t lane, fruit;
@@ -22,13 +23,14 @@ typedef struct crn_expect_counts {
 } crn_expect_counts;
 
 /*
- * Prints a line per difference and adds to *counts. `tolerance` 0: all numbers are the same bits.
+ * Prints a line per difference, or adds it to the summary if that is not NULL, whose lines `out` is
+ * then; adds to *counts. `tolerance` 0: all numbers are the same bits.
  * Above 0: coordinates (points, boxes, centroids) may differ by so many pixels, perimeters by twice
  * that per point, areas by that per pixel of the perimeter, mean probabilities and textures by that
  * number; levels, flags and the number of points are the same. 0 or -ENOMEM.
  */
 int crn_expect_compare(const crn_expect_fruit *fruit, const msgpack_object *expected,
                        const msgpack_object *got, double tolerance, FILE *out,
-                       crn_expect_counts *counts);
+                       crn_expect_counts *counts, crn_expect_summary *summary);
 
 #endif

@@ -23,9 +23,11 @@ static const crn_option options[] = {
      "YYYY-MM-DDTHH:MM[:SS], or HH:MM[:SS] for the last time that clocks showed it"},
     {"to-time", "TIME", "only fruits whose first view was recorded before this time"},
     {"expect", "LOGDIR",
-     "compare the line's verdicts with those of this verdict log, fruit by fruit;\n"
-     "a difference is a line and makes the exit status 1; needs --got"},
+     "compare the line's verdicts with those of this verdict log, fruit by fruit:\n"
+     "defects and areas of each class; a difference makes the exit status 1; needs\n"
+     "--got"},
     {"got", "LOGDIR", "with --expect: the line's own verdict log, its publish.log.dir"},
+    {"all", NULL, "with --expect: a line for each difference"},
     {"tolerance", "T",
      "with --expect: how far numbers may differ, coordinates in pixels (0: not\n"
      "by one bit); for a convolution on another backend"},
@@ -52,6 +54,7 @@ enum {
     OPTION_TO_TIME,
     OPTION_EXPECT,
     OPTION_GOT,
+    OPTION_ALL,
     OPTION_TOLERANCE,
     OPTION_PRELOAD,
     OPTION_WAIT,
@@ -105,6 +108,9 @@ static void read_selection(crn_replay_plan *p, int option, const char *text)
         break;
     case OPTION_GOT:
         p->got = text;
+        break;
+    case OPTION_ALL:
+        p->all = true;
         break;
     case OPTION_TOLERANCE:
         p->tolerance = crn_option_real(&crn_replay_tool, "tolerance", text, 0, 1000);

@@ -19,6 +19,7 @@ typedef struct crn_replay_plan {
     uint32_t in_flight;       /* fruits without a verdict at a time; 0: as many as suit the line */
     const char *expect, *got; /* verdict logs; NULL: no comparison */
     double tolerance;
+    bool all; /* differences */
 } crn_replay_plan;
 
 extern const crn_tool crn_replay_tool;

@@ -131,19 +131,37 @@ static void the_first_fruits_are_compared(void **state)
     expect_said("3 fruits and ");
 }
 
+static uint32_t count_lines(void)
+{
+    uint32_t lines = 0;
+    for (const char *c = output; *c; c++)
+        lines += *c == '\n';
+    return lines;
+}
+
+/* In few lines, by class; with --all a line for each difference. */
 static void another_level_is_found_and_named(void **state)
 {
     (void)state;
     daemon_process daemon;
     start(&daemon, "level", "serial", "0.6");
     int status = run("cernita-replay", REPLAY "--expect @/serial --got @/level");
-    stop(&daemon);
     assert_int_equal(status, 1);
-    expect_said(", rust, defect 1: level 0.6");
-    expect_said(", expected 0.5\n");
-    assert_null(strstr(output, ", rot, ")); /* its level is the same */
+    expect_said("\nrust: ");
+    expect_said(" of 12 fruits differ: ");
+    expect_said("; level 0.6, expected 0.5\n  first: lane ");
+    expect_said("  most: lane ");
+    expect_said("--all prints each difference");
+    assert_null(strstr(output, "rot: ")); /* its level is the same */
     assert_null(strstr(output, "another recipe"));
     expect_said(": the verdicts are not those of ");
+    assert_in_range(count_lines(), 5, 19);
+    status = run("cernita-replay", REPLAY "--expect @/serial --got @/level --all");
+    stop(&daemon);
+    assert_int_equal(status, 1);
+    expect_said(", rust, defect 1: level 0.6, expected 0.5\n");
+    assert_null(strstr(output, ", rot, "));
+    assert_true(count_lines() > 20);
 }
 
 static void another_recipe_is_named(void **state)

@@ -78,6 +78,7 @@ static int try_run(const uint64_t *epochs, uint32_t count, bool whole, crn_error
                                     .epochs = epochs,
                                     .epoch_count = count,
                                     .run_epoch = RUN_EPOCH,
+                                    .all = true,
                                     .whole = whole};
     FILE *out = fmemopen(told, sizeof told, "w");
     int r = crn_expect_run(expect, &settings, never, NULL, out, &result, error);

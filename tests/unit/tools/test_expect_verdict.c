@@ -37,7 +37,7 @@ static const char *compare_with(const char *expected, const char *got, double to
     crn_expect_fruit fruit = {3, 7};
     counts = (crn_expect_counts){0};
     assert_int_equal(
-        crn_expect_compare(&fruit, &a.tree.data, &b.tree.data, tolerance, out, &counts), 0);
+        crn_expect_compare(&fruit, &a.tree.data, &b.tree.data, tolerance, out, &counts, NULL), 0);
     fclose(out);
     crn_messagepack_json_done(&a);
     crn_messagepack_json_done(&b);
@@ -177,6 +177,52 @@ static void what_is_no_verdict_is_told(void **state)
                                                    "\"bbox\":3,\"ranklet\":\"x\"}," OTHER))[0]);
 }
 
+/* Holes are no defects, and their area is not the class's. */
+static void a_summary_says_areas_by_class(void **state)
+{
+    (void)state;
+    static const char hole[] = "{\"view\":0,\"class\":\"rot\",\"level\":0.5,\"closed\":true,"
+                               "\"hole\":true,\"parent\":0,\"area_px\":2.5}";
+    char expected[2048], got[2048];
+    snprintf(expected, sizeof expected,
+             VERDICT("complete", DEFECT "},"
+                                        "%s"),
+             hole);
+    snprintf(got, sizeof got, VERDICT("late", OTHER));
+    crn_expect_summary *summary = crn_expect_summary_create();
+    assert_non_null(summary);
+    for (uint64_t number = 0; number < 4; number++) {
+        crn_messagepack_json a, b;
+        crn_error error;
+        crn_expect_fruit fruit = {3, number};
+        const char *line = number % 2 ? expected : got;
+        assert_int_equal(crn_messagepack_json_init(&a, expected, strlen(expected), &error), 0);
+        assert_int_equal(crn_messagepack_json_init(&b, line, strlen(line), &error), 0);
+        assert_int_equal(crn_expect_compare(&fruit, &a.tree.data, &b.tree.data, 0,
+                                            crn_expect_summary_lines(summary), &counts, summary),
+                         0);
+        crn_expect_summary_end_fruit(summary, 3, number);
+        crn_messagepack_json_done(&a);
+        crn_messagepack_json_done(&b);
+    }
+    FILE *out = fmemopen(told, sizeof told, "w");
+    crn_expect_summary_print(summary, 4, out);
+    fclose(out);
+    crn_expect_summary_free(&summary);
+    assert_string_equal(
+        told, "lane 3, fruit 0: verdict late, expected complete\n"
+              "lane 3, fruit 2: verdict late, expected complete\n"
+              "rot: 2 of 4 fruits differ: 0 defects of 0.0 px², expected 2 of 20.0 px² (-100.0 %)\n"
+              "  first: lane 3, fruit 0, view 0, rot: 0 defects, expected 2\n"
+              "  most: lane 3, fruit 0: 0 defects of 0.0 px², expected 1 of 10.0 px² (-100.0 %)\n"
+              "  then lane 3, fruit 2: 0 defects of 0.0 px², expected 1 of 10.0 px² (-100.0 %)\n"
+              "mould: 2 of 4 fruits differ: 2 defects of 6.0 px², expected 0 of 0.0 px²\n"
+              "  first: lane 3, fruit 0, view 1, mould: 1 defect, expected 0\n"
+              "  most: lane 3, fruit 0: 1 defect of 3.0 px², expected 0 of 0.0 px²\n"
+              "  then lane 3, fruit 2: 1 defect of 3.0 px², expected 0 of 0.0 px²\n"
+              "--all prints each difference, a line each\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +234,7 @@ int main(void)
         cmocka_unit_test(bits_are_compared),
         cmocka_unit_test(a_tolerance_is_kept),
         cmocka_unit_test(what_is_no_verdict_is_told),
+        cmocka_unit_test(a_summary_says_areas_by_class),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
