@@ -290,6 +290,7 @@ int main(int argc, char **argv)
     if (r >= 0)
         fputs(answer, r == 0 ? stdout : stderr);
     if (r == 1 && (strcmp(request, "reload") == 0 || strncmp(request, "recipe ", 7) == 0))
-        fputs("cernitactl: refused; the line goes on with the settings that it had\n", stderr);
+        fputs("cernitactl: refused; the line goes on with the settings and keys that it had\n",
+              stderr);
     return r == 0 ? EXIT_SUCCESS : EXIT_REFUSED;
 }

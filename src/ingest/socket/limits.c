@@ -112,8 +112,8 @@ void crn_peers_limit_senders(crn_peers *peers, crn_peers_peer *sending, bool kep
 
 static bool is_much(const crn_peers *peers)
 {
-    return atomic_load_explicit(peers->rules.unread, memory_order_relaxed) >
-           peers->rules.unread_bytes;
+    const atomic_uint_fast64_t *unread = peers->rules.unread;
+    return atomic_load_explicit(unread, memory_order_relaxed) > peers->rules.unread_bytes;
 }
 
 bool crn_peers_readers_are_due(crn_peers *peers, int64_t now_ns)
