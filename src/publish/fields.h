@@ -20,11 +20,11 @@
                              "file's own") \
     X(m, recipe, TEXT, "", "the recipe in force at its first view; empty: none, the file's own settings") \
     X(m, lane, UNSIGNED, "", "as its views said") \
-    X(m, epoch, UNSIGNED, "", "as its views said") \
-    X(m, fruit, UNSIGNED, "", "as its views said") \
+    X(m, epoch, UNSIGNED, "", "as its views said; in JSON also as a text (below)") \
+    X(m, fruit, UNSIGNED, "", "as its views said; in JSON also as a text (below)") \
     X(m, sequence, UNSIGNED, "", "of the lane's verdicts, from 0 with each run: a gap is a lost verdict, or a fruit that got none as its number returned too early") \
     X(m, stale, BOOL, "", "past its deadline (below)") \
-    X(m, encoder, UNSIGNED, "", "belt position, as the lowest view received said") \
+    X(m, encoder, UNSIGNED, "", "belt position, as the lowest view received said; in JSON also as a text (below)") \
     X(m, captured_ns, UNSIGNED, "ns", "exposure, as the lowest view received said") \
     X(m, published_ns, UNSIGNED, "ns", "when it was packed") \
     X(m, deadline_ns, UNSIGNED, "ns", "when it was due at the latest") \
@@ -55,7 +55,7 @@
                           "`missing`: no message came for it") \
     X(m, reason, TEXT, "", "why it is lost or refused, or the fruit partial (below); else empty") \
     X(m, captured_ns, UNSIGNED, "ns", "as its header said; null: not received") \
-    X(m, encoder, UNSIGNED, "", "as its header said; null: not received") \
+    X(m, encoder, UNSIGNED, "", "as its header said, in JSON also as a text (below); null: not received") \
     X(m, received_ms, REAL, "ms", "its reception, after that of the fruit's first view; null: not received") \
     X(m, queue_ms, REAL, "ms", "from its reception until it began (a lost one: until it was submitted to a worker " \
                                "or a device, or was lost); null: not received") \

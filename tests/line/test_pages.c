@@ -55,12 +55,15 @@ static int tear_down(void **state)
     return 0;
 }
 
+#define EPOCH 9007199254740993 /* 2^53 + 1, which JavaScript and jq round to 2^53 */
+
 /* Sends a fruit, without its last view if `whole` is false: it will be partial. */
 static void send_fruit(pages_fixture *f, uint64_t fruit, bool whole)
 {
     for (uint16_t view = 0; view < (whole ? VIEWS : VIEWS - 1); view++) {
         crn_view_header header = line_header(&f->line, fruit, view, VIEWS, 40, 60);
         header.flags = CRN_WIRE_FLAG_INTENSITY;
+        header.epoch = EPOCH;
         if (!whole)
             header.deadline_ns = (uint64_t)crn_realtime_ns() + 300 * CRN_NS_PER_MS;
         line_send(&f->line, header, f->maps, f->photo);
@@ -150,9 +153,10 @@ static void a_bad_fruit_is_listed_with_its_photographs(void **state)
     judge(f, 7, true);
     judge(f, 8, false);
     int stream = open_events(f);
-    assert_true(http_read_until(
-        stream, "\"lane\":0,\"fruit\":8,\"verdict\":\"partial\",\"over_budget\":false,", text,
-        sizeof text));
+    assert_true(http_read_until(stream,
+                                "\"lane\":0,\"fruit\":8,\"fruit_text\":\"8\",\"verdict\":"
+                                "\"partial\",\"over_budget\":false,",
+                                text, sizeof text));
     close(stream);
     assert_null(strstr(text, "\"fruit\":7,"));
     cut(text, "\"bad\":[{\"name\":\"", "\"", name);
@@ -161,6 +165,15 @@ static void a_bad_fruit_is_listed_with_its_photographs(void **state)
     assert_non_null(
         strstr(data, "\"views\":[{\"view\":0,\"width_px\":60,\"height_px\":40,\"y_px\":0}]"));
     assert_memory_equal(sheet, "\x89PNG", 4);
+    free(sheet);
+    /* The texts make the fruit's address, whatever reads them. */
+    char epoch[128], fruit[128], again[400];
+    cut(data, "\"epoch_text\":\"", "\"", epoch);
+    cut(data, "\"fruit_text\":\"", "\"", fruit);
+    snprintf(again, sizeof again, "0/%s/%s", epoch, fruit);
+    assert_string_equal(again, name);
+    free(data);
+    data = load_fruit(f, again, &sheet);
     free(data);
     free(sheet);
 }

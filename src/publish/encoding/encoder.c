@@ -232,10 +232,25 @@ void crn_encoder_pair_bool(crn_encoder *encoder, const char *key, bool value)
     crn_encoder_bool(encoder, value);
 }
 
+bool crn_encoder_is_id(const char *key, size_t length)
+{
+    static const char *const ids[] = {"epoch", "fruit", "encoder", "longest_fruit"};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (strlen(ids[i]) == length && memcmp(ids[i], key, length) == 0)
+            return true;
+    return false;
+}
+
 void crn_encoder_pair_unsigned(crn_encoder *encoder, const char *key, uint64_t value)
 {
     crn_encoder_text(encoder, key);
     crn_encoder_unsigned(encoder, value);
+    if (!encoder->json || !crn_encoder_is_id(key, strlen(key)))
+        return;
+    char text_key[32], digits[24];
+    snprintf(text_key, sizeof text_key, "%s" CRN_ID_TEXT, key);
+    snprintf(digits, sizeof digits, "%" PRIu64, value);
+    crn_encoder_pair_text(encoder, text_key, digits);
 }
 
 void crn_encoder_pair_text(crn_encoder *encoder, const char *key, const char *text)

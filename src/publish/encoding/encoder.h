@@ -52,7 +52,16 @@ void crn_encoder_text(crn_encoder *encoder, const char *text); /* UTF-8 */
 /* In JSON with as many digits as a round trip needs; non-finite values become null. */
 void crn_encoder_real(crn_encoder *encoder, double value);
 
-/* Writes a key and its value. */
+/*
+ * True for keys whose numbers name something or count a position, and may need all 64 bits:
+ * "epoch", "fruit", "encoder", "longest_fruit". In JSON they stand twice, as a number and as a text
+ * behind it under the key + CRN_ID_TEXT, because JavaScript and jq round whole numbers above 2^53.
+ * Times in ns stand once: rounded, they are off by 128 ns.
+ */
+bool crn_encoder_is_id(const char *key, size_t length);
+#define CRN_ID_TEXT "_text"
+
+/* Writes a key and its value, the unsigned one of crn_encoder_is_id in JSON with its text. */
 void crn_encoder_pair_bool(crn_encoder *encoder, const char *key, bool value);
 void crn_encoder_pair_unsigned(crn_encoder *encoder, const char *key, uint64_t value);
 void crn_encoder_pair_text(crn_encoder *encoder, const char *key, const char *text);

@@ -9,6 +9,7 @@
 
 #include <yajl/yajl_gen.h>
 
+#include "src/publish/encoding/encoder.h"
 #include "src/publish/encoding/json_read.h"
 #include "src/publish/encoding/messagepack_check.h"
 
@@ -103,6 +104,39 @@ static void print_text(yajl_gen json, const msgpack_object_str *text)
         yajl_gen_string(json, (const unsigned char *)"?", 1); /* not UTF-8 */
 }
 
+static void print_value(yajl_gen json, const msgpack_object *value);
+
+/* A whole number that JavaScript and jq may round stands again as a text, as the encoder writes it;
+ * a map that came as JSON has that text already. */
+static void print_id_text(yajl_gen json, const msgpack_object *map, const msgpack_object_kv *entry)
+{
+    const msgpack_object_str *key = &entry->key.via.str;
+    char text_key[64], digits[24];
+    if (entry->val.type != MSGPACK_OBJECT_POSITIVE_INTEGER ||
+        !crn_encoder_is_id(key->ptr, key->size))
+        return;
+    snprintf(text_key, sizeof text_key, "%.*s" CRN_ID_TEXT, (int)key->size, key->ptr);
+    if (crn_messagepack_json_get(map, text_key))
+        return;
+    snprintf(digits, sizeof digits, "%" PRIu64, entry->val.via.u64);
+    yajl_gen_string(json, (const unsigned char *)text_key, strlen(text_key));
+    yajl_gen_string(json, (const unsigned char *)digits, strlen(digits));
+}
+
+static void print_map(yajl_gen json, const msgpack_object *map)
+{
+    yajl_gen_map_open(json);
+    for (uint32_t i = 0; i < map->via.map.size; i++) {
+        const msgpack_object_kv *entry = &map->via.map.ptr[i];
+        if (entry->key.type != MSGPACK_OBJECT_STR)
+            continue; /* JSON has no such keys */
+        print_text(json, &entry->key.via.str);
+        print_value(json, &entry->val);
+        print_id_text(json, map, entry);
+    }
+    yajl_gen_map_close(json);
+}
+
 static void print_value(yajl_gen json, const msgpack_object *value)
 {
     char text[24];
@@ -136,14 +170,7 @@ static void print_value(yajl_gen json, const msgpack_object *value)
         yajl_gen_array_close(json);
         break;
     case MSGPACK_OBJECT_MAP:
-        yajl_gen_map_open(json);
-        for (uint32_t i = 0; i < value->via.map.size; i++) {
-            if (value->via.map.ptr[i].key.type != MSGPACK_OBJECT_STR)
-                continue; /* JSON has no such keys */
-            print_text(json, &value->via.map.ptr[i].key.via.str);
-            print_value(json, &value->via.map.ptr[i].val);
-        }
-        yajl_gen_map_close(json);
+        print_map(json, value);
         break;
     default:
         yajl_gen_null(json);

@@ -34,8 +34,9 @@ const msgpack_object *crn_messagepack_json_get(const msgpack_object *map, const 
 
 /*
  * Prints the message as one line of JSON with its newline. Coordinates (`xy`) become [[x, y], …];
- * numbers get the fewest digits that read back as the same value, NaN and infinities become null.
- * 0, -ENOMEM, or -EIO when the stream is in error.
+ * `epoch` and the other keys of crn_encoder_is_id are followed by their texts; numbers get the
+ * fewest digits that read back as the same value, NaN and infinities become null. 0, -ENOMEM, or
+ * -EIO when the stream is in error.
  */
 int crn_messagepack_json_print(const crn_messagepack_json *packed, FILE *out);
 

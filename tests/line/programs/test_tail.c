@@ -210,7 +210,8 @@ static void textures_pass(void **state)
 {
     tail_fixture *f = *state;
     static const char text[] =
-        "{\"v\":1,\"run\":\"a\",\"lane\":0,\"fruit\":1,\"sequence\":5,\"verdict\":\"complete\","
+        "{\"v\":1,\"run\":\"a\",\"lane\":0,\"fruit\":1,\"fruit_text\":\"1\",\"sequence\":5,"
+        "\"verdict\":\"complete\","
         "\"defects\":[{\"view\":0,\"class\":\"rot\",\"closed\":true,\"hole\":false,"
         "\"bbox\":[0.5,0.5,2.5,2.5],\"xy\":[[0.5,0.5],[2.5,2.5]],"
         "\"ranklet\":[{\"window\":[8,4],\"vertical\":0.5,\"horizontal\":-0.25,"

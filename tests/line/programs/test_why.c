@@ -350,7 +350,8 @@ static void selections_and_what_is_not_there(void **state)
     expect_line("lane 3  fruit 5  partial .*");
     expect_line("view +in ms:   after  wait   run  state");
     assert_int_equal(run_why("--partial --late --over-budget --lane 3 --json --last 1"), 0);
-    expect_line("\\{\"lane\":3,\"epoch\":7,\"fruit\":5,.*\"cause\":\"missing\",.*\\}");
+    expect_line("\\{\"lane\":3,\"epoch\":7,\"epoch_text\":\"7\",\"fruit\":5,\"fruit_text\":\"5\",.*"
+                "\"cause\":\"missing\",.*\\}");
     expect_line("cernita-why: this is the last one of 2; --last N shows more");
     assert_int_equal(run_why("--slowest 3"), 0);
     assert_int_equal(run_why("--late"), 0);

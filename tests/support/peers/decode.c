@@ -216,14 +216,38 @@ static void expect_same_points(const msgpack_object_bin *bin, yajl_val value)
     }
 }
 
+/* In JSON a number that JavaScript may round stands again, as a text behind it. */
+static bool has_text(const msgpack_object_kv *pair)
+{
+    static const char *const keys[] = {"epoch", "fruit", "encoder"};
+    if (pair->val.type != MSGPACK_OBJECT_POSITIVE_INTEGER)
+        return false;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (pair->key.via.str.size == strlen(keys[i]) &&
+            memcmp(pair->key.via.str.ptr, keys[i], strlen(keys[i])) == 0)
+            return true;
+    return false;
+}
+
 static void expect_same_map(const msgpack_object_map *map, yajl_val value)
 {
     assert_true(YAJL_IS_OBJECT(value));
-    assert_int_equal(YAJL_GET_OBJECT(value)->len, map->size);
-    for (uint32_t i = 0; i < map->size; i++) {
-        crn_expect_text(&map->ptr[i].key, YAJL_GET_OBJECT(value)->keys[i]);
-        crn_expect_same(&map->ptr[i].val, YAJL_GET_OBJECT(value)->values[i]);
+    const char **keys = YAJL_GET_OBJECT(value)->keys;
+    yajl_val *values = YAJL_GET_OBJECT(value)->values;
+    size_t at = 0, length = YAJL_GET_OBJECT(value)->len;
+    for (uint32_t i = 0; i < map->size; i++, at++) {
+        assert_true(at < length);
+        crn_expect_text(&map->ptr[i].key, keys[at]);
+        crn_expect_same(&map->ptr[i].val, values[at]);
+        if (!has_text(&map->ptr[i]))
+            continue;
+        char key[32];
+        snprintf(key, sizeof key, "%s_text", keys[at]);
+        assert_true(++at < length);
+        assert_string_equal(keys[at], key);
+        assert_string_equal(YAJL_GET_STRING(values[at]), YAJL_GET_NUMBER(values[at - 1]));
     }
+    assert_int_equal(at, length);
 }
 
 static void expect_same_array(const msgpack_object_array *array, yajl_val value)

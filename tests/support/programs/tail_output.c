@@ -6,13 +6,14 @@
 
 size_t tail_verdict(char *text, size_t size, const char *run, int lane, int sequence)
 {
-    int length = snprintf(
-        text, size,
-        "{\"v\":1,\"run\":\"%s\",\"lane\":%d,\"fruit\":%d,\"sequence\":%d,\"verdict\":\"complete\","
-        "\"views_expected\":4,\"views_received\":4,\"views_judged\":4,\"budget_ms\":100,"
-        "\"published_ns\":0,\"latency_ms\":{\"queue\":0.5,\"total\":12.5},"
-        "\"totals\":{\"rot\":{\"count\":2,\"area_px\":143.2}},\"defects\":[]}",
-        run, lane, sequence + 1000, sequence);
+    int length =
+        snprintf(text, size,
+                 "{\"v\":1,\"run\":\"%s\",\"lane\":%d,\"fruit\":%d,\"fruit_text\":\"%d\","
+                 "\"sequence\":%d,\"verdict\":\"complete\","
+                 "\"views_expected\":4,\"views_received\":4,\"views_judged\":4,\"budget_ms\":100,"
+                 "\"published_ns\":0,\"latency_ms\":{\"queue\":0.5,\"total\":12.5},"
+                 "\"totals\":{\"rot\":{\"count\":2,\"area_px\":143.2}},\"defects\":[]}",
+                 run, lane, sequence + 1000, sequence + 1000, sequence);
     assert_in_range(length, 1, size - 1);
     return (size_t)length;
 }

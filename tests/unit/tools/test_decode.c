@@ -178,7 +178,9 @@ static void msgpack_and_json_decode_alike(void **state)
 
     char *json = print(buffer.data, buffer.size);
     assert_non_null(strstr(json, "\"xy\":[[1,2],[3.25,4],[1,2]]"));
-    assert_non_null(strstr(json, "\"epoch\":18446744073709551615"));
+    assert_non_null(strstr(json, "\"epoch\":18446744073709551615,"
+                                 "\"epoch_text\":\"18446744073709551615\","
+                                 "\"fruit\":17,\"fruit_text\":\"17\",\"sequence\""));
     assert_non_null(strstr(json, "\"area_px\":0.1,\"mean_probability\":null"));
     assert_int_equal(decode(json, strlen(json), &decoded, NULL), 0);
     check_verdict(decoded);
