@@ -62,6 +62,8 @@ const crn_gpu *crn_gpu_get(const char **ret_why)
 {
     if (count_devices() > 0)
         return &table;
+    if (crn_gpu_is_failing(ret_why))
+        return NULL;
     *ret_why = "this machine has no CUDA device of compute capability 7.5 or later, or no driver "
                "for one";
     return NULL;

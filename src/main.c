@@ -335,7 +335,8 @@ static int serve(const options *given, char **argv, crn_config *config)
     if (!crn_backend_ops((crn_backend)config->run.backend, &why)) {
         fprintf(stderr, "%s: run.backend: %s: %s; choose openmp, or auto\n", given->config_path,
                 crn_backend_names[config->run.backend], why);
-        return EXIT_CONFIG;
+        /* A driver may work again. */
+        return crn_gpu_is_failing(&why) && !given->check ? EXIT_RUNTIME : EXIT_CONFIG;
     }
     /* The file must say it: no service manager need try again. */
     if (!given->check && crn_access_check_exposed(config, stderr) < 0)
