@@ -105,7 +105,7 @@ static int upload(crn_context *context, void *device, const void *host, size_t b
 {
     uploaded = true;
     if (atomic_load(&fault) == CRN_GPU_SLOW_UPLOADS)
-        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = 50 * CRN_NS_PER_MS}, NULL);
     FAULTY(upload(context, device, host, bytes));
 }
 
@@ -115,7 +115,7 @@ static int download(crn_context *context, void *host, const void *device, size_t
 }
 
 /* Busy device, used by its thread only: per context, the end time of its latest batch. */
-#define BUSY_NS  (50 * CRN_NS_PER_MS)
+#define BUSY_NS  (250 * CRN_NS_PER_MS)
 #define BUSY_MAX 64
 static struct {
     const crn_context *context;

@@ -11,9 +11,9 @@ typedef enum crn_gpu_fault {
     CRN_GPU_HANGS,      /* from then on nothing completes: poll returns -EAGAIN */
     CRN_GPU_STUCK,      /* that call blocks until crn_faulty_gpu_let_go */
     CRN_GPU_VANISHES,   /* that call and all later ones return -ENODEV */
-    /* From now on an upload takes 10 ms, as from memory that is not pinned. */
+    /* From now on an upload takes 50 ms, as from memory that is not pinned. */
     CRN_GPU_SLOW_UPLOADS,
-    /* From now on batches take 50 ms each, one after the other. */
+    /* From now on batches take 250 ms each, one after the other. */
     CRN_GPU_BUSY,
 } crn_gpu_fault;
 
