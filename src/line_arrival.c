@@ -54,9 +54,9 @@ crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t
     view->intensity =
         header->flags & CRN_WIRE_FLAG_INTENSITY ? view->maps + header->payload_bytes : NULL;
     atomic_store_explicit(&view->cancelled, false, memory_order_relaxed);
-    bool suspect = crn_ingest_copy(line->ingest, crn_values_copier(&line->values, header->type),
-                                   view->maps, view->intensity);
-    crn_values_check(&line->values, crn_lanes_look_up(line->lanes, header->lane), view, suspect);
+    crn_values_seen seen = crn_ingest_copy(
+        line->ingest, crn_values_copier(&line->values, header->type), view->maps, view->intensity);
+    crn_values_check(&line->values, crn_lanes_look_up(line->lanes, header->lane), view, &seen);
     crn_fruits_queue(line->fruits, ticket, view->slot);
     crn_fruits_set_values(line->fruits, ticket, &view->values);
     return view;

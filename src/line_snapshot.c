@@ -40,7 +40,11 @@ crn_state crn_line_state(const crn_line *line)
 
 static crn_levels levels_of(const crn_line *line, const crn_metrics *metrics)
 {
+    uint32_t unproven_lane = 0;
+    uint64_t lanes_unproven = crn_lanes_unproven(line->lanes, &unproven_lane);
     return (crn_levels){
+        .lanes_unproven = lanes_unproven,
+        .unproven_lane = unproven_lane,
         .senders = metrics->ingest.connected - metrics->ingest.disconnected,
         .lanes = (uint64_t)metrics->lane_count,
         .fruits_open = (uint64_t)crn_fruits_open(line->fruits),

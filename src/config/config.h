@@ -45,6 +45,13 @@ typedef enum crn_values_rule {
     CRN_VALUES_TRUST,    /**< nothing */
 } crn_values_rule;
 
+/** What the values of a pixel have to sum to: scale.h. */
+typedef enum crn_sum_rule {
+    CRN_SUM_AUTO, /**< 1 where the classes or the first views say so */
+    CRN_SUM_ONE,
+    CRN_SUM_NONE, /**< to anything */
+} crn_sum_rule;
+
 /** One configured step of the chain. */
 typedef struct crn_step {
     const crn_stage *stage; /**< static */
@@ -122,6 +129,7 @@ typedef struct crn_config {
         crn_texts bind;
         int64_t high_water_mark;
         int32_t values;  /**< crn_values_rule */
+        int32_t sum;     /**< crn_sum_rule */
         crn_texts lanes; /**< crn_lane_ranges_parse() */
     } ingest;
     struct {

@@ -6,6 +6,9 @@
 /* Indexed by crn_values_rule. */
 static const char *const values_rules[] = {"check", "small_u8", "trust", NULL};
 
+/* Indexed by crn_sum_rule. */
+static const char *const sum_rules[] = {"auto", "1", "none", NULL};
+
 static const crn_param ingest[] = {
     {.key = "bind",
      .type = CRN_PARAM_TEXTS,
@@ -27,6 +30,16 @@ static const crn_param ingest[] = {
      .live = true,
      .help = "of maps: check that they are probabilities, else the verdict is partial; small_u8: "
              "u8 maps without values above 1 are no mistake; trust: no check"},
+    {.key = "sum",
+     .type = CRN_PARAM_CHOICE,
+     .offset = offsetof(crn_config, ingest.sum),
+     .fallback = "auto",
+     .choices = sum_rules,
+     .live = true,
+     .help =
+         "of the values of a pixel over all classes: 1, as after a softmax: else the verdict is "
+         "partial; none: anything, as after sigmoids; auto: 1 where a class is named "
+         "background, bg or hintergrund, or the first 64 views of a lane sum to 1"},
     {.key = "lanes",
      .type = CRN_PARAM_TEXTS,
      .offset = offsetof(crn_config, ingest.lanes),

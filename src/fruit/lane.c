@@ -22,6 +22,7 @@ struct crn_lane {
     uint64_t sample, alike; /* hash of the last view's values; consecutive views with it */
     int64_t slowest_ns, slowest_before_ns; /* longest delay of a view, in this period and before */
     int64_t slowest_until_ns;              /* end of this period */
+    crn_scale scale;
     crn_lane_stats stats;
 };
 
@@ -307,6 +308,23 @@ uint64_t crn_lane_count_identical(crn_lane *lane, uint64_t sample)
     lane->alike = sample == 0 ? 0 : sample == lane->sample ? lane->alike + 1 : 1;
     lane->sample = sample;
     return lane->alike;
+}
+
+crn_scale *crn_lane_scale(crn_lane *lane)
+{
+    return &lane->scale;
+}
+
+uint64_t crn_lanes_unproven(const crn_lanes *lanes, uint32_t *ret_number)
+{
+    uint64_t count = 0;
+    for (int32_t i = lanes->count - 1; i >= 0; i--) {
+        if (!crn_scale_is_unproven(&lanes->lanes[i].scale))
+            continue;
+        count++;
+        *ret_number = lanes->lanes[i].number;
+    }
+    return count;
 }
 
 void crn_lane_delay(crn_lane *lane, int64_t delay_ns, int64_t now_ns)

@@ -27,6 +27,7 @@
 
 #include "stages/base/api.h"
 #include "src/config/config.h"
+#include "src/fruit/scale.h"
 #include "src/ingest/refusal.h"
 #include "src/ingest/wire.h"
 
@@ -130,6 +131,12 @@ uint64_t crn_lane_count_identical(crn_lane *lane, uint64_t sample);
 void crn_lane_delay(crn_lane *lane, int64_t delay_ns, int64_t now_ns);
 /* The longest in the last ten to twenty minutes. */
 int64_t crn_lane_longest_delay_ns(const crn_lane *lane);
+
+/* What the lane's views told of the scale of their values. */
+crn_scale *crn_lane_scale(crn_lane *lane);
+
+/* Number of lanes that are unproven (scale.h), and the first one's number if there is one. */
+uint64_t crn_lanes_unproven(const crn_lanes *lanes, uint32_t *ret_number);
 
 /* Returns the sequence number of the lane's next verdict, 0, 1, 2, …, or skips one, so that the
  * grader sees that a fruit gets none. */

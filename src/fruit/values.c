@@ -12,20 +12,21 @@
 
 void crn_values_init(const crn_config *config, crn_values *ret_values)
 {
-    *ret_values = (crn_values){.config = config, .kernels = crn_values_kernels_best()};
+    *ret_values = (crn_values){.config = config,
+                               .kernels = crn_values_kernels_best(),
+                               .has_background = crn_scale_has_background(&config->classes)};
 }
 
-static bool copy_unchecked(void *restrict to, const void *restrict from, size_t bytes)
+static crn_values_seen copy_unchecked(void *restrict to, const void *restrict from, size_t bytes)
 {
     if (to && bytes > 0)
         memcpy(to, from, bytes);
-    return false;
+    return (crn_values_seen){0};
 }
 
 crn_values_copy_fn *crn_values_copier(const crn_values *values, crn_type type)
 {
-    int32_t rule = values->config->ingest.values;
-    if (rule == CRN_VALUES_TRUST || (rule == CRN_VALUES_SMALL_U8 && type == CRN_U8))
+    if (values->config->ingest.values == CRN_VALUES_TRUST)
         return copy_unchecked;
     return type == CRN_U8    ? values->kernels->copy_u8
            : type == CRN_F16 ? values->kernels->copy_f16
@@ -107,14 +108,17 @@ static void describe(const crn_value_fault *fault, const crn_values_count *count
             may_be_bytes && !are_bytes ? " (only what is 0 to 255 is to be divided by 255)" : "");
 }
 
-static void log_fault(crn_values *values, const crn_view *view, const crn_values_count *count)
+/* True if a line of that reason may be logged now. */
+static bool may_log(crn_values *values, crn_view_reason reason, uint64_t *ret_held)
+{
+    return crn_log_gate_open(&values->fault_gate[reason], crn_now_ns(), ret_held);
+}
+
+static void log_fault(const crn_values *values, const crn_view *view, const char *text,
+                      uint64_t held)
 {
     const crn_value_fault *fault = &view->values;
-    uint64_t held;
-    if (!crn_log_gate_open(&values->fault_gate[fault->reason], crn_now_ns(), &held))
-        return;
-    char text[TEXT_BYTES], of_class[CRN_CLASS_NAME_MAX + 16] = "", more[CRN_LOG_HELD_BYTES];
-    describe(fault, count, text);
+    char of_class[CRN_CLASS_NAME_MAX + 16] = "", more[CRN_LOG_HELD_BYTES];
     if (fault->class_index >= 0)
         snprintf(of_class, sizeof of_class, ", class '%s'",
                  values->config->classes.name[fault->class_index]);
@@ -142,7 +146,100 @@ static void classify_values(crn_values *values, crn_view *view)
         fault->count = count.not_finite > 0 ? count.not_finite : count.out_of_range;
     }
     values->stats.faulty[fault->reason]++;
-    log_fault(values, view, &count);
+    char text[TEXT_BYTES];
+    uint64_t held;
+    if (!may_log(values, fault->reason, &held))
+        return;
+    describe(fault, &count, text);
+    log_fault(values, view, text, held);
+}
+
+/* --- values of another scale --- */
+
+/* Describes the problem and its likely remedy. */
+static void describe_scale(const crn_scale_finding *found, crn_type type, char text[TEXT_BYTES])
+{
+    float one = type == CRN_U8 ? 255 : 1;
+    int used =
+        snprintf(text, TEXT_BYTES,
+                 "the values of a pixel must sum to %.0f over the classes and sum to %.4g to "
+                 "%.4g: ",
+                 (double)one, (double)(found->min * one), (double)(found->max * one));
+    const char *cures[CRN_REASONS] = {
+        [CRN_REASON_DIVIDED] = "divided by 255 once too often",
+        [CRN_REASON_LABELS] = "labels, or a mask; 255 is certainty, and each class has a channel",
+        [CRN_REASON_PER_CENT] = "per cent; 255 is certainty, so multiply them by 2.55",
+        [CRN_REASON_WRONG_SUM] = "is the softmax missing, or a channel, or is another number than "
+                                 "1 (u8: 255) certainty? After sigmoids: ingest.sum: none",
+    };
+    if (found->reason == CRN_REASON_ALL_ZERO)
+        snprintf(
+            text, TEXT_BYTES,
+            "all values are 0, the background's too: the CNN is dead, or sends an empty buffer");
+    else
+        snprintf(text + used, TEXT_BYTES - (size_t)used, "%s", cures[found->reason]);
+}
+
+static void log_decision(crn_values *values, crn_lane *lane)
+{
+    const crn_scale *scale = crn_lane_scale(lane);
+    uint64_t held;
+    if (!crn_log_gate_open(&values->decision_gate, crn_now_ns(), &held))
+        return;
+    char more[CRN_LOG_HELD_BYTES];
+    if (scale->decision == CRN_SCALE_ONE)
+        crn_log(CRN_LOG_INFO,
+                "lane %" PRIu32 ": ingest.sum: auto: in %d views the values of each pixel sum to "
+                "1: a fruit with a view whose values do not is from now on partial%s",
+                crn_lane_number(lane), CRN_SCALE_VIEWS, crn_log_held(held, more));
+    else
+        crn_log(CRN_LOG_INFO,
+                "lane %" PRIu32
+                ": ingest.sum: auto: in %u of %d views the values of a pixel do not "
+                "sum to 1 (%.3g to %.3g): after sigmoids, so sums tell nothing; after a softmax, "
+                "set ingest.sum: 1%s",
+                crn_lane_number(lane), (unsigned)scale->off, CRN_SCALE_VIEWS,
+                (double)scale->off_min, (double)scale->off_max, crn_log_held(held, more));
+}
+
+static void log_unproven(crn_values *values, const crn_lane *lane)
+{
+    uint64_t held;
+    if (!crn_log_gate_open(&values->unproven_gate, crn_now_ns(), &held))
+        return;
+    char more[CRN_LOG_HELD_BYTES];
+    crn_log(CRN_LOG_WARNING,
+            "lane %" PRIu32 ": %d views in a row have no value of %g or more (u8: 128): nothing "
+            "shows that the CNN works; is it dead, or are its maps divided by 255, labels or per "
+            "cent? Sound fruit only looks the same where no class is a background%s",
+            crn_lane_number(lane), CRN_SCALE_VIEWS, (double)CRN_SCALE_PROVEN,
+            crn_log_held(held, more));
+}
+
+/* Returns true if the view is all 0 and may not be. */
+static bool check_scale(crn_values *values, crn_lane *lane, crn_view *view, float max)
+{
+    const crn_scale_view scale_view = {&view->header, view->maps, max};
+    crn_scale *scale = crn_lane_scale(lane);
+    crn_scale_finding found = crn_scale_judge(scale, (crn_sum_rule)values->config->ingest.sum,
+                                              values->has_background, &scale_view);
+    if (found.decided)
+        log_decision(values, lane);
+    if (found.reason == CRN_REASON_NONE) {
+        if (scale->unproven == CRN_SCALE_VIEWS)
+            log_unproven(values, lane);
+        return false;
+    }
+    view->values.reason = found.reason;
+    view->values.count = found.pixels;
+    values->stats.faulty[found.reason]++;
+    uint64_t held;
+    if (may_log(values, found.reason, &held)) {
+        char text[TEXT_BYTES];
+        describe_scale(&found, view->header.type, text);
+        log_fault(values, view, text, held);
+    }
+    return found.reason == CRN_REASON_ALL_ZERO;
 }
 
 /* --- a CNN that hangs --- */
@@ -164,13 +261,13 @@ static uint32_t element(const unsigned char *maps, crn_type type, size_t at, boo
     return bits;
 }
 
-/* FNV-1a hash of the sample; 0 if all of it is 0 or 1. */
-static uint64_t sample_view(const crn_view *view)
+/* FNV-1a hash of the sample; 0 if all of it is 0 or 1, unless that tells something, too. */
+static uint64_t sample_view(const crn_view *view, bool tells)
 {
     const crn_view_header *header = &view->header;
     size_t pixels = pixels_of(header), channels = header->channels;
     uint64_t hash = CRN_FNV1A_START;
-    bool any_between = false;
+    bool any_between = tells;
     for (size_t i = 0; i < CRN_VALUES_SAMPLES; i++) {
         size_t pixel = (2 * i + 1) * pixels / (2 * CRN_VALUES_SAMPLES), channel = i % channels;
         size_t at =
@@ -183,9 +280,9 @@ static uint64_t sample_view(const crn_view *view)
     return any_between ? hash | 1 : 0;
 }
 
-static void watch_lane(crn_values *values, crn_lane *lane, const crn_view *view)
+static void watch_lane(crn_values *values, crn_lane *lane, const crn_view *view, bool is_dead)
 {
-    uint64_t in_a_row = crn_lane_count_identical(lane, sample_view(view));
+    uint64_t in_a_row = crn_lane_count_identical(lane, sample_view(view, is_dead));
     if (in_a_row < CRN_VALUES_FROZEN_VIEWS)
         return;
     values->stats.frozen++;
@@ -201,12 +298,18 @@ static void watch_lane(crn_values *values, crn_lane *lane, const crn_view *view)
             CRN_VALUES_SAMPLES, crn_log_held(held, more));
 }
 
-void crn_values_check(crn_values *values, crn_lane *lane, crn_view *view, bool suspect)
+void crn_values_check(crn_values *values, crn_lane *lane, crn_view *view,
+                      const crn_values_seen *seen)
 {
+    const crn_config *config = values->config;
     view->values = (crn_value_fault){.reason = CRN_REASON_NONE, .class_index = -1};
-    if (values->config->ingest.values == CRN_VALUES_TRUST)
+    if (config->ingest.values == CRN_VALUES_TRUST)
         return;
-    if (suspect)
+    bool may_be_small = config->ingest.values == CRN_VALUES_SMALL_U8 && view->header.type == CRN_U8;
+    bool is_dead = false;
+    if (seen->suspect && !may_be_small)
         classify_values(values, view);
-    watch_lane(values, lane, view);
+    else if (!may_be_small || config->ingest.sum == CRN_SUM_ONE)
+        is_dead = check_scale(values, lane, view, seen->max);
+    watch_lane(values, lane, view, is_dead);
 }

@@ -7,12 +7,17 @@
  * a level are ignored, because no contours are traced in them. u8: a view whose maximum over all
  * classes is 1 is taken for a mask of zeros and ones (mask_values), since 255 means probability 1.
  *
+ * Values that are all valid may still have a wrong scale, or come from a dead CNN: scale.h. Views
+ * of u8 are not judged by that under ingest.values: small_u8, unless ingest.sum is 1.
+ *
  * A CNN that hangs, or a sender that resends an old buffer: CRN_VALUES_FROZEN_VIEWS consecutive
  * views of a lane with identical samples (64 values, spread over pixels and classes) that are not
- * all 0 or 1, as those of an empty belt may be. This is logged and counted; verdicts do not change.
+ * all 0 or 1, as those of an empty belt may be; all 0 are, where the values of a pixel have to sum
+ * to 1. This is logged and counted; verdicts do not change.
  *
- * The quick check is part of copying the maps (stages/openmp/values/values.h); everything else here
- * runs only if that check fires. No allocation, no clock except the log's; used by one thread.
+ * The quick check is part of copying the maps (stages/openmp/values/values.h); of the rest, only
+ * the samples of values and sums are looked at in each view. No allocation, no clock except the
+ * log's; used by one thread.
  */
 #ifndef CRN_SRC_FRUIT_VALUES_H
 #define CRN_SRC_FRUIT_VALUES_H
@@ -20,6 +25,7 @@
 #include "stages/base/log.h"
 #include "src/config/config.h"
 #include "src/fruit/lane.h"
+#include "src/fruit/scale.h"
 #include "src/ingest/view.h"
 #include "stages/openmp/values/values.h"
 
@@ -35,10 +41,11 @@ typedef struct crn_values {
     const crn_config *config;
     const crn_values_kernels *kernels;
     crn_values_stats stats;
-    crn_log_gate fault_gate[CRN_REASONS], frozen_gate;
+    bool has_background; /* among the classes: crn_scale_has_background */
+    crn_log_gate fault_gate[CRN_REASONS], frozen_gate, unproven_gate, decision_gate;
 } crn_values;
 
-/* `config` must outlive it. */
+/* `config` must outlive it. The classes' names are its own for good. */
 void crn_values_init(const crn_config *config, crn_values *ret_values);
 
 /* The settings for the next view; the caller's. */
@@ -48,10 +55,11 @@ static inline void crn_values_use(crn_values *values, const crn_config *config)
 }
 
 /* Returns the function that copies maps of that type: with the
- * check, or without (ingest.values). */
+ * check, or without (ingest.values: trust). */
 crn_values_copy_fn *crn_values_copier(const crn_values *values, crn_type type);
 
-/* Call after the copy, with its result in `suspect`: sets view->values, counts and logs. */
-void crn_values_check(crn_values *values, crn_lane *lane, crn_view *view, bool suspect);
+/* Call after the copy, with its result: sets view->values, counts and logs. */
+void crn_values_check(crn_values *values, crn_lane *lane, crn_view *view,
+                      const crn_values_seen *seen);
 
 #endif

@@ -11,6 +11,11 @@ const char *const crn_view_reason_names[CRN_REASONS] = {
     [CRN_REASON_NOT_FINITE] = "not_finite",
     [CRN_REASON_OUT_OF_RANGE] = "out_of_range",
     [CRN_REASON_MASK_VALUES] = "mask_values",
+    [CRN_REASON_ALL_ZERO] = "all_zero",
+    [CRN_REASON_DIVIDED] = "divided_by_255",
+    [CRN_REASON_LABELS] = "labels",
+    [CRN_REASON_PER_CENT] = "per_cent",
+    [CRN_REASON_WRONG_SUM] = "wrong_sum",
 };
 
 const char *const crn_fruit_close_names[CRN_CLOSES] = {

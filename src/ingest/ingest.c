@@ -311,13 +311,15 @@ bool crn_ingest_pending(crn_ingest *ingest)
     return zmq_getsockopt(ingest->socket, ZMQ_EVENTS, &events, &size) < 0 || events & ZMQ_POLLIN;
 }
 
-bool crn_ingest_copy(crn_ingest *ingest, crn_values_copy_fn *copy, void *maps, void *intensity)
+crn_values_seen crn_ingest_copy(crn_ingest *ingest, crn_values_copy_fn *copy, void *maps,
+                                void *intensity)
 {
-    bool suspect = copy(maps, zmq_msg_data(&ingest->part[1]), zmq_msg_size(&ingest->part[1]));
+    crn_values_seen seen =
+        copy(maps, zmq_msg_data(&ingest->part[1]), zmq_msg_size(&ingest->part[1]));
     if (ingest->intensity && intensity)
         memcpy(intensity, zmq_msg_data(&ingest->part[2]), zmq_msg_size(&ingest->part[2]));
     release_parts(ingest);
-    return suspect;
+    return seen;
 }
 
 int crn_ingest_descriptors(const crn_ingest *ingest, int descriptors[2])

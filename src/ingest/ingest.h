@@ -81,7 +81,8 @@ bool crn_ingest_pending(crn_ingest *ingest);
  * NULL); the only copy of a view. `copy` copies the maps, and its result is returned. Releases
  * libzmq's memory, so a second call copies nothing.
  */
-bool crn_ingest_copy(crn_ingest *ingest, crn_values_copy_fn *copy, void *maps, void *intensity);
+crn_values_seen crn_ingest_copy(crn_ingest *ingest, crn_values_copy_fn *copy, void *maps,
+                                void *intensity);
 
 /* Descriptors to poll for input before waiting: the socket's and its
  * monitor's. Returns their number (<= 2). */

@@ -27,6 +27,12 @@ typedef enum crn_view_reason {
     CRN_REASON_NOT_FINITE,   /* a class with a level holds NaN or infinity */
     CRN_REASON_OUT_OF_RANGE, /* a class with a level holds values that are not probabilities */
     CRN_REASON_MASK_VALUES, /* a u8 view of zeros and ones: a mask, where 255 means probability 1 */
+    /* The values of a pixel have to sum to 1 (ingest.sum), and do not: */
+    CRN_REASON_ALL_ZERO, /* the whole view is 0 */
+    CRN_REASON_DIVIDED,  /* f16 or f32: they sum to 1/255 */
+    CRN_REASON_LABELS,   /* u8: small numbers, as of class labels or of masks */
+    CRN_REASON_PER_CENT, /* u8: they sum to 100 */
+    CRN_REASON_WRONG_SUM,
     CRN_REASONS,
 } crn_view_reason;
 
@@ -35,9 +41,10 @@ extern const char *const crn_view_reason_names[CRN_REASONS];
 
 /* Result of checking the values of a view's maps. */
 typedef struct crn_value_fault {
-    crn_view_reason reason; /* NOT_FINITE, OUT_OF_RANGE, MASK_VALUES; NONE: values are valid */
+    crn_view_reason reason; /* NOT_FINITE and those after it; NONE: values are valid */
     int32_t class_index;    /* the first class with a level that has such values; -1: all classes */
-    uint64_t count;         /* number of such values in that class */
+    uint64_t count;         /* number of such values in that class; from ALL_ZERO on: of pixels,
+                               among those sampled */
 } crn_value_fault;
 
 CRN_C_END

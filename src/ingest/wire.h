@@ -27,7 +27,8 @@
  * - deadline_ns: when the verdict must be out; a value more than 10 s from now is attributed to a
  *   wrong clock, ignored and counted (deadline_ignored)
  *
- * The tensor holds probabilities, 0 to 1; for other values see values.h.
+ * The tensor holds probabilities, 0 to 1; for other values see values.h. Where the CNN ends with a
+ * softmax, the values of a pixel sum to 1 over all channels, the background's included: scale.h.
  */
 #ifndef CRN_SRC_INGEST_WIRE_H
 #define CRN_SRC_INGEST_WIRE_H

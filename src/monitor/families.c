@@ -128,8 +128,12 @@ const crn_family crn_families[] = {
     VALUE("cernita_deadlines_ignored_total", COUNTER, metrics.deadlines_ignored,
           "header deadlines more than 10 s away: the clocks are apart"),
     OTHER("cernita_views_faulty_total", COUNTER, "reason", crn_samples_values,
-          "views whose maps are no probabilities (not_finite, out_of_range, mask_values): judged, "
-          "but their fruits are partial"),
+          "views whose maps are no probabilities (not_finite, out_of_range, mask_values) or have "
+          "the wrong scale (all_zero, divided_by_255, labels, per_cent, wrong_sum): judged, but "
+          "their fruits are partial"),
+    VALUE("cernita_lanes_unproven", GAUGE, levels.lanes_unproven,
+          "lanes whose last 64 views or more had no value of 0.5: nothing shows that their CNN "
+          "works"),
     VALUE("cernita_views_frozen_total", COUNTER, metrics.values.frozen,
           "views with the same values as the nine or more before them on their lane: does the CNN "
           "hang?"),

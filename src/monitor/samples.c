@@ -228,7 +228,7 @@ void crn_samples_lane_rejected(const crn_family *family, const crn_observation *
 
 void crn_samples_values(const crn_family *family, const crn_observation *observation, FILE *out)
 {
-    for (int reason = CRN_REASON_NOT_FINITE; reason <= CRN_REASON_MASK_VALUES; reason++)
+    for (int reason = CRN_REASON_NOT_FINITE; reason < CRN_REASONS; reason++)
         fprintf(out, "%s{reason=\"%s\"} %" PRIu64 "\n", family->name, crn_view_reason_names[reason],
                 observation->snapshot->metrics.values.faulty[reason]);
 }

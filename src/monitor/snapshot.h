@@ -37,6 +37,8 @@ typedef struct crn_levels {
     uint64_t result_bytes;  /* in the result store */
     uint64_t backlog_bytes; /* of verdicts that wait for a grader */
     uint64_t devices, devices_lost, devices_left_out;
+    uint64_t lanes_unproven; /* scale.h */
+    uint32_t unproven_lane;  /* the first of them */
 } crn_levels;
 
 /* The settings that fruits are judged by from now on, and what became of others. */

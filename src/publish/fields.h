@@ -63,9 +63,10 @@
                              "still runs); null: it never began") \
     X(m, backend, TEXT, "", "that judged it: `serial`, `openmp`, or `cuda` if a device ran the steps on the maps; " \
                             "else empty") \
-    X(m, class, TEXT, "", "only with `not_finite`, `out_of_range` and `mask_values`: the first class that has such " \
+    X(m, class, TEXT, "", "only with reasons from `not_finite` to `wrong_sum`: the first class that has such " \
                           "values; empty: all classes together") \
-    X(m, count, UNSIGNED, "", "with `class`: how many such values it has")
+    X(m, count, UNSIGNED, "", "with `class`: how many such values it has; from `all_zero` on: how many of 64 " \
+                              "pixels do not sum to 1")
 
 #define CRN_FIELDS_total(X, m) \
     X(m, count, UNSIGNED, "", "contours that are not holes") \

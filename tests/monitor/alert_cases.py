@@ -56,6 +56,7 @@ def healthy():
               line("cernita_start_time_seconds"): constant(1.7e9), line("cernita_devices_lost"): constant(0),
               line("cernita_devices_left_out"): constant(0),
               line("cernita_graders"): constant(1), line("cernita_verdicts_waiting"): constant(0),
+              line("cernita_lanes_unproven"): constant(0),
               line("cernita_recipe"): constant(1), line("cernita_recipe", recipe="plum"): constant("_"),
               line("cernita_recipe", recipe="pear"): constant("_")}
     for state in ("starting", "ready", "running", "degraded", "stopping"):
@@ -171,6 +172,7 @@ CASES = [
     Case("CernitaClocksApart", "an hour", AN_HOUR, "3m"),
     *event("CernitaNoProbabilities", line("cernita_views_faulty_total", reason="out_of_range")),
     *event("CernitaCnnHangs", line("cernita_views_frozen_total")),
+    Case("CernitaCnnUnproven", "one lane", {line("cernita_lanes_unproven"): f"0x12 1x{STEPS}"}, "3m"),
     *event("CernitaSenderCut", line("cernita_peers_cut_total", reason="cut_bytes", socket="ingest")),
     Case(None, "a sender without a heartbeat",
          {line("cernita_peers_cut_total", reason="cut_silent", socket="ingest"): burst(6)}, "1m30s"),

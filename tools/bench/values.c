@@ -57,10 +57,10 @@ static crn_config config;
 static crn_values values;
 static crn_lane *lane;
 
-static bool copy_only(void *restrict to, const void *restrict from, size_t bytes)
+static crn_values_seen copy_only(void *restrict to, const void *restrict from, size_t bytes)
 {
     memcpy(to, from, bytes);
-    return false;
+    return (crn_values_seen){0};
 }
 
 static crn_values_copy_fn *copier(int variant, crn_type type)
@@ -78,9 +78,9 @@ static double run_us(const values_trial *t, int variant, int32_t map)
     crn_values_copy_fn *copy = copier(variant, t->header.type);
     crn_view view = {.header = t->header, .maps = t->to[map]};
     int64_t start_ns = crn_now_ns();
-    bool suspect = copy(view.maps, t->from[map] + t->offset, t->header.payload_bytes);
+    crn_values_seen seen = copy(view.maps, t->from[map] + t->offset, t->header.payload_bytes);
     if (variant == LINE)
-        crn_values_check(&values, lane, &view, suspect);
+        crn_values_check(&values, lane, &view, &seen);
     return (double)(crn_now_ns() - start_ns) / 1e3;
 }
 

@@ -2,6 +2,8 @@
 import sys
 import time
 
+import numpy as np
+
 from cernita import Status, Verdict, Verdicts
 
 try:
@@ -43,12 +45,60 @@ VIEW_HINTS = {
                     "by 255; the daemon's log names the class and its values",
     "mask_values": "a u8 mask of zeros and ones: 255 is certainty, so multiply it by 255, or set "
                    "ingest.values: small_u8 in the daemon's file",
+    "all_zero": "all values are 0, the background's too: the CNN is dead, or an empty buffer was sent",
+    "divided_by_255": "the values of a pixel sum to 1/255: they were divided by 255 once too often",
+    "labels": "u8 maps of small numbers: send a channel per class, in which 255 is certainty, not labels or masks",
+    "per_cent": "the values of a pixel sum to 100: in u8 maps 255 is certainty, so multiply them by 2.55",
+    "wrong_sum": "the values of a pixel must sum to 1 (u8: 255) over all classes, as after a softmax; after "
+                 "sigmoids set ingest.sum: none in the daemon's file",
     "truncated": "too many outlines: raise limits.defects and limits.points in the daemon's file",
     "no_slot": "raise limits.slots in the daemon's file, or send slower (--rate)",
     "discarded": "no time left: raise latency.budget_ms in the daemon's file, or send slower (--rate)",
     "unfinished": "no time left: raise latency.budget_ms in the daemon's file, or send smaller maps",
     "skipped": "no time left for an optional stage: raise latency.budget_ms in the daemon's file",
 }
+
+
+# A lane whose views have no value of this or more is unproven, as the daemon says after 64 of them.
+PROVEN = 0.5
+
+
+def sample(maps):
+    """(greatest value, least and greatest sum over the classes of 64 pixels), as probabilities."""
+    certainty = 255 if maps.dtype == np.uint8 else 1
+    pixels = maps.reshape(-1, maps.shape[-1])
+    pixels = pixels[np.linspace(0, len(pixels) - 1, 64).astype(int)]
+    sums = pixels.astype(np.float64).sum(axis=1) / certainty
+    return float(maps.max()) / certainty, sums.min(), sums.max()
+
+
+def scale_fault(maps):
+    """The reason of VIEW_HINTS that maps without a value of PROVEN look like; None: of none."""
+    greatest, least_sum, greatest_sum = sample(maps)
+    if greatest == 0:
+        return "all_zero"
+    if maps.dtype != np.uint8:
+        return "divided_by_255" if greatest <= 1.02 / 255 else None
+    if abs(least_sum * 255 - 100) <= maps.shape[-1] >= abs(greatest_sum * 255 - 100):
+        return "per_cent"
+    return "labels" if greatest * 255 < 64 else None
+
+
+def print_values(pool, verdicts):
+    """Prints what the maps' values are. Returns False if they show nothing, and no verdict says why."""
+    samples = np.array([sample(maps) for maps, _ in pool])
+    greatest = samples[:, 0].max()
+    print(f"values: at most {greatest:.3g}; those of a pixel sum to {samples[:, 1].min():.3g} to "
+          f"{samples[:, 2].max():.3g} over the classes (after a softmax to 1)")
+    told = any(state["reason"] in VIEW_HINTS and "class" in state for verdict in verdicts
+               for state in verdict.view_states)
+    if told or not greatest < PROVEN:
+        return True
+    fault = scale_fault(pool[0][0])
+    print(f"unproven: no value of {PROVEN} or more (u8: 128): "
+          + (VIEW_HINTS[fault] if fault else "is the scale that of probabilities?")
+          + "; if it is sound fruit, try a view with a defect")
+    return False
 
 
 class Viewer:
@@ -136,7 +186,7 @@ def print_refusals(before, after, lane):
 
 
 def try_out(line, pool, options):
-    """Returns the exit status: 0 when every fruit is complete."""
+    """Returns the exit status: 0 when every fruit is complete, and a value shows that the CNN works."""
     sent = FRUITS * options.views
     try:
         viewer = Viewer(line, options)
@@ -161,6 +211,7 @@ def try_out(line, pool, options):
     for fruit in sorted(viewer.verdicts):
         print_verdict(viewer.verdicts[fruit])
     print_hints(viewer.verdicts.values())
+    proven = print_values(pool, viewer.verdicts.values())
     refused = print_refusals(before, after, options.lane) if after else 0
     if lost:
         print(f"{lost} perhaps not delivered: the daemon closed the connection while they were under "
@@ -173,4 +224,4 @@ def try_out(line, pool, options):
               f"{options.viewers} of the same daemon?")
     good = sum(verdict.kind == "complete" for verdict in viewer.verdicts.values())
     print(f"{good} of {FRUITS} fruits complete, {refused} messages refused")
-    return 0 if good == FRUITS and not refused else 1
+    return 0 if good == FRUITS and not refused and proven else 1

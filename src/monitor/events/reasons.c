@@ -76,6 +76,17 @@ static void add_state(const crn_observation *observation, crn_reasons *list)
             levels->devices > 0 ? "the other devices" : "the processor");
 }
 
+static void add_unproven(const crn_levels *levels, crn_reasons *list)
+{
+    if (levels->lanes_unproven > 0)
+        add(list, "unproven", levels->lanes_unproven,
+            "nothing shows that the CNN of %" PRIu64 " lane%s works, such as lane %" PRIu32
+            ": no value of 0.5 (u8: 128) in %d views or more: dead, a wrong scale, or sound "
+            "fruit only",
+            levels->lanes_unproven, levels->lanes_unproven == 1 ? "" : "s", levels->unproven_lane,
+            CRN_SCALE_VIEWS);
+}
+
 static void add_grader(const crn_snapshot *snapshot, crn_reasons *list)
 {
     const crn_publish_stats *publish = &snapshot->metrics.publish;
@@ -135,6 +146,7 @@ void crn_reasons_find(const crn_observation *observation, crn_reasons *list)
     add_state(observation, list);
     if (observation->snapshot->number > 0)
         add_grader(observation->snapshot, list);
+    add_unproven(&observation->snapshot->levels, list);
     add_hangs(&observation->snapshot->metrics, list);
     add_losses(observation, list);
 }

@@ -9,7 +9,7 @@ CRN_C_BEGIN
 /* Without a snapshot for so long the line's thread is considered to hang. */
 #define CRN_REASONS_SILENCE_NS (5 * CRN_NS_PER_S)
 
-#define CRN_REASONS_MAX  12
+#define CRN_REASONS_MAX  16
 #define CRN_REASON_BYTES 256
 
 typedef struct crn_reason {

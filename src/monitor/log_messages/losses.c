@@ -4,6 +4,7 @@
 
 #define TOO_MUCH "more views arrive than this machine can process in time"
 #define VALUES   "the sender's maps are no probabilities"
+#define SCALE    "the sender's maps have the wrong scale: "
 #define DISK     "the disk is too slow or full"
 
 static const char *const view_hints[CRN_REASONS] = {
@@ -14,6 +15,12 @@ static const char *const view_hints[CRN_REASONS] = {
     [CRN_REASON_NOT_FINITE] = VALUES,
     [CRN_REASON_OUT_OF_RANGE] = VALUES,
     [CRN_REASON_MASK_VALUES] = "in u8 maps 255 is certainty, not 1",
+    [CRN_REASON_ALL_ZERO] = "all is 0, the background too: the CNN is dead",
+    [CRN_REASON_DIVIDED] = SCALE "divided by 255 once too often",
+    [CRN_REASON_LABELS] = SCALE "labels or masks, where 255 is certainty",
+    [CRN_REASON_PER_CENT] = SCALE "per cent, where 255 is certainty",
+    [CRN_REASON_WRONG_SUM] = SCALE "a pixel's values do not sum to 1 (after sigmoids: "
+                                   "ingest.sum: none)",
 };
 
 const char *crn_losses_view_hint(crn_view_reason reason)
@@ -105,8 +112,10 @@ static void read_views(const crn_metrics *metrics, losses *list)
 {
     const crn_fruit_stats *fruits = &metrics->fruits;
     for (int reason = CRN_REASON_NOT_FINITE; reason < CRN_REASONS; reason++)
-        unusual(list, crn_view_reason_names[reason], metrics->values.faulty[reason]);
-    unusual(list, "frozen", metrics->values.frozen);
+        hinted(list, crn_view_reason_names[reason], metrics->values.faulty[reason],
+               view_hints[reason]);
+    hinted(list, "frozen", metrics->values.frozen,
+           "a lane's views are all alike: its CNN hangs, or an old buffer is sent");
     unusual(list, "duplicate_view", fruits->duplicates);
     lost(list, "straggler", fruits->stragglers,
          "views came after their fruit's verdict (latency.assemble_ms too short, or a fruit's "

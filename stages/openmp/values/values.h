@@ -21,10 +21,16 @@
 
 #define CRN_VALUES_CHANNELS_MAX 256 /* maximum number of channels per count */
 
-/* Copies elements and returns true if they need a detailed count: f32 and f16, if one is not a
- * probability; u8, if the maximum is exactly 1. `to` may be NULL: no copy. Pointers need no
- * alignment, not even to elements. */
-typedef bool crn_values_copy_fn(void *restrict to, const void *restrict from, size_t bytes);
+/* What a copy saw of its values. */
+typedef struct crn_values_seen {
+    bool suspect; /* need a detailed count: f32 and f16, one is not a probability; u8, the maximum
+                     is exactly 1 */
+    float max;    /* of 0 and all values, u8 as 0 to 255; undefined if f16 or f32 are suspect */
+} crn_values_seen;
+
+/* Copies elements. `to` may be NULL: no copy. Pointers need no alignment, not even to elements. */
+typedef crn_values_seen crn_values_copy_fn(void *restrict to, const void *restrict from,
+                                           size_t bytes);
 
 /* Statistics of one channel. */
 typedef struct crn_values_count {

@@ -45,6 +45,8 @@ CRN_INLINE void add_f32(extremes *so_far, vector v)
     __m128 outside = _mm_or_ps(_mm_cmpnge_ps(f, _mm_set1_ps(CRN_VALUES_MIN)),
                                _mm_cmpnle_ps(f, _mm_set1_ps(CRN_VALUES_MAX)));
     so_far->below = or_bits(so_far->below, _mm_castps_si128(outside));
+    /* Of a NaN and a number max_ps returns its second operand: the number. */
+    so_far->above = _mm_castps_si128(_mm_max_ps(f, _mm_castsi128_ps(so_far->above)));
 #endif
 }
 
@@ -64,7 +66,9 @@ CRN_INLINE void add(extremes *so_far, vector v, crn_type type)
         so_far->above = max_u8(so_far->above, v);
 }
 
-CRN_INLINE bool judge(const extremes *all, crn_type type)
+/* Both vectors have only probabilities where nothing is suspect, so their bits have the order of
+ * the values. */
+CRN_INLINE crn_values_seen judge(const extremes *all, crn_type type)
 {
     union {
         vector v;
@@ -75,22 +79,27 @@ CRN_INLINE bool judge(const extremes *all, crn_type type)
         uint32_t u32[sizeof(vector) / 4];
     } above = {.v = all->above}, below = {.v = all->below};
     bool suspect = false;
-    uint8_t max = 0;
+    int32_t max = 0; /* bits */
     for (size_t i = 0; i < sizeof(vector) / crn_type_bytes(type); i++) {
-        if (type == CRN_F32)
-            suspect |= above.s32[i] > MAX_BITS || below.u32[i] > MIN_BITS;
-        else if (type == CRN_F16)
-            suspect |= above.s16[i] > (int16_t)CRN_VALUES_MAX_F16 || below.u16[i] > 0;
-        else
-            max = above.u8[i] > max ? above.u8[i] : max;
+        int32_t bits = type == CRN_F32   ? above.s32[i]
+                       : type == CRN_F16 ? above.s16[i]
+                                         : above.u8[i];
+        max = bits > max ? bits : max;
+        suspect |= type == CRN_F32 && (bits > MAX_BITS || below.u32[i] > MIN_BITS);
+        suspect |= type == CRN_F16 && (bits > (int32_t)CRN_VALUES_MAX_F16 || below.u16[i] > 0);
     }
-    return suspect || max == 1;
+    crn_values_seen seen = {.suspect = suspect || (type == CRN_U8 && max == 1)};
+    if (type == CRN_F32)
+        memcpy(&seen.max, &max, sizeof max);
+    else
+        seen.max = type == CRN_F16 ? crn_f16_to_f32((uint16_t)max) : (float)max;
+    return seen;
 }
 
 /* Neither unrolling over several vectors nor prefetching is faster; non-temporal stores
  * are slower. */
-CRN_INLINE bool copy(uint8_t *restrict to, const uint8_t *restrict from, size_t bytes,
-                     crn_type type, bool stores)
+CRN_INLINE crn_values_seen copy(uint8_t *restrict to, const uint8_t *restrict from, size_t bytes,
+                                crn_type type, bool stores)
 {
     extremes all = {zero_vector(), zero_vector()};
     size_t at = 0;
@@ -110,22 +119,23 @@ CRN_INLINE bool copy(uint8_t *restrict to, const uint8_t *restrict from, size_t 
     return judge(&all, type);
 }
 
-CRN_INLINE bool copy_of(void *restrict to, const void *restrict from, size_t bytes, crn_type type)
+CRN_INLINE crn_values_seen copy_of(void *restrict to, const void *restrict from, size_t bytes,
+                                   crn_type type)
 {
     return to ? copy(to, from, bytes, type, true) : copy(NULL, from, bytes, type, false);
 }
 
-static bool copy_u8(void *restrict to, const void *restrict from, size_t bytes)
+static crn_values_seen copy_u8(void *restrict to, const void *restrict from, size_t bytes)
 {
     return copy_of(to, from, bytes, CRN_U8);
 }
 
-static bool copy_f16(void *restrict to, const void *restrict from, size_t bytes)
+static crn_values_seen copy_f16(void *restrict to, const void *restrict from, size_t bytes)
 {
     return copy_of(to, from, bytes, CRN_F16);
 }
 
-static bool copy_f32(void *restrict to, const void *restrict from, size_t bytes)
+static crn_values_seen copy_f32(void *restrict to, const void *restrict from, size_t bytes)
 {
     return copy_of(to, from, bytes, CRN_F32);
 }

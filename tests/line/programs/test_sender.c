@@ -267,6 +267,43 @@ static void a_try_says_how_to_make_probabilities_of_maps(void **state)
     line_stop(&line);
 }
 
+/* Maps that are dead or of another scale, where the classes have a background and where not. */
+static void a_try_tells_a_dead_cnn_and_other_scales(void **state)
+{
+    (void)state;
+    need_python();
+    static const struct {
+        const char *code, *reason;
+    } cases[] = {
+        {"np.save(f, m * 0)", "all_zero: all values are 0"},
+        {"m[..., 0] = 1 - m[..., 1]; np.save(f, m / np.float32(255))", "divided_by_255: "},
+        {"np.save(f, np.arange(48).reshape(4, 6, 2).astype('u1') % 4)", "labels: u8 maps of small"},
+        {"m[..., 1] = .3; m[..., 0] = .7; np.save(f, (m * 100).astype('u1'))", "per_cent: "},
+        {"np.save(f, np.arange(48).reshape(4, 6, 2).astype('u1') % 2 * 2)", "labels: "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bool has_background = i % 2 == 0;
+        char arguments[512], text[1000], said[200];
+        snprintf(text, sizeof text, "%s", yaml);
+        memcpy(strstr(text, "ground"), has_background ? "BG    " : "skin  ", 6);
+        line_fixture line;
+        line_start(&line, text);
+        snprintf(arguments, sizeof arguments,
+                 "--test --to ipc://%s/in --viewers ipc://%s/viewers --classes %s", line.folder,
+                 line.folder, has_background ? "BG,rot" : "skin,rot");
+        assert_int_equal(run_with_file(cases[i].code, arguments), 1);
+        if (has_background)
+            snprintf(said, sizeof said, "\n%s", cases[i].reason);
+        else
+            snprintf(said, sizeof said, "\nunproven: no value of 0.5 or more (u8: 128): %s",
+                     strchr(cases[i].reason, ' ') + 1);
+        expect_said(said);
+        expect_said(has_background ? "\n0 of 2 fruits complete, 0 messages refused\n"
+                                   : "\n2 of 2 fruits complete, 0 messages refused\n");
+        line_stop(&line);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +314,7 @@ int main(void)
         cmocka_unit_test(no_more_views_are_generated_than_are_sent),
         cmocka_unit_test(a_file_that_holds_no_maps_is_named),
         cmocka_unit_test(a_try_says_how_to_make_probabilities_of_maps),
+        cmocka_unit_test(a_try_tells_a_dead_cnn_and_other_scales),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

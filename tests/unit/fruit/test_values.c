@@ -60,10 +60,10 @@ static float *at(int c, int pixel)
 static const crn_value_fault *check(void)
 {
     crn_values_copy_fn *copy = crn_values_copier(&values, view.header.type);
-    bool suspect = copy(slot, maps, view.header.payload_bytes);
+    crn_values_seen seen = copy(slot, maps, view.header.payload_bytes);
     assert_memory_equal(slot, maps, view.header.payload_bytes);
     crn_log_capture_start(&caught);
-    crn_values_check(&values, lane, &view, suspect);
+    crn_values_check(&values, lane, &view, &seen);
     crn_log_capture_stop(&caught);
     return &view.values;
 }

@@ -195,6 +195,9 @@ static void test_faults_of_values(void **state)
     f->views[0].values = (crn_value_fault){CRN_REASON_MASK_VALUES, -1, 7};
     pack(f);
     expect_values(f, "mask_values", "", 7);
+    f->views[0].values = (crn_value_fault){CRN_REASON_DIVIDED, -1, 64};
+    pack(f);
+    expect_values(f, "divided_by_255", "", 64);
     f->views[0].state = CRN_VIEW_LOST; /* diagnosed, but never judged */
     f->views[0].reason = CRN_REASON_FAILED;
     pack(f);

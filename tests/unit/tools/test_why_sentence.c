@@ -167,6 +167,19 @@ static const struct {
     {{PARTIAL, TWO(OUT_OF_RANGE), .name = "rot", .count = 3000},
      "partial: views 1, 2 hold values (view 1: 3000 in rot) that are outside 0 to 1: does the CNN "
      "send logits rather than probabilities?"},
+    {{PARTIAL, ONE(ALL_ZERO), .count = 64},
+     "partial: view 2 holds nothing but 0, the background's too: the CNN is dead"},
+    {{PARTIAL, TWO(DIVIDED), .count = 64},
+     "partial: the values of views 1, 2 sum to 1/255, not to 1: they were divided by 255 once too "
+     "often"},
+    {{PARTIAL, ONE(LABELS), .count = 64},
+     "partial: the values of view 2 sum to small numbers, not to 255: labels or masks, where each "
+     "class needs a channel in which 255 is certainty"},
+    {{PARTIAL, ONE(PER_CENT), .count = 64},
+     "partial: the values of view 2 sum to 100, not to 255: per cent, where 255 is certainty"},
+    {{PARTIAL, ONE(WRONG_SUM), .count = 64},
+     "partial: the values of view 2 sum to something other than 1: does the CNN end with a "
+     "softmax? After sigmoids set ingest.sum: none"},
     {{PARTIAL, TWO(MASK_VALUES), .count = 48},
      "partial: views 1, 2 hold nothing but 0 and 1: in u8 maps 255 is certainty, not 1"},
     {{PARTIAL, ONE(MASK_VALUES), .count = 48},

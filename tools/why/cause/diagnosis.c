@@ -30,6 +30,11 @@ const char *const crn_cause_names[CRN_CAUSES] = {
     [CRN_CAUSE_NOT_FINITE] = "not_finite",
     [CRN_CAUSE_OUT_OF_RANGE] = "out_of_range",
     [CRN_CAUSE_MASK_VALUES] = "mask_values",
+    [CRN_CAUSE_ALL_ZERO] = "all_zero",
+    [CRN_CAUSE_DIVIDED] = "divided_by_255",
+    [CRN_CAUSE_LABELS] = "labels",
+    [CRN_CAUSE_PER_CENT] = "per_cent",
+    [CRN_CAUSE_WRONG_SUM] = "wrong_sum",
     [CRN_CAUSE_TRUNCATED] = "truncated",
     [CRN_CAUSE_SKIPPED] = "skipped",
     [CRN_CAUSE_PART] = "part",
@@ -47,7 +52,8 @@ static crn_cause cause_of_reason(const char *reason)
     static const crn_cause causes[] = {
         CRN_CAUSE_DEVICE_LOST, CRN_CAUSE_FAILED,     CRN_CAUSE_NO_SLOT,      CRN_CAUSE_UNFINISHED,
         CRN_CAUSE_DISCARDED,   CRN_CAUSE_NOT_FINITE, CRN_CAUSE_OUT_OF_RANGE, CRN_CAUSE_MASK_VALUES,
-        CRN_CAUSE_TRUNCATED,   CRN_CAUSE_SKIPPED};
+        CRN_CAUSE_ALL_ZERO,    CRN_CAUSE_DIVIDED,    CRN_CAUSE_LABELS,       CRN_CAUSE_PER_CENT,
+        CRN_CAUSE_WRONG_SUM,   CRN_CAUSE_TRUNCATED,  CRN_CAUSE_SKIPPED};
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
         if (!strcmp(reason, crn_cause_names[causes[i]]))
             return causes[i];
@@ -252,6 +258,11 @@ static void name_cause(const crn_decoded *verdict, const crn_timeline_view *view
     case CRN_CAUSE_NOT_FINITE:
     case CRN_CAUSE_OUT_OF_RANGE:
     case CRN_CAUSE_MASK_VALUES:
+    case CRN_CAUSE_ALL_ZERO:
+    case CRN_CAUSE_DIVIDED:
+    case CRN_CAUSE_LABELS:
+    case CRN_CAUSE_PER_CENT:
+    case CRN_CAUSE_WRONG_SUM:
         add_name(diagnosis, view->said->name);
         diagnosis->count = view->said->count;
         break;

@@ -30,6 +30,11 @@ typedef enum crn_cause {
     CRN_CAUSE_NOT_FINITE,
     CRN_CAUSE_OUT_OF_RANGE,
     CRN_CAUSE_MASK_VALUES,
+    CRN_CAUSE_ALL_ZERO,
+    CRN_CAUSE_DIVIDED,
+    CRN_CAUSE_LABELS,
+    CRN_CAUSE_PER_CENT,
+    CRN_CAUSE_WRONG_SUM,
     CRN_CAUSE_TRUNCATED,
     CRN_CAUSE_SKIPPED,
     CRN_CAUSE_PART, /* no view is to blame: the largest part of the latency */

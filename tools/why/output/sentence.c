@@ -384,6 +384,26 @@ static void say_mask_values(sentence *s)
         s->many ? "" : "s");
 }
 
+static void say_all_zero(sentence *s)
+{
+    say(s, "%s hold%s nothing but 0, the background's too: the CNN is dead", s->views,
+        s->many ? "" : "s");
+}
+
+/* Maps of another scale. */
+static void say_scale(sentence *s)
+{
+    static const char *const scales[CRN_CAUSES] = {
+        [CRN_CAUSE_DIVIDED] = "1/255, not to 1: they were divided by 255 once too often",
+        [CRN_CAUSE_LABELS] = "small numbers, not to 255: labels or masks, where each class needs "
+                             "a channel in which 255 is certainty",
+        [CRN_CAUSE_PER_CENT] = "100, not to 255: per cent, where 255 is certainty",
+        [CRN_CAUSE_WRONG_SUM] = "something other than 1: does the CNN end with a softmax? After "
+                                "sigmoids set ingest.sum: none",
+    };
+    say(s, "the values of %s sum to %s", s->views, scales[s->of->cause]);
+}
+
 /* Nothing happened to any view. */
 static void say_no_cause(sentence *s)
 {
@@ -398,15 +418,29 @@ static void say_no_cause(sentence *s)
 static void say_cause(sentence *s)
 {
     static void (*const sayings[])(sentence *) = {
-        [CRN_CAUSE_OPEN_FRUITS] = say_open_fruits, [CRN_CAUSE_STOP] = say_stop,
-        [CRN_CAUSE_DEVICE_LOST] = say_device_lost, [CRN_CAUSE_FAILED] = say_failed,
-        [CRN_CAUSE_REFUSED] = say_refused,         [CRN_CAUSE_NO_SLOT] = say_no_slot,
-        [CRN_CAUSE_EVICTED] = say_evicted,         [CRN_CAUSE_ARRIVAL] = say_arrival,
-        [CRN_CAUSE_DEADLINE] = say_deadline,       [CRN_CAUSE_UNFINISHED] = say_unfinished,
-        [CRN_CAUSE_DISCARDED] = say_discarded,     [CRN_CAUSE_LOST] = say_lost,
-        [CRN_CAUSE_MISSING] = say_missing,         [CRN_CAUSE_NOT_FINITE] = say_values,
-        [CRN_CAUSE_OUT_OF_RANGE] = say_values,     [CRN_CAUSE_MASK_VALUES] = say_mask_values,
-        [CRN_CAUSE_TRUNCATED] = say_truncated,     [CRN_CAUSE_SKIPPED] = say_skipped,
+        [CRN_CAUSE_OPEN_FRUITS] = say_open_fruits,
+        [CRN_CAUSE_STOP] = say_stop,
+        [CRN_CAUSE_DEVICE_LOST] = say_device_lost,
+        [CRN_CAUSE_FAILED] = say_failed,
+        [CRN_CAUSE_REFUSED] = say_refused,
+        [CRN_CAUSE_NO_SLOT] = say_no_slot,
+        [CRN_CAUSE_EVICTED] = say_evicted,
+        [CRN_CAUSE_ARRIVAL] = say_arrival,
+        [CRN_CAUSE_DEADLINE] = say_deadline,
+        [CRN_CAUSE_UNFINISHED] = say_unfinished,
+        [CRN_CAUSE_DISCARDED] = say_discarded,
+        [CRN_CAUSE_LOST] = say_lost,
+        [CRN_CAUSE_MISSING] = say_missing,
+        [CRN_CAUSE_NOT_FINITE] = say_values,
+        [CRN_CAUSE_OUT_OF_RANGE] = say_values,
+        [CRN_CAUSE_MASK_VALUES] = say_mask_values,
+        [CRN_CAUSE_ALL_ZERO] = say_all_zero,
+        [CRN_CAUSE_DIVIDED] = say_scale,
+        [CRN_CAUSE_LABELS] = say_scale,
+        [CRN_CAUSE_PER_CENT] = say_scale,
+        [CRN_CAUSE_WRONG_SUM] = say_scale,
+        [CRN_CAUSE_TRUNCATED] = say_truncated,
+        [CRN_CAUSE_SKIPPED] = say_skipped,
         [CRN_CAUSE_PART] = say_no_cause,
     };
     sayings[s->of->cause](s);
