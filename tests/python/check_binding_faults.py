@@ -27,7 +27,7 @@ def too_many(side):
     return np.broadcast_to(np.zeros((1, 1), "u1"), (side, side))
 
 
-IMAGE = "uint8, float16, float32, uint16 or float64"
+IMAGE = "uint8, float16, float32, uint16, float64 or bool"
 PLAIN = "uint8 or float32"
 BACKENDS = "auto, serial, openmp or cuda"
 
@@ -68,7 +68,8 @@ CASES = {
     "no level": (lambda: cernita.find_contours_many(rgb, None), TypeError, "levels must be numbers, not None"),
     "a level that is none": (lambda: cernita.find_contours_many(rgb, [1, None, 2]), TypeError,
                              "levels must be numbers, not [1, None, 2]"),
-    "complex levels": (lambda: cernita.find_contours_many(rgb, np.ones(3, "c8")), TypeError, "levels must be numbers, not "),
+    "complex levels": (lambda: cernita.find_contours_many(rgb, np.ones(3, "c8")), TypeError,
+                       "levels must be real numbers, not complex64; levels.real is"),
     "levels of unequal rows": (lambda: cernita.find_contours_many(np.stack([rgb, rgb]), [[1, 2, 3], [1]]), TypeError,
                                "levels must be numbers, not [[1, 2, 3], [1]]"),
     "level below a closed border": (lambda: cernita.find_contours_many(grey, -1, border="closed"), ValueError,

@@ -46,6 +46,10 @@ class CupyArray:
             "strides": None if dense else array.strides, **more}
 
 
+    def astype(self, dtype):
+        return CupyArray(self.array.astype(dtype))
+
+
 class Batch(CupyArray):
     """Of pictures."""
     __module__ = "cupy"
@@ -210,7 +214,7 @@ with tempfile.TemporaryDirectory() as folder:
         "photograph on the device": (lambda: chain.judge(maps, CupyArray(grey)), TypeError,
                                      "intensity must lie in the same memory as maps"),
         "maps with gaps": (lambda: chain.judge(CupyArray(wide.transpose(1, 2, 0)[:, ::2])), ValueError,
-                           "maps has gaps"),
+                           "maps must have no gaps, as none are copied on a device, and the layout hwc; maps.copy()"),
     }
     refused(CHAIN_CASES)
     chain.close()
@@ -276,9 +280,9 @@ CASES = {
     "type": (lambda: cernita.morphology(CupyArray(maps.astype("f8")), "open"), TypeError,
              "array must be of uint8 or float32, not float64"),
     "contours of doubles": (lambda: cernita.find_contours_many(CupyArray(maps.astype("f8")), 1), TypeError,
-                            "maps must be of uint8, float16, float32 or uint16, not float64; maps.astype('float32')"),
+                            "maps must be of uint8, float16, float32, uint16 or bool, not float64; maps.astype('float32')"),
     "type of PyTorch alone": (lambda: cernita.morphology(TorchTensor(maps, "torch.bfloat16"), "open"), TypeError,
-                              "array must be of uint8, uint16, float16 or float32, not torch.bfloat16"),
+                              "array must be of a type that NumPy has, not torch.bfloat16; array.float() makes it"),
     "out on the host": (lambda: cernita.morphology(CupyArray(maps), "open", out=np.empty_like(maps)), TypeError,
                         "out must lie in device memory, as the array that is read"),
     "out on the device": (lambda: cernita.morphology(maps, "open", out=CupyArray(np.empty_like(maps))), TypeError,

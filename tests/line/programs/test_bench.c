@@ -338,6 +338,12 @@ static void arrays_of_other_libraries_are_read_where_they_lie(void **state)
     run_script("numpy", "python/check_device_arrays.py", "libcernita.so", "all as meant\n");
 }
 
+static void tensors_are_taken_or_told_their_cure(void **state)
+{
+    (void)state;
+    run_script("numpy", "python/check_tensors.py", "libcernita.so", "all as meant\n");
+}
+
 static void bindings_name_wrong_arguments(void **state)
 {
     (void)state;
@@ -371,6 +377,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(arrays_of_other_libraries_are_read_where_they_lie,
                                         apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(bindings_name_wrong_arguments, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(tensors_are_taken_or_told_their_cure, apply_setup,
+                                        apply_teardown),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

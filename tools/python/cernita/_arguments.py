@@ -7,6 +7,8 @@ from typing import Any, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ._foreign import as_numpy
+
 
 def join(names: Sequence[str], last: str = "or") -> str:
     return ", ".join(names[:-1]) + f" {last} {names[-1]}" if len(names) > 1 else names[0]
@@ -93,10 +95,15 @@ def _is_of_numbers(array: npt.NDArray[Any]) -> bool:
 def numbers(argument: str, values: Any, dtype: str) -> npt.NDArray[Any]:
     """Numbers in whatever numpy makes an array of, dense; but none that it would make of text or None, or cut to their
     real part."""
+    values = as_numpy(argument, values)
+    is_array = isinstance(values, np.ndarray)
+    if is_array and values.dtype.kind == "c":
+        raise TypeError(f"{argument} must be real numbers, not {values.dtype}; {argument}.real is")
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "biuf" and not _is_of_numbers(array):
             raise TypeError
         return np.ascontiguousarray(array, dtype)
     except (TypeError, ValueError):
-        raise TypeError(f"{argument} must be numbers, not {values!r}") from None
+        told = f"an array of {values.dtype}" if is_array else repr(values)
+        raise TypeError(f"{argument} must be numbers, not {told}") from None

@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from ._arguments import choice, join
 from ._context import Context, context_for, device_key, host_key
-from ._device import DeviceArray, describe, empty_beside, is_foreign, overlap
+from ._device import DeviceArray, as_bytes, describe, empty_beside, overlap
+from ._foreign import as_numpy, in_host_memory, is_foreign, plain, retold, told_of
 from ._library import MEMORY_DEVICE, MEMORY_HOST, TYPES, Image
 
 # numpy takes a microsecond for a dtype's name.
@@ -42,16 +43,14 @@ def is_native(dtype: np.dtype[Any]) -> bool:
     return dtype in _NUMBERS
 
 
-def checked(argument: str, array: Any, types: Sequence[str], dimensions: Sequence[int] = (2, 3)) -> npt.NDArray[Any]:
-    """The NumPy array itself, or a DeviceArray, which has what it is asked for here, once it is one that an image can be
-    made of."""
-    if is_foreign(array):
-        array = describe(argument, array)
-    if isinstance(array, DeviceArray):
-        if array.dtype == np.float64:  # read on the CPU alone
-            types = [name for name in types if name != "float64"]
-    elif not isinstance(array, np.ndarray):
-        raise TypeError(f"{argument} must be a numpy array, not {type(array).__name__}")
+def arrived(argument: str, array: Any) -> Any:
+    """An argument as an array of NumPy's, or as a DeviceArray, which has what it is asked for here."""
+    if type(array) is np.ndarray or isinstance(array, DeviceArray):
+        return array
+    return describe(argument, array) if is_foreign(array) else in_host_memory(argument, array)
+
+
+def _check_type(argument: str, array: Any, types: Sequence[str]) -> None:
     name = _NAMES.get(array.dtype)
     if (name or array.dtype.name) not in types:
         other = "float32" if "float32" in types else types[-1]
@@ -63,6 +62,20 @@ def checked(argument: str, array: Any, types: Sequence[str], dimensions: Sequenc
                         f"{scaled}{argument}{real}.astype({other!r}) makes it one")
     if not name and not array.dtype.isnative:
         raise TypeError(f"{argument} must be in this machine's byte order, not {array.dtype.str!r}")
+
+
+def checked(argument: str, array: Any, types: Sequence[str], dimensions: Sequence[int] = (2, 3)) -> npt.NDArray[Any]:
+    """The NumPy array itself, or a DeviceArray, once it is one that an image can be made of. Where types have bool, it
+    comes as uint8."""
+    given, array = array, arrived(argument, array)
+    if isinstance(array, DeviceArray) and "float64" in types:  # read on the CPU alone
+        types = [name for name in types if name != "float64"]
+    if array.dtype == np.bool_ and "bool" in types:
+        array = as_bytes(array) if isinstance(array, DeviceArray) else array.view(np.uint8)
+    try:
+        _check_type(argument, array, types)
+    except TypeError as fault:
+        raise TypeError(told_of(argument, given, str(fault))) from None
     if array.ndim not in dimensions:
         raise ValueError(f"{argument} must have {join([str(n) for n in dimensions])} dimensions, not {array.ndim}")
     if not array.size:
@@ -136,19 +149,30 @@ def target(argument: str, out: Any, like: Operand | None, shape: Sequence[int], 
         return Operand(fresh, image_of(fresh, layout))
     if out is None:
         out = empty_beside(like.array, shape, dtype)  # type: ignore[union-attr]
-    written = checked(argument, out, (np.dtype(dtype).name,), (len(shape),))
+    try:
+        written = checked(argument, _writable(argument, out), (np.dtype(dtype).name,), (len(shape),))
+    except TypeError as fault:
+        raise retold(fault, argument, out) from None
     if written.shape != shape:
         raise ValueError(f"{argument} must be of shape {shape}, not {written.shape}")
     if isinstance(written, DeviceArray):
         return _target_on_device(argument, out, written, like, layout)
     if on_device:
         raise TypeError(f"{argument} must lie in device memory, as the array that is read")
-    out = written
-    if not out.flags.writeable:
+    if not written.flags.writeable:
         raise ValueError(f"{argument} must be writeable")
-    if like is not None and _share_memory(like.array, out):
+    if like is not None and _share_memory(like.array, written):
         raise ValueError(f"{argument} must not share memory with the array that is read")
-    return Operand(out, image_of(out, layout))
+    return Operand(out, image_of(written, layout))
+
+
+def _writable(argument: str, out: Any) -> Any:
+    """An array in whose own memory results go, no copy."""
+    if isinstance(out, np.ndarray):
+        return plain(argument, out)
+    if is_foreign(out):
+        return describe(argument, out, copies=False)
+    raise TypeError(f"{argument} must be a numpy array, not {type(out).__name__}")
 
 
 def _target_on_device(argument: str, out: Any, written: DeviceArray, like: Operand | None, layout: str) -> Operand:
@@ -181,8 +205,7 @@ def has_whole_elements(array: npt.NDArray[Any]) -> bool:
 def host_array(argument: str, value: Any, instead: str) -> npt.NDArray[Any]:
     """What numpy.asarray() makes of it, copied if an image cannot lie there; `instead` takes arrays on a device."""
     try:
-        array = np.asarray(value)
-    except (TypeError, ValueError, RuntimeError):
-        raise TypeError(f"{argument} must be an array in host memory, not {type(value).__name__}; {instead} takes those "
-                        "on a device") from None
+        array = plain(argument, np.asarray(as_numpy(argument, value, instead)))
+    except (ValueError, RuntimeError) as fault:
+        raise TypeError(f"{argument} cannot be read as an array: {fault}") from None
     return array if has_whole_elements(array) else array.copy()

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import Operand, image_of, operand
+from ._arrays import Operand, arrived, image_of, operand
 from ._arguments import choice
 from ._context import Context, ContextKey, host_key
 from . import _library
+from ._foreign import to_host, told_of
 from ._defects import DEFECT, TEXTURE, Defects
 from ._library import BACKENDS, MEMORY_HOST, Image, check, lib
 
@@ -109,17 +110,23 @@ class Chain:
 
         TypeError, ValueError: an argument, which the text names. MemoryError; OSError: a device failed.
         """
-        if isinstance(maps, np.ndarray) and maps.dtype.kind in "biu" and maps.dtype != np.uint8:
-            raise TypeError(f"maps must be of uint8, float16 or float32, not {maps.dtype}; maps.astype('uint8') if 255 is "
-                            "certainty, maps.astype('float32') if 1 is")
+        dtype = arrived("maps", maps).dtype
+        if dtype.kind in "biu" and dtype != np.uint8:
+            raise TypeError(told_of(
+                "maps", maps, f"maps must be of uint8, float16 or float32, not {dtype}; maps.astype('uint8') if 255 is "
+                              "certainty, maps.astype('float32') if 1 is"))
         source = operand("maps", maps, _MAPS, (3,), layout)
         planes = source.image.planes
         if planes != len(self.classes):
             raise ValueError(f"maps must have {len(self.classes)} planes, the classes of {self.path}, not {planes}; "
                              f"layout is {layout!r}")
         photograph = None if intensity is None else self._photograph(intensity, source)
+        if source.memory != MEMORY_HOST and not _is_dense(source.image):
+            raise ValueError(told_of(
+                "maps", maps, f"maps must have no gaps, as none are copied on a device, and the layout {layout}; "
+                              "maps.copy() has none"))
         if source.memory == MEMORY_HOST and not _is_dense(source.image):
-            source = operand("maps", np.ascontiguousarray(maps), _MAPS, (3,), layout)
+            source = operand("maps", np.ascontiguousarray(source.array), _MAPS, (3,), layout)
         with self._lock:
             return self._opened_for(source).judge(source, photograph)
 
@@ -143,7 +150,8 @@ class Chain:
         """It lies where the maps do."""
         photograph = operand("intensity", intensity, ("uint8",), (2,))
         if (photograph.memory, photograph.device) != (maps.memory, maps.device):
-            raise TypeError("intensity must lie in the same memory as maps, in host memory or on the same device")
+            cure = to_host("intensity", intensity) if maps.memory == MEMORY_HOST else ""
+            raise TypeError(f"intensity must lie in the same memory as maps, in host memory or on the same device{cure}")
         if photograph.array.shape != (maps.image.height, maps.image.width):
             raise ValueError(f"intensity must be uint8{[maps.image.height, maps.image.width]}, as high and wide as "
                              f"the maps, not {list(photograph.array.shape)}")

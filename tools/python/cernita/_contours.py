@@ -7,9 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arguments import choice, numbers, whole
-from ._arrays import LAYOUTS, Operand, address_of, form_of, is_native, operand
+from ._arrays import LAYOUTS, Operand, address_of, arrived, form_of, is_native, operand
 from ._context import cores, keep_call, take_call
-from ._device import DeviceArray, describe, fetch, is_foreign
+from ._device import fetch
+from ._foreign import FAULTS, in_host_memory, retold, told_of
 from ._found import Contours, Part, PreparedCall, find, join
 from ._joints import Field, join_as_skimage, may_touch_pixels
 from ._library import (BORDERS, CONNECTIVITIES, CONTOURS_CELLS_MAX, MEMORY_HOST, ORIENTATIONS, THREADS_MAX, TYPES,
@@ -18,6 +19,7 @@ from ._pool import in_threads
 
 _WORTH_THREADS = 1 << 20  # elements; with fewer, to wake a thread costs more than it saves
 _LARGE = 1 << 20  # pixels of a plane, from which on planes are found one by one
+_TAKEN = (*TYPES, "bool")
 
 
 def _find_in_threads(source: Operand, backend: str, threads: int, parts: Sequence[Part], elements: int,
@@ -73,24 +75,25 @@ def find_contours(image: Any, level: float | None = None, fully_connected: str =
            [0.5, 0. ]])]
     """
     given, form = image, None
-    if is_foreign(image):
-        image = describe("image", image)
+    image = arrived("image", image)
     values = image if isinstance(image, np.ndarray) else given  # what can be computed with here
     if mask is None:
         form = form_of(image, "find_contours", fully_connected, positive_orientation)
         call = take_call(form)
         if call is not None:
-            at = _level(_middle(values) if level is None else level)
+            at = _level(_middle(values, image.dtype) if level is None else level)
             found: Contours = call.find(address_of(image), at)
             keep_call(form, call)
             return _as_skimage(found, values, at, None, fully_connected, positive_orientation)
     _check_arguments(image, fully_connected, positive_orientation)
     valid = None if mask is None else _binary_mask(mask, image.shape)
-    at = _level(_middle(values) if level is None else level)
+    if values is not image:  # on a device, where none is converted
+        operand("image", given, _TAKEN, (2,))
+    at = _level(_middle(values, image.dtype) if level is None else level)
     usable = image
     if values is image:  # NumPy's
         values = usable = _usable(image)
-    source = operand("image", usable, TYPES, (2,))
+    source = operand("image", usable, _TAKEN, (2,))
     _check_size("image", source.image, BORDERS.index("open"))
     levels = np.array([at])
     params = ContoursParams(address_of(levels), _address(valid), CONNECTIVITIES.index(fully_connected),
@@ -108,7 +111,7 @@ def _as_skimage(found: Contours, values: Any, level: float, valid: npt.NDArray[A
     if not may_touch_pixels(found.points):
         return found.polylines()
     if not isinstance(values, np.ndarray):
-        values = fetch("image", values)
+        values = fetch("image", values, "as it has pixels exactly at the level")
     field = Field(values, level, valid, fully_connected == "high")
     return join_as_skimage(found.points, found.offsets, positive_orientation == "high", field)
 
@@ -117,19 +120,22 @@ def _check_arguments(image: Any, fully_connected: Any, positive_orientation: Any
     for argument, value in (("fully_connected", fully_connected), ("positive_orientation", positive_orientation)):
         if value not in CONNECTIVITIES:
             raise ValueError(f'{argument} must be "high" or "low", not {value!r}')
-    if not isinstance(image, (np.ndarray, DeviceArray)):
-        raise TypeError(f"image must be a numpy array, not {type(image).__name__}")
     if image.ndim != 2:
         raise ValueError(f"image must have 2 dimensions, not {image.ndim}: only 2D arrays are supported")
     if min(image.shape) < 2:
         raise ValueError(f"image must be at least 2x2, not of shape {tuple(image.shape)}")
 
 
-def _middle(image: Any) -> Any:
-    if isinstance(image, np.ndarray):
-        return (np.nanmin(image) + np.nanmax(image)) / 2.0
-    numbers_alone = image[image == image]  # PyTorch has no nanmin
-    return (numbers_alone.min() + numbers_alone.max()) / 2.0
+def _middle(image: Any, dtype: np.dtype[Any]) -> Any:
+    """dtype: the image's, as NumPy has it."""
+    if not isinstance(image, np.ndarray):
+        try:
+            numbers_alone = image[image == image]  # PyTorch has no nanmin
+            ends = np.array([float(numbers_alone.min()), float(numbers_alone.max())]).astype(dtype)
+            return (ends[0] + ends[1]) / 2.0
+        except FAULTS:  # PyTorch has no such functions for some types, others have none at all
+            image = fetch("image", image, "as level is not given")
+    return (np.nanmin(image) + np.nanmax(image)) / 2.0
 
 
 def _level(level: Any) -> float:
@@ -140,12 +146,12 @@ def _level(level: Any) -> float:
 
 
 def _binary_mask(mask: Any, shape: Sequence[int]) -> npt.NDArray[Any]:
-    if not isinstance(mask, np.ndarray):
-        raise TypeError(f"mask must be a numpy array, not {type(mask).__name__}")
+    given, mask = mask, in_host_memory("mask", mask)
     if mask.shape != tuple(shape):
         raise ValueError(f"mask must have the same shape as image, {tuple(shape)}, not {mask.shape}")
     if mask.dtype != np.bool_:
-        raise TypeError(f"mask must be a binary array, of bool, not of {mask.dtype.name}")
+        raise TypeError(told_of("mask", given, f"mask must be a binary array, of bool, not of {mask.dtype.name}; "
+                                               "mask.astype('bool') is one"))
     return np.ascontiguousarray(mask).view(np.uint8)
 
 
@@ -163,14 +169,12 @@ def _check_size(argument: str, image: Image, border: int) -> None:
 
 def _pictures(maps: Any, layout: str) -> list[Operand]:
     """The maps of each picture of a batch, of one where there is no batch; planes of one size throughout."""
-    if isinstance(maps, np.ndarray) and maps.dtype == np.bool_:
-        maps = maps.view(np.uint8)
     if getattr(maps, "ndim", None) != 4:
-        return [operand("maps", maps, TYPES, (2, 3, 4), layout)]
+        return [operand("maps", maps, _TAKEN, (2, 3, 4), layout)]
     choice("layout", layout, LAYOUTS)
     if not len(maps):
         raise ValueError(f"maps must not be empty, as one of shape {tuple(maps.shape)} is")
-    return [operand("maps", picture, TYPES, (3,), layout) for picture in maps]
+    return [operand("maps", picture, _TAKEN, (3,), layout) for picture in maps]
 
 
 def _levels(levels: Any, pictures: int, planes: int, border: int) -> npt.NDArray[Any]:
@@ -226,9 +230,8 @@ def find_contours_many(maps: Any, levels: Any, layout: str = "hwc", *, fully_con
     >>> found.polylines(plane=1)[0][0]
     array([1.25, 1.  ])
     """
-    form = None
-    if is_foreign(maps) and getattr(maps, "ndim", None) != 4:
-        maps = describe("maps", maps)
+    form, given = None, maps
+    maps = arrived("maps", maps)
     if mask is None:
         form = form_of(maps, "find_contours_many", layout, fully_connected, positive_orientation, border, backend, threads,
                        type(threads))
@@ -237,7 +240,10 @@ def find_contours_many(maps: Any, levels: Any, layout: str = "hwc", *, fully_con
             found: Contours = call.find(address_of(maps), _levels_again(call, levels))
             keep_call(form, call)
             return found
-    pictures = _pictures(maps, layout)
+    try:
+        pictures = _pictures(maps if isinstance(maps, np.ndarray) else given, layout)
+    except TypeError as fault:
+        raise retold(fault, "maps", given) from None
     first = pictures[0].image
     edge = choice("border", border, BORDERS)
     _check_size("maps", first, edge)

@@ -12,7 +12,8 @@ from typing import Any, Sequence
 
 import numpy as np
 
-_DLPACK_CPU, _DLPACK_CUDA, _DLPACK_PINNED, _DLPACK_MANAGED = 1, 2, 3, 13
+from ._foreign import FAULTS, has_cuda_interface, host_view, is_on_device, library_of, told_of, torch_type
+
 _LEGACY_STREAM = 1  # CUDA's default stream, in DLPack and in the CUDA array interface
 
 
@@ -53,20 +54,7 @@ def dense_strides(shape: Sequence[int]) -> list[int]:
     return strides
 
 
-def is_foreign(array: object) -> bool:
-    """True of arrays that are not NumPy's and say where their memory lies."""
-    return not isinstance(array, np.ndarray) and (
-        hasattr(array, "__dlpack__") or hasattr(array, "__cuda_array_interface__"))
-
-
-def _library_of(array: object) -> str:
-    return type(array).__module__.partition(".")[0]
-
-
 # --- PyTorch ---
-
-_torch_dtypes: dict[Any, np.dtype[Any]] = {}
-
 
 def _torch_stream(torch: Any, device: int) -> int | None:
     raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # without an object, which takes 10 us
@@ -76,19 +64,13 @@ def _torch_stream(torch: Any, device: int) -> int | None:
 
 def _torch_array(argument: str, tensor: Any) -> DeviceArray:
     torch: Any = sys.modules["torch"]
-    if not _torch_dtypes:
-        for name in ("uint8", "uint16", "float16", "float32"):
-            _torch_dtypes[getattr(torch, name, None)] = np.dtype(name)
-    dtype = _torch_dtypes.get(tensor.dtype)
-    if dtype is None:  # bfloat16, for example, which NumPy lacks
-        raise TypeError(f"{argument} must be of uint8, uint16, float16 or float32, not {tensor.dtype}; "
-                        f"{argument}.float() makes it one")
     try:
         address, strides = tensor.data_ptr(), tensor.stride()
-    except RuntimeError as fault:  # it is sparse
+    except RuntimeError as fault:  # it has no memory of its own
         raise TypeError(f"{argument} cannot be read where it lies: {fault}") from None
     device = tensor.device.index
-    return DeviceArray(tensor, address, dtype, tensor.shape, strides, device, _torch_stream(torch, device))
+    return DeviceArray(tensor, address, torch_type(argument, tensor), tensor.shape, strides, device,
+                       _torch_stream(torch, device))
 
 
 def _torch_empty(like: DeviceArray, shape: Sequence[int], dtype: np.dtype[Any]) -> Any:
@@ -145,7 +127,8 @@ class _Tensor(ctypes.Structure):
 
 _capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-_DLPACK_KINDS = {0: "i", 1: "u", 2: "f"}  # of numbers
+_DLPACK_KINDS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
+_DLPACK_NAMES = {4: "bfloat16"}  # of types that NumPy lacks
 
 
 def _dlpack_array(argument: str, array: Any) -> DeviceArray:
@@ -153,9 +136,10 @@ def _dlpack_array(argument: str, array: Any) -> DeviceArray:
     capsule = array.__dlpack__(stream=_LEGACY_STREAM)
     tensor = _Tensor.from_address(_capsule_pointer(capsule, b"dltensor"))
     kind = _DLPACK_KINDS.get(tensor.code)
-    if kind is None or tensor.lanes != 1:
-        raise TypeError(f"{argument} must be of uint8, uint16, float16 or float32, not of DLPack's type "
-                        f"{tensor.code} with {tensor.bits} bits")
+    if kind is None or tensor.lanes != 1 or tensor.bits % 8:
+        name = _DLPACK_NAMES.get(tensor.code, f"DLPack's type {tensor.code} with {tensor.bits} bits")
+        raise TypeError(told_of(argument, array, f"{argument} must be of a type that NumPy has, not {name}; "
+                                                 f"{argument}.astype('float32') makes it float32"))
     shape = tensor.shape[:tensor.ndim]
     strides = tensor.strides[:tensor.ndim] if tensor.strides else dense_strides(shape)
     return DeviceArray((array, capsule), (tensor.data or 0) + tensor.byte_offset,
@@ -164,36 +148,14 @@ def _dlpack_array(argument: str, array: Any) -> DeviceArray:
 
 # --- all of them ---
 
-def _is_negated(array: Any) -> bool:
-    """True of a tensor whose elements PyTorch negates when it reads them, which the memory does not tell."""
-    return bool(array.is_neg()) if hasattr(array, "is_neg") else False
-
-
-def _on_host(argument: str, array: Any) -> Any:
-    try:
-        return np.from_dlpack(array)
-    except (AttributeError, BufferError, NotImplementedError, RuntimeError, TypeError, ValueError) as fault:
-        raise TypeError(f"{argument} cannot be read where it lies: {fault}") from None
-
-
-def describe(argument: str, array: Any) -> Any:
-    """The DeviceArray of an array in device memory; of one in host memory NumPy's view of it."""
-    library = _library_of(array)
-    if library == "torch" and _is_negated(array):
-        raise TypeError(f"{argument} must not have PyTorch's negative bit; {argument}.resolve_neg() has not")
-    if library == "torch" and array.is_cuda:
+def describe(argument: str, array: Any, copies: bool = True) -> Any:
+    """The DeviceArray of an array in device memory; of one in host memory NumPy's view of it, or a copy if that is
+    allowed."""
+    if not is_on_device(argument, array):
+        return host_view(argument, array, copies)
+    if library_of(array) == "torch":
         return _torch_array(argument, array)
-    if library != "torch" and hasattr(array, "__cuda_array_interface__"):
-        return _interface_array(argument, array)
-    try:
-        kind = array.__dlpack_device__()[0]
-    except (AttributeError, BufferError, NotImplementedError, RuntimeError, ValueError) as fault:
-        raise TypeError(f"{argument} cannot be read where it lies: {fault}") from None
-    if kind in (_DLPACK_CPU, _DLPACK_PINNED):
-        return _on_host(argument, array)
-    if kind in (_DLPACK_CUDA, _DLPACK_MANAGED):
-        return _dlpack_array(argument, array)
-    raise TypeError(f"{argument} must lie in host memory or on an NVIDIA GPU, not on DLPack's device {kind}")
+    return _interface_array(argument, array) if has_cuda_interface(array) else _dlpack_array(argument, array)
 
 
 _empty = {"torch": _torch_empty, "cupy": _cupy_empty, "numba": _numba_empty}
@@ -201,20 +163,29 @@ _empty = {"torch": _torch_empty, "cupy": _cupy_empty, "numba": _numba_empty}
 
 def empty_beside(like: DeviceArray, shape: Sequence[int], dtype: Any) -> Any:
     """A new array of the library that made the other one, on its device."""
-    make = _empty.get(_library_of(like.owner))
+    make = _empty.get(library_of(like.owner))
     if make is None:
         raise TypeError(f"out must be given: cernita makes arrays of PyTorch, CuPy and Numba alone, not of "
                         f"{type(like.owner[0] if isinstance(like.owner, tuple) else like.owner).__name__}")
     return make(like, shape, np.dtype(dtype))
 
 
-def fetch(argument: str, array: Any) -> np.ndarray[Any, Any]:
-    """A copy in host memory."""
-    for method in ("cpu", "get", "copy_to_host"):  # PyTorch's, CuPy's, Numba's
+def as_bytes(array: DeviceArray) -> DeviceArray:
+    """One of bool as one of uint8, in the same memory."""
+    return DeviceArray(array.owner, array.address, np.dtype("u1"), array.shape, array.strides, array.device,
+                       array.stream, array.writeable)
+
+
+def fetch(argument: str, array: Any, why: str) -> np.ndarray[Any, Any]:
+    """A copy in host memory, where `why` it is needed."""
+    told = f"{type(array).__name__} has no cpu(), get() or copy_to_host() that would do so"
+    for method in ("cpu", "get", "copy_to_host", "__array__"):  # PyTorch's, CuPy's, Numba's, JAX's
         if hasattr(array, method):
-            return np.asarray(getattr(array, method)())
-    raise TypeError(f"{argument} has pixels exactly at the level, for which it must be copied to host memory; "
-                    f"{type(array).__name__} has no cpu(), get() or copy_to_host() that would do so")
+            try:
+                return np.asarray(array if method == "__array__" else getattr(array, method)())
+            except FAULTS as fault:
+                told = str(fault)
+    raise TypeError(f"{argument} must be copied to host memory, {why}; {told}")
 
 
 def overlap(a: DeviceArray, b: DeviceArray) -> bool:

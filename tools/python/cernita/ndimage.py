@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from ._arguments import absent, join, whole
 from ._arrays import has_whole_elements, host_array
+from ._foreign import as_numpy, is_foreign, plain, retold
 from ._elements import AnchoredElement, filtered, flat_members, sees_nothing_outside
 from ._library import ELEMENT_MAX
 
@@ -50,6 +51,7 @@ def _sequence(argument: str, value: Any, ndim: int) -> list[Any]:
 
 
 def _weights(argument: str, values: Any, ndim: int, dtype: Any) -> npt.NDArray[Any]:
+    values = as_numpy(argument, values)
     try:
         array = np.asarray(values, dtype)
     except (TypeError, ValueError):
@@ -234,7 +236,9 @@ def _output(output: Any, array: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
     try:
         target = output if isinstance(output, np.ndarray) else np.empty(array.shape, output)
     except TypeError:
-        raise TypeError(f"output must be an array or a type, not {output!r}") from None
+        told = type(output).__name__ if is_foreign(output) else repr(output)
+        raise TypeError(f"output must be an array or a type, not {told}") from None
+    plain("output", target)
     if target.shape != array.shape:
         raise ValueError(f"output must be of input's shape, {array.shape}, not {target.shape}")
     if not target.flags.writeable:
@@ -334,6 +338,14 @@ def _check_rounding(array: npt.NDArray[Any], request: _Request, target: npt.NDAr
 def _run(operation: str, input: Any, size: Any, footprint: Any, structure: Any, output: Any, mode: Any, cval: Any,
          origin: Any, how: dict[str, Any]) -> npt.NDArray[Any]:
     array = host_array("input", input, "cernita.morphology()")
+    try:
+        return _run_checked(operation, array, size, footprint, structure, output, mode, cval, origin, how)
+    except (TypeError, ValueError) as fault:
+        raise retold(fault, "input", input) from None
+
+
+def _run_checked(operation: str, array: npt.NDArray[Any], size: Any, footprint: Any, structure: Any, output: Any,
+                 mode: Any, cval: Any, origin: Any, how: dict[str, Any]) -> npt.NDArray[Any]:
     request = _request(array.ndim, size, footprint, structure, mode, cval, origin, how)
     target = _output(output, array)
     _check_rounding(array, request, target)

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from ._arguments import absent, join, number, numbers, whole
 from ._arrays import has_whole_elements
 from ._borders import cropped, padded
-from ._device import is_foreign
+from ._foreign import as_numpy, in_host_memory, plain, retold, told_of
 from ._elements import AnchoredElement, filtered, sees_nothing_outside
 from ._library import ELEMENT_MAX, KERNEL_TAPS_MAX
 from ._operators import convolve
@@ -47,12 +47,11 @@ _RESULTS = {"uint8": (CV_8U, CV_16U, CV_16S, CV_32F), "uint16": (CV_16U, CV_32F)
 
 # --- arguments --------------------------------------------------------------------------------------------------------
 
-def _source(src: Any, types: tuple[str, ...], cure: str) -> npt.NDArray[Any]:
-    if not isinstance(src, np.ndarray):
-        cure = "; cernita.morphology() and cernita.convolve() take those on a device" if is_foreign(src) else ""
-        raise TypeError(f"src must be a numpy array, not {type(src).__name__}{cure}")
+def _source(given: Any, types: tuple[str, ...], cure: str) -> npt.NDArray[Any]:
+    src = in_host_memory("src", given, "cernita.morphology() and cernita.convolve()")
     if _NAMES.get(src.dtype) not in types:
-        raise TypeError(f"src must be of {', '.join(types[:-1])} or {types[-1]}, not {src.dtype}; {cure}")
+        raise TypeError(told_of("src", given, f"src must be of {', '.join(types[:-1])} or {types[-1]}, not {src.dtype}; "
+                                              f"{cure}"))
     if src.ndim not in (2, 3) or not src.size:
         raise ValueError(f"src must have 2 dimensions, or 3 with the channels last, and not be empty, as one of shape "
                          f"{src.shape}")
@@ -68,6 +67,7 @@ def _destination(dst: Any, shape: tuple[int, ...], dtype: Any) -> npt.NDArray[An
         what = f"{dst.dtype} {dst.shape}" if isinstance(dst, np.ndarray) else type(dst).__name__
         raise ValueError(f"dst must be a writeable, aligned array of shape {shape} and type {np.dtype(dtype)}, not "
                          f"{what}")
+    plain("dst", dst)
     return dst
 
 
@@ -110,6 +110,7 @@ def _element_of(packed: bytes, shape: tuple[int, int], at: tuple[int, int],
 def _element(kernel: Any, anchor: Any, iterations: int) -> tuple[AnchoredElement, int]:
     if kernel is None:
         return _element_of(b"\1" * 9, (3, 3), (1, 1), iterations)
+    kernel = as_numpy("kernel", kernel)
     if not isinstance(kernel, np.ndarray) or kernel.dtype.kind not in "buif":
         kernel = numbers("kernel", kernel, "f8")
     members = _two_dimensions(kernel, ELEMENT_MAX) != 0
@@ -215,7 +216,10 @@ def _morphology(operation: str, src: Any, kernel: Any, dst: Any, anchor: Any, it
     element, count = _element(kernel, anchor, count) if count else (AnchoredElement("kernel", (1, 1), (0, 0)), 1)
     rule, value = _rule(borderType), _border_value(borderValue, source)
     call = _Morphology(element, count, None if rule == "constant" and value is None else (rule, rule), value, how)
-    result = call.run(operation, source, None if target is None or np.may_share_memory(target, source) else target)
+    try:
+        result = call.run(operation, source, None if target is None or np.may_share_memory(target, source) else target)
+    except TypeError as fault:
+        raise retold(fault, "src", src) from None
     if target is None or result is target:
         return result
     target[...] = result

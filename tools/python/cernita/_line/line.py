@@ -126,10 +126,10 @@ class Line:
         The sequence number rises with every call that sends or fails to, so that losses show; not with one that
         raises. TypeError, ValueError: an argument, which the text names, with the cure.
         """
-        check_maps(maps, self.classes, layout)
+        maps = check_maps(maps, self.classes, layout)
         height, width, _ = sides(maps, layout)
         if intensity is not None:
-            check_intensity(intensity, height, width)
+            intensity = check_intensity(intensity, height, width)
         header = pack_header(
             maps, layout=layout, classes=self.classes, intensity=intensity is not None, lane=self.lane,
             epoch=self.epoch, sequence=self.sequence, fruit=fruit, view=view, views=self.views,

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._arguments import choice, whole
+from .._foreign import in_host_memory, told_of
 
 HEADER = struct.Struct("<4sHHQQQQQQIHHIIIBBHQQ32x")  # little-endian, 128 bytes
 DTYPES = {np.dtype("u1"): 1, np.dtype("<f2"): 2, np.dtype("<f4"): 3}
@@ -38,42 +39,50 @@ def check_classes(classes: Sequence[str]) -> tuple[str, ...]:
     return tuple(classes)
 
 
-def _check_type(maps: npt.NDArray[Any]) -> None:
+def _type_fault(maps: npt.NDArray[Any]) -> str:
+    """What is wrong with the maps' type, and the cure; nothing if it can be sent."""
     if maps.dtype in DTYPES:
-        return
-    cure = ("255 * maps.astype('u1')" if maps.dtype == bool
-            else "maps.astype('f4')" if maps.dtype.kind == "f"
-            else "maps.astype('u1'), if 255 is certainty," if maps.dtype.kind in "iu" else "")
-    raise TypeError(f"maps must be u8 (p = v/255), f16 or f32, not {maps.dtype}"
-                    + (f"; {cure} makes them so" if cure else ""))
+        return ""
+    cure = ("255 * maps.astype('uint8')" if maps.dtype == bool
+            else "maps.astype('float32')" if maps.dtype.kind == "f"
+            else "maps.real.astype('float32')" if maps.dtype.kind == "c"
+            else "maps.astype('uint8'), if 255 is certainty," if maps.dtype.kind in "iu" else "")
+    return f"maps must be u8 (p = v/255), f16 or f32, not {maps.dtype}" + (f"; {cure} makes them so" if cure else "")
 
 
-def check_maps(maps: Any, classes: Sequence[str], layout: str) -> None:
-    """Raises TypeError or ValueError, with the cure, for maps that the daemon would refuse or misread."""
+def check_maps(given: Any, classes: Sequence[str], layout: str) -> npt.NDArray[Any]:
+    """The maps as NumPy's; raises TypeError or ValueError, with the cure, for those that the daemon would refuse or
+    misread."""
     choice("layout", layout, tuple(LAYOUTS))
-    if not isinstance(maps, np.ndarray):
-        raise TypeError(f"maps must be a numpy array, not {type(maps).__name__}; a tensor's .cpu().numpy() is one")
+    maps = in_host_memory("maps", given)
     last = layout == "hwc"
     if maps.ndim != 3 or (classes and maps.shape[2 if last else 0] != len(classes)):
         other = maps.ndim == 3 and maps.shape[0 if last else 2] == len(classes)
         sides = [len(classes) if axis == "class" and classes else axis for axis in _AXES[layout]]
         wanted = ", ".join(str(side) for side in sides)
-        raise ValueError(
-            f"maps must be [{wanted}], one channel for each class, not {list(maps.shape)}"
+        raise ValueError(told_of(
+            "maps", given, f"maps must be [{wanted}], one channel for each class, not {list(maps.shape)}"
             + (f"; maps.transpose({'1, 2, 0' if last else '2, 0, 1'}) puts the class {'last' if last else 'first'}"
-               if other else ""))
-    _check_type(maps)
+               if other else "")))
+    fault = _type_fault(maps)
+    if fault:
+        raise TypeError(told_of("maps", given, fault))
     if maps.size == 0:
         raise ValueError(f"maps must have no side of 0, not {list(maps.shape)}")
+    return maps
 
 
-def check_intensity(intensity: Any, height: int, width: int) -> None:
-    """Raises TypeError or ValueError for a photograph that does not go with maps of that size."""
-    if not isinstance(intensity, np.ndarray):
-        raise TypeError(f"intensity must be a numpy array, not {type(intensity).__name__}")
+def check_intensity(given: Any, height: int, width: int) -> npt.NDArray[np.uint8]:
+    """The photograph as NumPy's; raises TypeError or ValueError for one that does not go with maps of that size."""
+    intensity = in_host_memory("intensity", given)
     if intensity.dtype != np.uint8 or intensity.shape != (height, width):
-        raise ValueError(f"intensity must be uint8{[height, width]}, as high and wide as the maps, "
-                         f"not {intensity.dtype}{list(intensity.shape)}")
+        scaled = "scaled to 0 to 255, " if intensity.dtype.kind in "bfc" else ""
+        real = ".real" if intensity.dtype.kind == "c" else ""
+        cure = f"; {scaled}intensity{real}.astype('uint8') is of that type" if intensity.dtype != np.uint8 else ""
+        raise ValueError(told_of(
+            "intensity", given, f"intensity must be uint8{[height, width]}, as high and wide as the maps, not "
+                                f"{intensity.dtype}{list(intensity.shape)}{cure}"))
+    return intensity
 
 
 def sides(maps: npt.NDArray[Any], layout: str) -> tuple[int, int, int]:
