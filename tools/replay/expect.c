@@ -10,6 +10,7 @@
 #include "src/publish/log/format.h"
 #include "src/publish/log/reader.h"
 #include "stages/base/clock.h"
+#include "tools/replay/log_fruits.h"
 
 #define POLL_NS (50 * CRN_NS_PER_MS)
 
@@ -27,22 +28,11 @@ typedef struct sent_fruit {
 struct crn_expect {
     sent_fruit *fruits; /* sorted once all are sent */
     size_t count;
-    size_t judged;        /* fruits with a verdict of the line's */
-    uint64_t start;       /* segment at which the line's log ended before */
-    uint64_t log_bytes;   /* of the line's log when it was last read */
-    uint64_t *run_epochs; /* of a recorded run that was a replay, ascending */
-    size_t run_epoch_count;
-    bool as_recorded; /* the recorded run has epochs of the recordings */
+    size_t judged;         /* fruits with a verdict of the line's */
+    uint64_t start;        /* segment at which the line's log ended before */
+    uint64_t log_bytes;    /* of the line's log when it was last read */
+    crn_log_epochs epochs; /* of the recorded run */
 };
-
-/* What a verdict says whose it is. */
-typedef struct verdict_key {
-    uint64_t lane, epoch, fruit;
-} verdict_key;
-
-/* For each verdict of a log; negative errno: stop. */
-typedef int verdict_visitor(void *context, const verdict_key *key, const msgpack_object *verdict,
-                            const crn_logged_verdict *logged);
 
 /* --- fruits --- */
 
@@ -78,64 +68,6 @@ static sent_fruit *find_sent(const crn_expect *expect, uint64_t lane, uint64_t e
     return bsearch(&like, expect->fruits, expect->count, sizeof like, compare_fruits);
 }
 
-/* --- reading a log --- */
-
-static bool read_number(const msgpack_object *verdict, const char *key, uint64_t *ret_number)
-{
-    const msgpack_object *value = crn_messagepack_json_get(verdict, key);
-    if (!value || value->type != MSGPACK_OBJECT_POSITIVE_INTEGER)
-        return false;
-    *ret_number = value->via.u64;
-    return true;
-}
-
-static int visit_verdict(const crn_logged_verdict *logged, verdict_visitor *visit, void *context,
-                         crn_error *error)
-{
-    crn_messagepack_json packed;
-    verdict_key key;
-    int r = crn_messagepack_json_init(&packed, logged->bytes, logged->size, error);
-    if (r)
-        return r;
-    const msgpack_object *root = &packed.tree.data;
-    if (!read_number(root, CRN_KEY(verdict, lane), &key.lane) ||
-        !read_number(root, CRN_KEY(verdict, epoch), &key.epoch) ||
-        !read_number(root, CRN_KEY(verdict, fruit), &key.fruit))
-        r = crn_error_set(error, -EBADMSG, "a verdict without lane, epoch or fruit");
-    else if ((r = visit(context, &key, root, logged)) < 0)
-        crn_error_set(error, r, "no memory for the verdicts");
-    crn_messagepack_json_done(&packed);
-    return r;
-}
-
-/* All verdicts of a folder, from a segment on. What cannot be read whole is told, unless `tell` is
- * NULL, and passed over: its fruit then has no verdict. */
-static int visit_log(const char *dir, uint64_t start, verdict_visitor *visit, void *context,
-                     FILE *tell, crn_error *error)
-{
-    crn_verdict_reader *reader = NULL;
-    crn_logged_verdict logged;
-    crn_error notice;
-    int r = crn_verdict_reader_open(dir, &reader, error);
-    if (r)
-        return r;
-    crn_verdict_reader_start_at(reader, start);
-    while (!r) {
-        int more = crn_verdict_reader_next(reader, &logged, &notice);
-        if (!more)
-            break;
-        if (more > 0)
-            r = visit_verdict(&logged, visit, context, error);
-        if (tell && more < 0)
-            fprintf(tell, "%s\n", notice.text);
-        else if (tell && r == -EBADMSG)
-            fprintf(tell, "%s: passed over: %s\n", dir, error->text);
-        r = r == -EBADMSG ? 0 : r;
-    }
-    crn_verdict_reader_close(&reader);
-    return r;
-}
-
 /* --- the line's verdicts --- */
 
 typedef struct run {
@@ -146,8 +78,8 @@ typedef struct run {
     crn_expect_summary *summary; /* NULL: a line per difference */
 } run;
 
-static int keep_verdict(void *context, const verdict_key *key, const msgpack_object *verdict,
-                        const crn_logged_verdict *logged)
+static int keep_verdict(void *context, const crn_log_fruit *key,
+                        const crn_messagepack_json *verdict, const crn_logged_verdict *logged)
 {
     const run *r = context;
     (void)verdict;
@@ -177,7 +109,7 @@ static int read_line(run *r, crn_error *error)
     bool grown = files.count && files.bytes != expect->log_bytes;
     expect->log_bytes = files.bytes;
     crn_verdict_log_files_done(&files);
-    return grown ? visit_log(r->settings->got, expect->start, keep_verdict, r, NULL, error) : 0;
+    return grown ? crn_log_visit(r->settings->got, expect->start, keep_verdict, r, NULL, error) : 0;
 }
 
 /* Why verdicts of the line are missing: what its log has and cannot be read, and nothing at all. */
@@ -188,7 +120,7 @@ static int explain_missing(run *r, crn_error *error)
     if (expect->judged == expect->count)
         return 0;
     /* Keeps nothing twice. */
-    (void)visit_log(r->settings->got, expect->start, keep_verdict, r, r->out, &ignored);
+    (void)crn_log_visit(r->settings->got, expect->start, keep_verdict, r, r->out, &ignored);
     if (expect->judged > 0)
         return 0;
     return crn_error_set(error, -ENOENT,
@@ -218,22 +150,6 @@ static int await_verdicts(run *r, bool (*give_up)(void *), void *context, crn_er
 
 /* --- the recorded run --- */
 
-static int compare_numbers(const void *left, const void *right)
-{
-    const uint64_t *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
-static bool has_number(const uint64_t *numbers, size_t count, uint64_t number, size_t *ret_index)
-{
-    for (size_t i = 0; i < count; i++)
-        if (numbers[i] == number) {
-            *ret_index = i;
-            return true;
-        }
-    return false;
-}
-
 /* True for an epoch of this replay: both runs may be in one log. */
 static bool is_own(const run *r, uint64_t epoch)
 {
@@ -242,35 +158,13 @@ static bool is_own(const run *r, uint64_t epoch)
     return epoch >= r->settings->run_epoch && epoch - r->settings->run_epoch <= last;
 }
 
-static int collect_epoch(void *context, const verdict_key *key, const msgpack_object *verdict,
-                         const crn_logged_verdict *logged)
+static int collect_epoch(void *context, const crn_log_fruit *key,
+                         const crn_messagepack_json *verdict, const crn_logged_verdict *logged)
 {
     run *r = context;
-    crn_expect *expect = r->expect;
-    size_t index;
     (void)verdict;
     (void)logged;
-    if (is_own(r, key->epoch))
-        return 0;
-    if (has_number(r->settings->epochs, r->settings->epoch_count, key->epoch, &index))
-        expect->as_recorded = true;
-    if (has_number(expect->run_epochs, expect->run_epoch_count, key->epoch, &index))
-        return 0;
-    uint64_t *more =
-        realloc(expect->run_epochs, (expect->run_epoch_count + 1) * sizeof *expect->run_epochs);
-    if (!more)
-        return -ENOMEM;
-    expect->run_epochs = more;
-    expect->run_epochs[expect->run_epoch_count++] = key->epoch;
-    return 0;
-}
-
-/* The replay's index of an epoch of the recorded run; false if the recordings do not have it. */
-static bool find_epoch(const run *r, uint64_t epoch, size_t *ret_index)
-{
-    if (r->expect->as_recorded)
-        return has_number(r->settings->epochs, r->settings->epoch_count, epoch, ret_index);
-    return has_number(r->expect->run_epochs, r->expect->run_epoch_count, epoch, ret_index);
+    return is_own(r, key->epoch) ? 0 : crn_log_epochs_add(&r->expect->epochs, key->epoch);
 }
 
 static void tell_lone(const run *r, uint64_t lane, uint64_t fruit, const char *where)
@@ -328,15 +222,15 @@ static int compare_fruit(const run *r, sent_fruit *fruit, const msgpack_object *
     return result;
 }
 
-static int compare_expected(void *context, const verdict_key *key, const msgpack_object *verdict,
-                            const crn_logged_verdict *logged)
+static int compare_expected(void *context, const crn_log_fruit *key,
+                            const crn_messagepack_json *verdict, const crn_logged_verdict *logged)
 {
     run *r = context;
     size_t epoch;
     (void)logged;
     if (is_own(r, key->epoch))
         return 0;
-    bool known = find_epoch(r, key->epoch, &epoch);
+    bool known = crn_log_epochs_find(&r->expect->epochs, key->epoch, &epoch);
     sent_fruit *fruit = known ? find_sent(r->expect, key->lane, epoch, key->fruit) : NULL;
     if (!fruit && known && r->settings->whole) {
         tell_lone(r, key->lane, key->fruit, "only in the recorded run");
@@ -353,7 +247,7 @@ static int compare_expected(void *context, const verdict_key *key, const msgpack
         return 0;
     }
     fruit->expected = true;
-    return fruit->verdict ? compare_fruit(r, fruit, verdict) : 0;
+    return fruit->verdict ? compare_fruit(r, fruit, &verdict->tree.data) : 0;
 }
 
 /* Fruits that were sent and lack a verdict. */
@@ -374,18 +268,18 @@ static void tell_missing(const run *r)
 static int run_all(run *r, bool (*give_up)(void *context), void *context, crn_error *error)
 {
     crn_expect *expect = r->expect;
+    expect->epochs.recorded = r->settings->epochs;
+    expect->epochs.recorded_count = r->settings->epoch_count;
     if (expect->count)
         qsort(expect->fruits, expect->count, sizeof *expect->fruits, compare_fruits);
     int result = await_verdicts(r, give_up, context, error);
     if (!result && !give_up(context))
         result = explain_missing(r, error);
     if (!result)
-        result = visit_log(r->settings->expected, 0, collect_epoch, r, r->out, error);
-    if (!result && expect->run_epoch_count)
-        qsort(expect->run_epochs, expect->run_epoch_count, sizeof *expect->run_epochs,
-              compare_numbers);
+        result = crn_log_visit(r->settings->expected, 0, collect_epoch, r, r->out, error);
+    crn_log_epochs_sort(&expect->epochs);
     if (!result)
-        result = visit_log(r->settings->expected, 0, compare_expected, r, NULL, error);
+        result = crn_log_visit(r->settings->expected, 0, compare_expected, r, NULL, error);
     if (!result)
         tell_missing(r);
     return result;
@@ -438,7 +332,7 @@ void crn_expect_close(crn_expect **expect)
     for (size_t i = 0; i < e->count; i++)
         free(e->fruits[i].verdict);
     free(e->fruits);
-    free(e->run_epochs);
+    crn_log_epochs_done(&e->epochs);
     free(e);
     *expect = NULL;
 }

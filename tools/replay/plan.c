@@ -17,11 +17,16 @@ static const crn_option options[] = {
     {"loop", "N", "number of loops, 0: until stopped (1); sequence numbers and fruits continue"},
     {"fruits", "N", "stop after that many fruits"},
     {"lane", "N[,N…]", "only fruits of these lanes"},
-    {"fruit", "N[-M]", "only fruits of this number, or from N to M"},
+    {"fruit", "N[-M][,…]",
+     "only these fruits: numbers, ranges from N to M, LANE/N or LANE/EPOCH/N"},
     {"from", "TIME",
      "only fruits whose first view was recorded at this local time or later:\n"
-     "YYYY-MM-DDTHH:MM[:SS], or HH:MM[:SS] for the last time that clocks showed it"},
+     "YYYY-MM-DDTHH:MM[:SS], or HH:MM[:SS] for the last time that clocks showed it;\n"
+     "with --only also the verdict log, a folder"},
     {"to-time", "TIME", "only fruits whose first view was recorded before this time"},
+    {"only", "KIND[,…]",
+     "only fruits that were late, partial or over_budget in the verdict log of the\n"
+     "recorded run, or in that of a replay: --from LOGDIR"},
     {"expect", "LOGDIR",
      "compare the line's verdicts with those of this verdict log, fruit by fruit:\n"
      "defects and areas of each class; a difference makes the exit status 1; needs\n"
@@ -52,6 +57,7 @@ enum {
     OPTION_FRUIT,
     OPTION_FROM,
     OPTION_TO_TIME,
+    OPTION_ONLY,
     OPTION_EXPECT,
     OPTION_GOT,
     OPTION_ALL,
@@ -77,7 +83,7 @@ static uint64_t read_time(const char *name, const char *text)
     uint64_t time_ns;
     if (!crn_local_time_parse(text, &time_ns))
         crn_usage_error(&crn_replay_tool,
-                        "--%s '%s' is no time: expected YYYY-MM-DDTHH:MM, or HH:MM", name, text);
+                        "--%s '%s' is not a time: expected YYYY-MM-DDTHH:MM, or HH:MM", name, text);
     return time_ns;
 }
 
@@ -88,15 +94,24 @@ static void read_selection(crn_replay_plan *p, int option, const char *text)
     case OPTION_LANE:
         if (!crn_replay_filter_read_lanes(&p->filter, text))
             crn_usage_error(&crn_replay_tool,
-                            "--lane '%s' is no list of at most %d lanes: expected N[,N…]", text,
+                            "--lane '%s' is not a list of at most %d lanes: expected N[,N…]", text,
                             CRN_REPLAY_LANES_MAX);
         break;
     case OPTION_FRUIT:
         if (!crn_replay_filter_read_fruits(&p->filter, text))
-            crn_usage_error(&crn_replay_tool, "--fruit '%s' is no range: expected N, or N-M", text);
+            crn_usage_error(&crn_replay_tool,
+                            "--fruit '%s' is not a list of at most %d fruits: expected N, N-M, "
+                            "LANE/N or LANE/EPOCH/N, with commas between",
+                            text, CRN_REPLAY_RANGES_MAX);
         break;
     case OPTION_FROM:
-        p->filter.from_ns = read_time("from", text);
+        if (!crn_local_time_parse(text, &p->filter.from_ns))
+            p->filter.log = text;
+        break;
+    case OPTION_ONLY:
+        if (!crn_replay_filter_read_verdicts(&p->filter, text))
+            crn_usage_error(&crn_replay_tool,
+                            "--only '%s' is not a list of late, partial and over_budget", text);
         break;
     case OPTION_TO_TIME:
         p->filter.to_ns = read_time("to-time", text);
@@ -118,8 +133,19 @@ static void read_selection(crn_replay_plan *p, int option, const char *text)
     }
 }
 
+/* --from is a time, or with --only a log. */
+static void check_log(const crn_replay_filter *filter)
+{
+    bool only = filter->late || filter->partial || filter->over_budget;
+    if (only && !filter->log)
+        crn_usage_error(&crn_replay_tool, "--only needs the verdict log: --from LOGDIR");
+    if (filter->log && !only)
+        (void)read_time("from", filter->log); /* which it is not */
+}
+
 static void check_options(const crn_replay_plan *p)
 {
+    check_log(&p->filter);
     if (!p->to)
         crn_usage_error(&crn_replay_tool, "--to is missing: where does the line listen?");
     if (!p->expect != !p->got)

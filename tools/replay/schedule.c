@@ -8,6 +8,7 @@
 #include "stages/base/clock.h"
 #include "tools/common/local_time.h"
 #include "tools/common/progress.h"
+#include "tools/replay/log_choice.h"
 
 #define FIRST_CAPACITY  256
 #define PAUSE_NS_MAX    CRN_NS_PER_S        /* between files */
@@ -227,7 +228,7 @@ static int fail_empty(const crn_replay_schedule *schedule, crn_error *error)
 
 /* Marks the views to send in takes[]. */
 static size_t mark_taken(const crn_replay_schedule *schedule, const crn_replay_filter *filter,
-                         uint64_t *first_ns, bool *takes)
+                         const crn_log_choice *choice, uint64_t *first_ns, bool *takes)
 {
     size_t count = 0;
     for (size_t i = 0; i < schedule->count; i++) {
@@ -235,8 +236,10 @@ static size_t mark_taken(const crn_replay_schedule *schedule, const crn_replay_f
         const crn_view_header *header = &view->recorded.header;
         if (view->first)
             first_ns[view->fruit] = view->recorded.arrived_ns;
+        crn_replay_fruit fruit = {header->lane, header->epoch, header->fruit};
         takes[i] =
-            crn_replay_filter_takes(filter, header->lane, header->fruit, first_ns[view->fruit]);
+            crn_replay_filter_takes(filter, &fruit, first_ns[view->fruit]) &&
+            (!filter->log || crn_log_choice_has(choice, header->lane, view->epoch, header->fruit));
         count += takes[i];
     }
     return count;
@@ -267,22 +270,52 @@ static int keep_marked(crn_replay_schedule *schedule, const bool *takes)
     return count_fruits(schedule);
 }
 
+/* Every number that the filter names must be there. */
+static int check_numbers(const crn_replay_schedule *schedule, const crn_replay_filter *filter,
+                         crn_error *error)
+{
+    crn_replay_fruit *fruits = malloc(schedule->fruits * sizeof *fruits);
+    size_t count = 0;
+    crn_error unknown;
+    if (!fruits)
+        return crn_error_set(error, -ENOMEM, "no memory for %zu views", schedule->count);
+    for (size_t i = 0; i < schedule->count; i++) {
+        const crn_view_header *header = &schedule->views[i].recorded.header;
+        if (schedule->views[i].first)
+            fruits[count++] = (crn_replay_fruit){header->lane, header->epoch, header->fruit};
+    }
+    int r = crn_replay_filter_check(filter, fruits, count, &unknown);
+    free(fruits);
+    return r ? crn_error_set(error, r, "%s: %s", schedule->paths[0], unknown.text) : 0;
+}
+
 static int apply_filter(crn_replay_schedule *schedule, const crn_replay_filter *filter,
                         crn_error *error)
 {
+    crn_log_choice choice = {0};
     schedule->recorded_views = schedule->count;
     schedule->recorded_fruits = schedule->fruits;
     if (!crn_replay_filter_is_set(filter))
         return 0;
+    int r = check_numbers(schedule, filter, error);
+    if (!r && filter->log)
+        r = crn_log_choice_read(filter, schedule->epochs, schedule->epoch_count, &choice, error);
+    if (r)
+        return r;
     uint64_t *first_ns = malloc(schedule->fruits * sizeof *first_ns);
     bool *takes = malloc(schedule->count * sizeof *takes);
-    int r = first_ns && takes ? 0 : -ENOMEM;
-    if (!r && !mark_taken(schedule, filter, first_ns, takes))
-        r = fail_empty(schedule, error);
+    r = first_ns && takes ? 0 : -ENOMEM;
+    if (!r && !mark_taken(schedule, filter, &choice, first_ns, takes))
+        r = filter->log ? crn_error_set(error, -ENODATA,
+                                        "%s: none of the %zu fruits that %s has for --only is in "
+                                        "the recordings and selected",
+                                        schedule->paths[0], choice.count, filter->log)
+                        : fail_empty(schedule, error);
     else if (r || (r = keep_marked(schedule, takes)))
         crn_error_set(error, r, "no memory for %zu views", schedule->count);
     free(first_ns);
     free(takes);
+    crn_log_choice_done(&choice);
     return r;
 }
 

@@ -90,6 +90,12 @@ const crn_decoded_view *crn_decoded_find_view(const crn_decoded *decoded, uint64
 bool crn_decoded_view_is(const crn_decoded_view *view, const char *state);
 bool crn_decoded_on_device(const crn_decoded_view *view);
 
+/* True if the verdict left later than budget_ms after the close, or after its deadline. */
+static inline bool crn_is_over_budget(const crn_decoded *verdict)
+{
+    return verdict->total_ms > verdict->budget_ms || verdict->stale;
+}
+
 /* Frees *decoded and sets it to NULL; NULL is fine. */
 void crn_decoded_free(crn_decoded **decoded);
 

@@ -40,11 +40,6 @@ const char *const crn_cause_names[CRN_CAUSES] = {
     [CRN_CAUSE_PART] = "part",
 };
 
-bool crn_is_over_budget(const crn_decoded *verdict)
-{
-    return verdict->total_ms > verdict->budget_ms || verdict->stale;
-}
-
 /* --- the causes of a verdict's views --- */
 
 static crn_cause cause_of_reason(const char *reason)

@@ -81,9 +81,6 @@ void crn_diagnose(const crn_decoded *verdict, const crn_timeline *timeline, cons
 const crn_decoded_view *crn_diagnosis_view(const crn_decoded *verdict,
                                            const crn_diagnosis *diagnosis);
 
-/* True if the verdict left later than budget_ms after the close, or after its deadline. */
-bool crn_is_over_budget(const crn_decoded *verdict);
-
 /* "no_slot", "arrival", …: for programs. */
 extern const char *const crn_cause_names[CRN_CAUSES];
 
