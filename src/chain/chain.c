@@ -117,7 +117,7 @@ int64_t crn_recent_p99_ns(const crn_recent *recent)
             second = ns;
         }
     }
-    return count < 100 ? largest : second;
+    return count < CRN_RECENT_FEW ? largest : second;
 }
 
 /* True if the running view must stop: its deadline passed or its fruit was judged without it. */
@@ -145,12 +145,12 @@ static void set_up_job(const crn_chain *chain, const crn_chain_input *input, crn
 
 /*
  * A step failed after `took_ns`. If it timed out, `took_ns` is a lower bound of its duration and is
- * recorded where it exceeds the p99, so that the step is skipped when less time is left. The
- * durations of the steps before it are recorded anyway.
+ * recorded where it exceeds the p99, so that the step is skipped when less time is left, unless too
+ * few are known. The durations of the steps before it are recorded anyway.
  */
 static void note_failure(crn_recent *recent, int r, int64_t took_ns)
 {
-    if (r == -ETIME && took_ns > crn_recent_p99_ns(recent))
+    if (r == -ETIME && recent->count >= CRN_RECENT_FEW && took_ns > crn_recent_p99_ns(recent))
         crn_recent_add(recent, took_ns);
 }
 

@@ -56,6 +56,10 @@ typedef struct crn_chain_input {
 /** Number of most recent durations that are kept per step. */
 #define CRN_RECENT 128
 
+/** With fewer samples, one that stands out is not left out, and a step that was stopped adds none:
+ * one view of another size would make the following ones skip the step. */
+#define CRN_RECENT_FEW 8
+
 /** Recent durations of one step; zero-initialise. */
 typedef struct crn_recent {
     uint32_t count;    /**< samples since the start or the last reset */
@@ -73,7 +77,7 @@ CRN_API void crn_recent_add(crn_recent *recent, int64_t ns);
  */
 CRN_API void crn_recent_skip(crn_recent *recent);
 
-/** 99th percentile; with fewer than 200 samples at most the second largest. */
+/** 99th percentile, the second largest sample; the largest of fewer than CRN_RECENT_FEW. */
 CRN_API int64_t crn_recent_p99_ns(const crn_recent *recent);
 
 /** Result of the enqueue halves that a device ran for one view. */

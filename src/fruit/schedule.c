@@ -243,7 +243,7 @@ void crn_schedule_end(crn_schedule *schedule, int64_t cost_ns)
 
 void crn_schedule_give_up(crn_schedule *schedule, int64_t at_least_ns)
 {
-    if (at_least_ns > schedule->typical_ns)
+    if (schedule->measured >= CRN_SCHEDULE_FEW && at_least_ns > schedule->typical_ns)
         measure(schedule, at_least_ns);
 }
 

@@ -414,11 +414,31 @@ static void test_create_refuses_nonsense(void **state)
     crn_schedule_free(NULL);
 }
 
+/* Before any other cost is known, a view of another size runs until its deadline. */
+static void test_one_stopped_view_discards_no_others(void **state)
+{
+    (void)state;
+    crn_schedule_give_up(schedule, 98);
+    for (uint32_t place = 0; place < 8; place++) {
+        open_fruit(place, NOW + 97, 1);
+        expect_run(place, 0);
+        crn_schedule_close(schedule, place);
+        crn_schedule_end(schedule, 5);
+    }
+}
+
 static void test_what_was_given_up_costs_that_much_at_least(void **state)
 {
     (void)state;
-    crn_schedule_give_up(schedule, 40); /* no other information */
-    assert_int_equal(crn_schedule_typical_ns(schedule), 40);
+    crn_schedule_give_up(schedule, 40); /* nothing else is known: it tells only of itself */
+    assert_int_equal(crn_schedule_typical_ns(schedule), 0);
+    for (int i = 0; i < CRN_SCHEDULE_FEW; i++) {
+        assert_int_equal(crn_schedule_typical_ns(schedule), i > 0 ? 20 : 0);
+        crn_schedule_end(schedule, 20);
+        crn_schedule_give_up(schedule, 40); /* fewer than CRN_SCHEDULE_FEW are left out */
+    }
+    assert_int_equal(crn_schedule_typical_ns(schedule), 20);
+    assert_int_equal(crn_schedule_slow_ns(schedule), 40);
     set_cost(20);
     for (int i = 0; i < CRN_SCHEDULE_COSTS; i++)
         crn_schedule_give_up(schedule, 5); /* started late: not cheaper than before */
@@ -451,6 +471,7 @@ int main(void)
         ON_ONE(test_one_hiccup_changes_no_estimate),
         ON_ONE(test_barren_discards_forget_the_estimate),
         ON_ONE(test_a_run_between_discards_keeps_the_estimate),
+        ON_ONE(test_one_stopped_view_discards_no_others),
         ON_ONE(test_what_was_given_up_costs_that_much_at_least),
         ON_ONE(test_eviction_takes_broken_then_youngest),
         ON_ONE(test_a_broken_fruit_evicts_only_younger_broken_ones),
