@@ -2,6 +2,7 @@
  * is not modified by the function that calls setjmp, so that no local variable is clobbered. */
 #include <endian.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <png.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 
 #define DEFLATE_MAX UINT64_C(1032) /* maximum expansion ratio of deflate */
 #define SIDE_MAX    INT32_MAX
+#define ANIMATION   "acTL"
 
 typedef struct png_job {
     const char *path;
@@ -91,11 +93,30 @@ static void scatter(png_job *j, int32_t y)
 
 /* --- reading --- */
 
+/* Of an animated PNG, by its chunk acTL; 1 of all others. */
+static uint32_t frame_count(const png_job *j)
+{
+    png_unknown_chunkp chunks = NULL;
+    int count = png_get_unknown_chunks(j->png, j->info, &chunks);
+    for (int i = 0; i < count; i++)
+        if (!memcmp(chunks[i].name, ANIMATION, 4) && chunks[i].size >= 4)
+            return png_get_uint_32(chunks[i].data);
+    return 1;
+}
+
 static void start_reading(png_job *j)
 {
     png_set_user_limits(j->png, SIDE_MAX, SIDE_MAX); /* memory is the only limit, see below */
+    png_set_keep_unknown_chunks(j->png, PNG_HANDLE_CHUNK_ALWAYS, (png_const_bytep)ANIMATION, 1);
     png_init_io(j->png, j->file);
     png_read_info(j->png, j->info);
+    if (frame_count(j) > 1) {
+        j->r = crn_error_set(j->error, -ENOTSUP,
+                             "%s: is an animation of %" PRIu32 " frames, of which libpng reads the "
+                             "first; save them as the pages of a TIFF",
+                             j->path, frame_count(j));
+        return;
+    }
     png_byte colours = png_get_color_type(j->png, j->info);
     png_byte bits = png_get_bit_depth(j->png, j->info);
     bool transparent = png_get_valid(j->png, j->info, PNG_INFO_tRNS);

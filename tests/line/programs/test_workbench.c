@@ -132,6 +132,8 @@ static void elements_and_kernels_may_be_open_files(void **state)
     workbench_expect_refusal(&bench, 404, "/apply?in=1&out=tif",
                              "morphology\n--operation\nerode\n--element\n@999",
                              "not open any more");
+    workbench_expect_refusal(&bench, 422, "/pictures?name=k3.txt", "0,5 1 0,5\n",
+                             ":1:2: a decimal comma? blanks separate numbers in this row");
 }
 
 static void a_check_says_what_the_run_would(void **state)

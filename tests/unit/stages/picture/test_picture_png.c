@@ -158,10 +158,47 @@ static void every_kind_reads_alike(void **state)
             }
 }
 
+/* Makes a PNG of 1 x 1 that says it has so many frames. */
+static void make_animation(const char *path, unsigned char frames)
+{
+    const unsigned char counts[8] = {0, 0, 0, frames}, row[1] = {7};
+    FILE *file = fopen(path, "wb");
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
+    png_infop info = png_create_info_struct(png);
+    assert_true(file && png && info);
+    png_init_io(png, file);
+    png_set_IHDR(png, info, 1, 1, 8, PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE,
+                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_write_info(png, info);
+    png_write_chunk(png, (png_const_bytep) "acTL", counts, sizeof counts);
+    png_write_row(png, row);
+    png_write_end(png, NULL);
+    png_destroy_write_struct(&png, &info);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* All frames, or none. */
+static void an_animation_is_refused(void **state)
+{
+    (void)state;
+    const char *path = picture_path("frames.png");
+    crn_picture picture = {0};
+    crn_error error = {0};
+    make_animation(path, 1);
+    assert_int_equal(crn_picture_read(path, &picture, &error), 0);
+    assert_int_equal(crn_image_at(&picture.image, 0, 0, 0), 7);
+    crn_picture_free(&picture);
+    make_animation(path, 3);
+    assert_int_equal(crn_picture_probe(path, &picture, &error), -ENOTSUP);
+    assert_int_equal(crn_picture_read(path, &picture, &error), -ENOTSUP);
+    assert_non_null(strstr(error.text, "frames.png: is an animation of 3 frames"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_reads_alike),
+        cmocka_unit_test(an_animation_is_refused),
     };
     return cmocka_run_group_tests(tests, picture_folder_setup, picture_folder_teardown);
 }
