@@ -38,10 +38,10 @@ crn_state crn_line_state(const crn_line *line)
     return crn_lanes_count(line->lanes) > 0 ? CRN_STATE_RUNNING : CRN_STATE_READY;
 }
 
-static crn_levels levels_of(const crn_line *line, const crn_metrics *metrics)
+static crn_levels levels_of(const crn_line *line, const crn_metrics *metrics, int64_t now_ns)
 {
     uint32_t unproven_lane = 0;
-    uint64_t lanes_unproven = crn_lanes_unproven(line->lanes, &unproven_lane);
+    uint64_t lanes_unproven = crn_lanes_unproven(line->lanes, now_ns, &unproven_lane);
     return (crn_levels){
         .lanes_unproven = lanes_unproven,
         .unproven_lane = unproven_lane,
@@ -69,7 +69,7 @@ static void fill(crn_line *line, int64_t now_ns, crn_snapshot *ret_snapshot)
     ret_snapshot->taken_ns = now_ns;
     ret_snapshot->state = crn_line_state(line);
     ret_snapshot->metrics = crn_line_metrics(line);
-    ret_snapshot->levels = levels_of(line, &ret_snapshot->metrics);
+    ret_snapshot->levels = levels_of(line, &ret_snapshot->metrics, now_ns);
     crn_line_settings_report(line, &ret_snapshot->settings);
     ret_snapshot->views = line->meters.views;
 }

@@ -306,6 +306,17 @@ static void check_devices(crn_reader *reader)
                                     devices->item[i]);
 }
 
+static void check_sum(crn_reader *reader)
+{
+    const crn_config *config = reader->config;
+    const crn_node *node = value_of(reader, "ingest", "sum");
+    if (is_given(reader, node) && config->ingest.sum == CRN_SUM_ONE && reader->classes_good &&
+        config->classes.count == 1)
+        crn_diagnostics_add(reader->faults, node->position,
+                            "ingest.sum: 1 with one class, whose values would all have to be 1; "
+                            "auto or none expected");
+}
+
 static void check_lanes(crn_reader *reader)
 {
     crn_lane_ranges ranges;
@@ -370,6 +381,7 @@ void crn_check_config(crn_reader *reader)
     check_record(reader);
     check_endpoints(reader);
     check_lanes(reader);
+    check_sum(reader);
     check_http(reader);
     check_access(reader);
     check_control(reader);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "src/fruit/numbering.h"
-#include "stages/base/clock.h"
 
 /* The longest times are forgotten after one to two of these. */
 #define SLOWEST_NS (600 * CRN_NS_PER_S)
@@ -315,14 +314,15 @@ crn_scale *crn_lane_scale(crn_lane *lane)
     return &lane->scale;
 }
 
-uint64_t crn_lanes_unproven(const crn_lanes *lanes, uint32_t *ret_number)
+uint64_t crn_lanes_unproven(const crn_lanes *lanes, int64_t now_ns, uint32_t *ret_number)
 {
     uint64_t count = 0;
     for (int32_t i = lanes->count - 1; i >= 0; i--) {
-        if (!crn_scale_is_unproven(&lanes->lanes[i].scale))
+        const crn_lane *lane = &lanes->lanes[i];
+        if (!crn_scale_is_unproven(&lane->scale) || now_ns - lane->used_ns >= CRN_LANE_SILENT_NS)
             continue;
         count++;
-        *ret_number = lanes->lanes[i].number;
+        *ret_number = lane->number;
     }
     return count;
 }

@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "stages/base/api.h"
+#include "stages/base/clock.h"
 #include "src/config/config.h"
 #include "src/fruit/scale.h"
 #include "src/ingest/refusal.h"
@@ -33,10 +34,11 @@
 
 CRN_C_BEGIN
 
-#define CRN_LANE_WINDOW  64        /* sequence numbers that are tracked, back from the highest */
-#define CRN_LANE_GAP_MAX (1 << 20) /* numbers that may be missing in one gap */
-#define CRN_LANES_LEFT   1024      /* freed lanes whose verdicts' sequence is remembered */
-#define CRN_LANE_REPEATS 4 /* repeated numbers that count as a restart, without capture times */
+#define CRN_LANE_SILENT_NS (120 * CRN_NS_PER_S) /* what its views told is of the past */
+#define CRN_LANE_WINDOW    64        /* sequence numbers that are tracked, back from the highest */
+#define CRN_LANE_GAP_MAX   (1 << 20) /* numbers that may be missing in one gap */
+#define CRN_LANES_LEFT     1024      /* freed lanes whose verdicts' sequence is remembered */
+#define CRN_LANE_REPEATS   4 /* repeated numbers that count as a restart, without capture times */
 
 typedef struct crn_lane_stats {
     uint64_t views;       /* valid messages */
@@ -135,8 +137,9 @@ int64_t crn_lane_longest_delay_ns(const crn_lane *lane);
 /* What the lane's views told of the scale of their values. */
 crn_scale *crn_lane_scale(crn_lane *lane);
 
-/* Number of lanes that are unproven (scale.h), and the first one's number if there is one. */
-uint64_t crn_lanes_unproven(const crn_lanes *lanes, uint32_t *ret_number);
+/* Number of lanes that are unproven (scale.h) and had a message in the last CRN_LANE_SILENT_NS, and
+ * the first one's number if there is one. */
+uint64_t crn_lanes_unproven(const crn_lanes *lanes, int64_t now_ns, uint32_t *ret_number);
 
 /* Returns the sequence number of the lane's next verdict, 0, 1, 2, …, or skips one, so that the
  * grader sees that a fruit gets none. */

@@ -175,7 +175,8 @@ static void describe_scale(const crn_scale_finding *found, crn_type type, char t
     if (found->reason == CRN_REASON_ALL_ZERO)
         snprintf(
             text, TEXT_BYTES,
-            "all values are 0, the background's too: the CNN is dead, or sends an empty buffer");
+            "all values are 0, the background's too: the CNN is dead, or sends an empty buffer "
+            "(where a sender may blank views: ingest.sum: none)");
     else
         snprintf(text + used, TEXT_BYTES - (size_t)used, "%s", cures[found->reason]);
 }

@@ -133,7 +133,7 @@ const crn_family crn_families[] = {
           "their fruits are partial"),
     VALUE("cernita_lanes_unproven", GAUGE, levels.lanes_unproven,
           "lanes whose last 64 views or more had no value of 0.5: nothing shows that their CNN "
-          "works"),
+          "works; lanes silent for two minutes are left out"),
     VALUE("cernita_views_frozen_total", COUNTER, metrics.values.frozen,
           "views with the same values as the nine or more before them on their lane: does the CNN "
           "hang?"),

@@ -326,6 +326,7 @@ static void test_values_arrive_where_they_belong(void **state)
     assert_int_equal(c.latency.budget_ms, 60000);
     assert_int_equal(c.latency.assemble_ms, 1);
     assert_int_equal(c.latency.guard_ms, 1000);
+    assert_int_equal(c.ingest.sum, CRN_SUM_ONE);
     assert_int_equal(c.latency.straggler_ms, 600000);
     assert_string_equal(c.publish.grader.bind, "tcp://[::1]:6000");
     assert_int_equal(c.publish.grader.format, CRN_FORMAT_JSON);

@@ -365,8 +365,9 @@ static void a_cnn_that_knows_nothing_is_unproven(void **state)
         assert_int_equal(judge_value(line, 1 / (float)line->view.header.channels), CRN_REASON_NONE);
     }
     uint32_t number = 7;
-    assert_int_equal(crn_lanes_unproven(line->lanes, &number), 1);
+    assert_int_equal(crn_lanes_unproven(line->lanes, CRN_LANE_SILENT_NS - 1, &number), 1);
     assert_int_equal(number, 0);
+    assert_int_equal(crn_lanes_unproven(line->lanes, CRN_LANE_SILENT_NS, &number), 0);
     close_line(line);
 }
 
