@@ -17,6 +17,7 @@ from line_daemon import CLASSES, PATIENCE_S, Daemon, PackageTest, in_child, make
 
 import numpy as np
 import zmq
+import zmq.utils.monitor
 
 import cernita
 
@@ -85,6 +86,17 @@ class Lines(PackageTest):
         self.refuses(TypeError, "a Line cannot be sent to another process; open another there", pickle.dumps, line)
         self.refuses(ValueError, "the Line is closed", line.wait)
 
+    def test_a_daemon_that_was_away_for_long_is_not_tried_less_often(self):
+        """By what libzmq says of its own attempts: each begins 50 to 100 ms after the one before has failed."""
+        with cernita.Line("tcp://127.0.0.1:1") as line:
+            line._socket.monitor("inproc://retries", zmq.EVENT_CONNECT_RETRIED)
+            with line._context.socket(zmq.PAIR) as retries:
+                retries.rcvtimeo = int(1000 * PATIENCE_S)
+                retries.connect("inproc://retries")
+                waits_ms = [int(zmq.utils.monitor.recv_monitor_message(retries)["value"]) for _ in range(8)]
+                line._socket.disable_monitor()
+        self.assertLessEqual(max(waits_ms), 100, waits_ms)
+
     def test_views_under_way_to_a_daemon_that_ends_are_counted(self):
         """They are more than the kernel buffers and are never read."""
         with zmq.Context() as context, context.socket(zmq.PULL) as busy:
@@ -120,6 +132,7 @@ class Lines(PackageTest):
         self.refuses(ValueError, "address must be", cernita.Line, 5555)
         self.refuses(ValueError, "lane must be from 0 to 4294967295, not -1", cernita.Line, NOWHERE, lane=-1)
         self.refuses(ValueError, "views must be from 0 to 65535", cernita.Line, NOWHERE, views=65536)
+        self.refuses(ValueError, "status must be tcp://HOST:PORT or ipc://PATH, not 'x'", cernita.Line, NOWHERE, status="x")
         self.refuses(TypeError, "epoch must be a whole number, not 1.5", cernita.Line, NOWHERE, epoch=1.5)
         self.refuses(TypeError, "classes must be a list of names, not one text", cernita.Line, NOWHERE, classes="a,b")
         self.refuses(TypeError, "classes must be a list of names, not of int", cernita.Line, NOWHERE, classes=[1])

@@ -56,12 +56,15 @@ def read_options():
     parser.add_argument("--test", action="store_true",
                         help="send two fruits and show what became of them, and why. The grader gets "
                              "their verdicts too: not while the machine sorts")
-    parser.add_argument("--viewers", default="tcp://127.0.0.1:5557",
-                        help="with --test: the daemon's publish.viewers.bind")
+    parser.add_argument("--viewers", metavar="ENDPOINT",
+                        help="the daemon's publish.viewers.bind: tells which views it refuses, and why "
+                             "(with --test: tcp://127.0.0.1:5557 by default)")
     parser.add_argument("--key", metavar="FILE",
                         help="this client's secret key, where the daemon requires keys")
     parser.add_argument("--server-key", metavar="FILE", help="with --key: the line's server.pub")
     options = parser.parse_args()
+    if options.test:
+        options.viewers = options.viewers or "tcp://127.0.0.1:5557"
     if not 1 <= options.views <= 64 or options.rate <= 0 or not 0 <= options.lane < 2**32:
         parser.error("--views is 1 to 64, --rate above 0, --lane 0 to 4294967295")
     return options
@@ -125,9 +128,11 @@ def await_daemon(line, wait_s):
 def connect(options, classes):
     try:
         return Line(options.to, lane=options.lane, views=options.views, classes=classes,
+                    status=None if options.test else options.viewers,
                     key=options.key, server_key=options.server_key)
     except (OSError, ValueError) as fault:
-        named = f"--to '{options.to}'" if str(fault).startswith("address") else "--key, --server-key"
+        argument = str(fault).partition(" ")[0]
+        named = {"address": f"--to '{options.to}'", "status": "--viewers"}.get(argument, "--key, --server-key")
         sys.exit(f"sender.py: {named}: {fault}")
 
 

@@ -5,6 +5,7 @@ import time
 import numpy as np
 
 from cernita import Status, Verdict, Verdicts
+from cernita._line.refusals import HINTS, refusals
 
 try:
     import msgpack  # noqa: F401
@@ -15,30 +16,7 @@ except ImportError:
 FRUITS = 2
 STATUS_S = 5.0  # `status` comes once a second
 
-# What to do about a refusal, by the reason that the daemon counts it under.
-HINTS = {
-    "parts": "send a header, a tensor, and an intensity part if flag 1 says so",
-    "header_size": "the header must be 128 bytes, and header_bytes must say so",
-    "magic": "the header must begin with CRN1",
-    "flags": "clear the flags that this daemon does not know, or install a newer one",
-    "reserved": "set the reserved bytes to 0, or install a newer daemon",
-    "type": "dtype must be 1 (u8), 2 (f16) or 3 (f32)",
-    "layout": "layout must be 1 (CHW) or 2 (HWC)",
-    "shape": "no side may be 0",
-    "too_large": "raise limits.view_mib in the daemon's file, or send u8 or f16, or smaller maps",
-    "payload_size": "payload_bytes must be height x width x channels x element size",
-    "channels": "send as many channels as the daemon's file has classes, or correct its classes",
-    "class_set": "name the classes as the daemon's file does and in its order (--classes here)",
-    "view_index": "view must be less than views, and views at most limits.views",
-    "tensor_size": "the tensor part must be payload_bytes long",
-    "intensity_size": "the photograph must be height x width bytes of the maps' size",
-    "views_mismatch": "all views of a fruit must name the same number of views",
-    "lanes": "correct the lane's number, or raise limits.lanes in the daemon's file",
-    "lane_not_listed": "correct the lane's number, or ingest.lanes in the daemon's file",
-}
-
-
-# The same for views that came and were not judged whole.
+# What to do about views that came and were not judged whole.
 VIEW_HINTS = {
     "not_finite": "NaN or infinity: look at the CNN's weights and input",
     "out_of_range": "maps must be probabilities, 0 to 1: after softmax or sigmoid, and 0 to 255 divided "
@@ -131,16 +109,6 @@ class Viewer:
 
     def close(self):
         self._source.close()
-
-
-def refusals(status, lane):
-    """{reason: count} so far of that lane's messages and of those that no lane is known of."""
-    sums = dict(status.get("refused_elsewhere", {}))
-    for entry in status["lanes"]:
-        if entry["lane"] == lane:
-            for reason, count in entry.get("refused", {}).items():
-                sums[reason] = sums.get(reason, 0) + count
-    return sums
 
 
 def send_fruits(line, pool, options):

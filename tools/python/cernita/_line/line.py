@@ -4,14 +4,18 @@ from __future__ import annotations
 import collections
 import os
 import time
+import weakref
 from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from .._arguments import seconds, whole
+from .files import log
 from .keys import Path, use_keys
 from .optional import need
+from .refusals import Refusals
+from .times import doubt
 from .wire import check_classes, check_intensity, check_maps, pack_header, sides
 
 if TYPE_CHECKING:
@@ -19,7 +23,9 @@ if TYPE_CHECKING:
 
 _WAITING = 8  # few views wait here: old ones are of no use to the ejector
 _LINGER_MS = 1000  # that the end of a program waits at most for a Line which was not closed
-_RECONNECT_MAX_MS = 2000  # a daemon that stays away is tried less and less often
+_RECONNECT_MS = 50  # to 100, however long the daemon was away: the belt runs when it returns
+_ATTEMPT_MS = 1000  # by the system's default two minutes, in which a host without power that returns is not seen
+_STATUS_S = 2.5  # `status` comes once a second
 
 
 def _milliseconds(argument: str, value: Any) -> int:
@@ -42,13 +48,17 @@ class Line:
     threads need no locks. A forked child opens its own: that of its parent raises a RuntimeError there. Needs pyzmq
     (Debian: python3-zmq).
 
-    connected: True while a daemon answers, as far as the last call knows. lost: views that were accepted but may not
+    connected: True while a daemon answers, as far as the last call knows. refused: with `status`, how many views the
+    daemon has refused since, by reason, such as {"class_set": 4}; a second after they were sent. lost: views that were accepted but may not
     have arrived, because a connection ended while they were under way. sequence: number of the next view. epoch: of
     this Line; another one after every start.
+
+    Warnings go to the log "cernita" (logging), and so to stderr unless the program says otherwise, once each: a reason for
+    which views are refused, a captured_ns or deadline_ns that is far from now, as milliseconds or local times are.
     """
 
     def __init__(self, address: str, *, lane: int = 0, classes: Sequence[str] = (), views: int = 0,
-                 patience_s: float = 1.0, epoch: int | None = None, key: Path | None = None,
+                 patience_s: float = 1.0, epoch: int | None = None, status: str | None = None, key: Path | None = None,
                  server_key: Path | None = None) -> None:
         """Connects, without waiting for a daemon.
 
@@ -56,10 +66,11 @@ class Line:
         names in the daemon's file, in its order, so that other maps are refused; () leaves it unchecked. views: number
         of photographs of a fruit; 0: unknown, the fruit then closes latency.assemble_ms after its first view.
         patience_s: how long send() waits for a daemon that accepts nothing. epoch: 0 to 2**64 - 1; None: the time in
-        ns. key, server_key: files of cernita-keys, where the daemon requires keys (access.keys).
+        ns. status: the daemon's publish.viewers.bind, such as tcp://HOST:5557, from which `refused` is known; None: the
+        daemon's log alone says what it refuses. key, server_key: files of cernita-keys, where the daemon requires keys (access.keys).
 
         TypeError, ValueError: an argument, which the text names. OSError: a key's file cannot be read. ImportError:
-        pyzmq is missing.
+        pyzmq is missing, or for `status` msgpack.
         """
         self._zmq = zmq = need("zmq", "Line")
         self._monitoring = need("zmq.utils.monitor", "Line")
@@ -69,6 +80,10 @@ class Line:
         self.epoch = time.time_ns() if epoch is None else whole("epoch", epoch, 0, 2**64 - 1)
         self._patience_ms = _milliseconds("patience_s", patience_s)
         self._process = os.getpid()
+        self._warned: set[str] = set()
+        self._refusals = None if status is None else Refusals(status, self.lane, key, server_key)
+        if self._refusals:
+            weakref.finalize(self, self._refusals.close)
         self._under_way: collections.deque[Any] = collections.deque()
         self._context = zmq.Context()
         self._socket = self._context.socket(zmq.PUSH)
@@ -83,7 +98,8 @@ class Line:
         zmq, socket = self._zmq, self._socket
         socket.sndhwm, socket.linger = _WAITING, _LINGER_MS
         socket.immediate = 1  # nothing is queued while no daemon is connected
-        socket.reconnect_ivl_max = _RECONNECT_MAX_MS
+        socket.reconnect_ivl = _RECONNECT_MS
+        socket.connect_timeout = _ATTEMPT_MS
         socket.copy_threshold = 0  # else small views would not be tracked
         use_keys(socket, key, server_key)
         self._monitor = socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED)
@@ -96,9 +112,11 @@ class Line:
     def wait(self, timeout_s: float = 0.0) -> bool:
         """Learns of the daemon's coming and going; waits up to timeout_s for news. True: a daemon answers.
 
-        One with access.keys answers only to a Line with a key that it knows."""
+        One with access.keys answers only to a Line with a key that it knows. With `status` it also waits, at the start,
+        for the first one, so that all views that are refused count."""
         self._check_open()
         timeout_ms = _milliseconds("timeout_s", timeout_s)
+        end_s = time.monotonic() + timeout_ms / 1000
         while self._monitor.poll(timeout_ms):
             event = self._monitoring.recv_monitor_message(self._monitor)["event"]
             self.connected = event == self._zmq.EVENT_HANDSHAKE_SUCCEEDED
@@ -108,7 +126,25 @@ class Line:
             timeout_ms = 0
         while self._under_way and self._under_way[0].done:
             self._under_way.popleft()
+        if self.connected and self._refusals and not self._refusals.heard.is_set():
+            self._await_status(end_s - time.monotonic())
         return self.connected
+
+    def _await_status(self, left_s: float) -> None:
+        told = self._refusals
+        if left_s > 0 and told and not told.heard.wait(min(left_s, _STATUS_S)) and left_s > _STATUS_S:
+            self._warn("status", f"no status from {told.address}, so that refused views are not told: name the daemon's "
+                       "publish.viewers.bind, and with access.keys a key that is for viewers too")
+
+    @property
+    def refused(self) -> dict[str, int]:
+        return dict(self._refusals.counts) if self._refusals else {}
+
+    def _warn(self, cause: str, text: str) -> None:
+        """Once for each cause."""
+        if cause not in self._warned:
+            self._warned.add(cause)
+            log.warning("lane %d: %s", self.lane, text)
 
     def send(self, maps: npt.NDArray[Any], *, fruit: int, view: int, intensity: npt.NDArray[np.uint8] | None = None,
              captured_ns: int = 0, deadline_ns: int = 0, encoder: int = 0, layout: str = "hwc") -> bool:
@@ -134,6 +170,9 @@ class Line:
             maps, layout=layout, classes=self.classes, intensity=intensity is not None, lane=self.lane,
             epoch=self.epoch, sequence=self.sequence, fruit=fruit, view=view, views=self.views,
             captured_ns=captured_ns, deadline_ns=deadline_ns, encoder=encoder)
+        for name, ns in (("captured_ns", captured_ns), ("deadline_ns", deadline_ns)):
+            if name not in self._warned and (fault := doubt(int(ns))):
+                self._warn(name, f"{name} {fault} (fruit {fruit}, view {view})")
         connected = self.wait()
         self.sequence += 1
         if not connected:
@@ -157,6 +196,8 @@ class Line:
         not have arrived. A second call returns the same at once, as does one in a forked child, which closes nothing."""
         if self._context.closed or self._process != os.getpid():
             return self.lost
+        if self._refusals:
+            self._refusals.close()
         end = time.monotonic() + seconds("timeout_s", timeout_s)
         while self.wait() and self._under_way and time.monotonic() < end:
             time.sleep(0.005)
