@@ -182,17 +182,18 @@ static void a_wrong_argument_is_named(void **state)
                "send(m, captured_ns=1.5)\n"
                "send(m, classes=['a', 'b'], intensity=np.ones((4, 6), 'u1'))\n");
     expect_said("TypeError: maps must be u8 (p = v/255), f16 or f32, not float64; "
-                "maps.astype('f4') makes them so\n");
-    expect_said("f16 or f32, not bool; 255 * maps.astype('u1') makes them so\n");
-    expect_said("not int64; maps.astype('u1'), if 255 is certainty, makes them so\n");
+                "maps.astype('float32') makes them so\n");
+    expect_said("f16 or f32, not bool; 255 * maps.astype('uint8') makes them so\n");
+    expect_said("not int64; maps.astype('uint8'), if 255 is certainty, makes them so\n");
     expect_said("ValueError: maps must have no side of 0, not [0, 6, 2]\n");
     expect_said("TypeError: maps must be a numpy array, not list");
     expect_said("ValueError: maps must be [height, width, class], one channel for each class, "
                 "not [4, 6]\n");
     expect_said("not [2, 4, 6]; maps.transpose(1, 2, 0) puts the class last\n");
     expect_said("TypeError: classes must be a list of names, not one text");
-    expect_said("ValueError: intensity must be uint8[4, 6], as high and wide as the maps, "
-                "not float64[4, 6]\n");
+    expect_said(
+        "ValueError: intensity must be uint8[4, 6], as high and wide as the maps, "
+        "not float64[4, 6]; scaled to 0 to 255, intensity.astype('uint8') is of that type\n");
     expect_said("not uint8[4, 5]\n");
     expect_said("TypeError: intensity must be a numpy array, not list\n");
     expect_said("ValueError: view must be 0 to 3, as views is 4, not 4\n");
