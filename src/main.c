@@ -349,7 +349,7 @@ static int serve(const options *given, char **argv, crn_config *config)
     if (crn_preflight(config, gpu, stderr, NULL) < 0)
         return EXIT_RUNTIME;
     crn_malloc_keep_pages();
-    crn_descriptors_reserve(config);
+    crn_descriptors_reserve("limits.peers", CRN_LINE_PORTS, &config->limits.peers);
     return run(config, &file, backend, gpu);
 }
 

@@ -362,7 +362,7 @@ static void check_memory(preflight *check)
 static void check_descriptors(preflight *check)
 {
     struct rlimit files;
-    int64_t needed = crn_descriptors_needed(check->config);
+    int64_t needed = crn_descriptors_needed(CRN_LINE_PORTS, check->config->limits.peers);
     if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_max >= (rlim_t)needed)
         return;
     int64_t there = (int64_t)files.rlim_max;

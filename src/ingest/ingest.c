@@ -12,7 +12,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
-#include "src/ingest/socket/endpoint.h"
+#include "src/ingest/socket/senders.h"
 #include "stages/stage/classes.h"
 
 #define BYTES_PER_MIB (INT64_C(1) << 20)
@@ -21,12 +21,6 @@
 #define PARTS_PER_CALL_MAX 1024
 /* Events read per call, so that a storm of them cannot block the caller. */
 #define EVENTS_PER_CALL_MAX 256
-/* A message with more parts ends its sender's connection; one with fewer, but too
- * many, is refused and the reason logged. */
-#define PARTS_MAX 64
-/* Limit of all senders' incomplete messages together, as a multiple of one sender's. */
-#define SHARES 4
-
 enum peer_gate { GATE_CONNECTED, GATE_DISCONNECTED, GATE_FAILED_HANDSHAKE, PEER_GATES };
 
 struct crn_ingest {
@@ -64,38 +58,17 @@ static crn_wire_rules make_rules(const crn_config *config)
 /* Sets this socket's options beyond those of every endpoint. */
 static int set_options(crn_ingest *ingest, const crn_config *config)
 {
-    uint64_t peer_bytes = (uint64_t)(config->limits.peer_mib * BYTES_PER_MIB);
-    /* Which parts of a peer with keys are complete messages is not seen from outside. */
-    uint64_t waiting_bytes =
-        config->guard ? (uint64_t)config->ingest.high_water_mark * ingest->rules.max_bytes : 0;
-    crn_peers_rules rules = {
-        .connections = (int32_t)config->limits.peers,
-        .silent_yield = true,
-        /* A view of view_mib comes with a header and libzmq's own records. */
-        .frames = {.part_bytes = CRN_INGEST_PART_SHARE * ingest->rules.max_bytes,
-                   .message_bytes = peer_bytes + BYTES_PER_MIB,
-                   .waiting_bytes = waiting_bytes,
-                   .parts = PARTS_MAX},
-        .unfinished_bytes = SHARES * (peer_bytes + waiting_bytes) + BYTES_PER_MIB,
-        .refused = crn_access_counters_of(config->guard, CRN_ACCESS_INGEST),
+    crn_senders_limits limits = {
+        .connections = config->limits.peers,
+        .peer_bytes = (uint64_t)(config->limits.peer_mib * BYTES_PER_MIB),
+        .view_bytes = ingest->rules.max_bytes,
+        .waiting = config->ingest.high_water_mark,
+        /* Which parts of a peer with keys are complete messages is not seen from outside. */
+        .unread_count = config->guard != NULL,
+        .guard = config->guard,
     };
     ingest->guarded = config->guard != NULL;
-    crn_endpoint_guard(ingest->endpoint, config->guard, CRN_ACCESS_INGEST);
-    int r = crn_endpoint_limit(ingest->endpoint, &rules);
-    if (r == 0)
-        r = crn_endpoint_set(ingest->endpoint, ZMQ_RCVHWM, (int)config->ingest.high_water_mark);
-    if (r < 0)
-        return r;
-    /*
-     * Larger parts are never read into memory, so a hostile peer cannot make this side allocate it.
-     * No valid part exceeds max_bytes; one that is somewhat larger is read so that it can be
-     * refused.
-     */
-    int64_t part_bytes_max = CRN_INGEST_PART_SHARE * (int64_t)ingest->rules.max_bytes;
-    return zmq_setsockopt(ingest->socket, ZMQ_MAXMSGSIZE, &part_bytes_max, sizeof part_bytes_max) ==
-                   0
-               ? 0
-               : -errno;
+    return crn_senders_limit(ingest->endpoint, &limits);
 }
 
 int crn_ingest_open(void *zmq, const crn_config *config, crn_ingest **ret_ingest, crn_error *error)

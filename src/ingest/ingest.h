@@ -3,7 +3,7 @@
  * with wire.c the only reader of the message format. Used by one thread.
  *
  * Every fault is counted by its reason. A view larger than limits.view_mib is among them: parts of
- * up to CRN_INGEST_PART_SHARE times that are read, so that the header identifies the sender. The
+ * up to CRN_SENDERS_PART_SHARE times that are read, so that the header identifies the sender. The
  * sender of a larger part, or of a message that exceeds limits.peer_mib, is disconnected before the
  * part is read and counted in `peers`; the view that it was sending is lost, which the lane's
  * sequence numbers show.
@@ -19,9 +19,6 @@
 #include "src/ingest/socket/peers.h"
 #include "src/ingest/wire.h"
 #include "stages/openmp/values/values.h"
-
-/* Size limit of a part that is read, as a multiple of limits.view_mib. */
-#define CRN_INGEST_PART_SHARE 2
 
 typedef struct crn_ingest crn_ingest;
 

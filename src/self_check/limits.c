@@ -98,7 +98,7 @@ static void check_files(crn_self_check *check)
     int64_t limit;
     if (!check->config)
         return;
-    int64_t needed = crn_descriptors_needed(check->config);
+    int64_t needed = crn_descriptors_needed(CRN_LINE_PORTS, check->config->limits.peers);
     if (!read_limit(check, "Max open files", 1, &limit))
         crn_self_check_add(check, name, CRN_FINDING_UNKNOWN, NULL, NULL, "no /proc/self/limits");
     else

@@ -43,14 +43,7 @@ int crn_connection_open(crn_connection *connection, const char *endpoint, bool g
         (!grader && subscribe(socket, lane) < 0))
         return crn_error_set(error, -zmq_errno(), "cannot set the socket up: %s",
                              zmq_strerror(zmq_errno()));
-    int r = crn_client_keys_use(socket, keys, error);
-    if (r < 0)
-        return r;
-    if (zmq_connect(socket, endpoint) < 0)
-        return crn_error_set(error, -zmq_errno(),
-                             "cannot connect to '%s': %s; expected tcp://HOST:PORT or ipc://PATH",
-                             endpoint, zmq_strerror(zmq_errno()));
-    return 0;
+    return crn_client_connect(socket, endpoint, keys, error);
 }
 
 void crn_connection_close(crn_connection *connection)

@@ -256,14 +256,9 @@ static int connect_line(replay *r, crn_error *error)
     zmq_setsockopt(r->socket, ZMQ_LINGER, &none, sizeof none);
     /* Queues views only for an established connection. */
     zmq_setsockopt(r->socket, ZMQ_IMMEDIATE, &yes, sizeof yes);
-    int keyed = crn_client_keys_use(r->socket, &r->plan->keys, error);
-    if (keyed < 0)
-        return keyed;
-    if (zmq_connect(r->socket, r->plan->to) < 0)
-        return crn_error_set(error, -errno,
-                             "%s: cannot connect: %s; is it tcp://HOST:PORT or "
-                             "ipc://PATH?",
-                             r->plan->to, zmq_strerror(errno));
+    int connected = crn_client_connect(r->socket, r->plan->to, &r->plan->keys, error);
+    if (connected < 0)
+        return connected;
     int ready = await_line(r);
     if (ready < 0)
         return crn_error_set(error, ready,

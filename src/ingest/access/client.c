@@ -1,11 +1,22 @@
 #include "src/ingest/access/client.h"
 
 #include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <zmq.h>
 
 #include "src/ingest/access/key_file.h"
+
+#define TCP "tcp://"
+
+/* For a network that drops what is sent by IPv6: such a name then stands for IPv4. */
+#define LISTENS_WAIT_MS 250
 
 static int set_keys(void *socket, const crn_key_file *own, const crn_key_file *server)
 {
@@ -38,4 +49,69 @@ int crn_client_keys_use(void *socket, const crn_client_keys *keys, crn_error *er
     return r < 0 ? crn_error_set(error, r, "the keys of %s and %s cannot be used: %s", keys->key,
                                  keys->server_key, zmq_strerror(-r))
                  : 0;
+}
+
+/* True if something accepts a connection at the address within LISTENS_WAIT_MS. */
+static bool listens(const struct addrinfo *at)
+{
+    int probe = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (probe < 0)
+        return false;
+    int fault = connect(probe, at->ai_addr, at->ai_addrlen) == 0 ? 0 : errno;
+    struct pollfd item = {.fd = probe, .events = POLLOUT};
+    socklen_t size = sizeof fault;
+    if (fault == EINPROGRESS)
+        fault = poll(&item, 1, LISTENS_WAIT_MS) == 1 &&
+                        getsockopt(probe, SOL_SOCKET, SO_ERROR, &fault, &size) == 0
+                    ? fault
+                    : ETIMEDOUT;
+    close(probe);
+    return fault == 0;
+}
+
+/* True if a name has only IPv6 addresses, or one where something listens. */
+static bool name_is_ipv6(const char *host, const char *port)
+{
+    struct addrinfo wanted = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+    bool four = false, six = false, answers = false;
+    if (getaddrinfo(host, port, &wanted, &found) != 0)
+        return false;
+    for (const struct addrinfo *one = found; one; one = one->ai_next) {
+        four |= one->ai_family == AF_INET;
+        six |= one->ai_family == AF_INET6;
+    }
+    for (const struct addrinfo *one = found; one && four && six && !answers; one = one->ai_next)
+        answers = one->ai_family == AF_INET6 && listens(one);
+    freeaddrinfo(found);
+    return six && (!four || answers);
+}
+
+/* libzmq takes one family for a socket, IPv4 if it is not told. */
+static bool is_ipv6(const char *endpoint)
+{
+    if (strncmp(endpoint, TCP, sizeof TCP - 1) != 0)
+        return false;
+    const char *source_end = strrchr(endpoint, ';'); /* tcp://SOURCE;HOST:PORT */
+    const char *host = source_end ? source_end + 1 : endpoint + sizeof TCP - 1;
+    const char *colon = strrchr(host, ':');
+    char name[256];
+    if (*host == '[' || !colon || colon - host >= (ptrdiff_t)sizeof name)
+        return *host == '[';
+    snprintf(name, sizeof name, "%.*s", (int)(colon - host), host);
+    return name_is_ipv6(name, colon + 1);
+}
+
+int crn_client_connect(void *socket, const char *endpoint, const crn_client_keys *keys,
+                       crn_error *error)
+{
+    int r = crn_client_keys_use(socket, keys, error);
+    if (r < 0)
+        return r;
+    int six = is_ipv6(endpoint);
+    if (zmq_setsockopt(socket, ZMQ_IPV6, &six, sizeof six) < 0 || zmq_connect(socket, endpoint) < 0)
+        return crn_error_set(error, -errno,
+                             "cannot connect to '%s': %s; expected tcp://HOST:PORT, "
+                             "tcp://[IPV6]:PORT or ipc://PATH",
+                             endpoint, zmq_strerror(errno));
+    return 0;
 }

@@ -1,4 +1,4 @@
-/* The client's side of CURVE, for programs that connect to a line. */
+/* How programs connect to a line: the family of its address, and the client's side of CURVE. */
 #ifndef CRN_SRC_INGEST_ACCESS_CLIENT_H
 #define CRN_SRC_INGEST_ACCESS_CLIENT_H
 
@@ -20,8 +20,16 @@ typedef struct crn_client_keys {
         "server-key", "FILE", "with --key: the line's public key, its server.pub"                  \
     }
 
-/* Makes later connects of the ZeroMQ socket use the keys. Returns 0 or a negative errno with one
- * line in *error that names the file and the cure. */
+/*
+ * Connects a ZeroMQ socket, whose other options are set, to a line: with these keys, by IPv4 or
+ * IPv6. A name that has addresses of both kinds stands for IPv6 if something listens there now,
+ * else for IPv4. Returns 0 or a negative errno with one line in *error that names the endpoint, or
+ * the file of a key, and the cure.
+ */
+int crn_client_connect(void *socket, const char *endpoint, const crn_client_keys *keys,
+                       crn_error *error);
+
+/* Makes later connects of the socket use the keys, which crn_client_connect does. */
 int crn_client_keys_use(void *socket, const crn_client_keys *keys, crn_error *error);
 
 #endif

@@ -1,8 +1,11 @@
 #include "src/ingest/socket/cuts.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 
 const char *const crn_peers_cut_names[CRN_CUTS_AND_REFUSALS] = {
@@ -54,6 +57,27 @@ const char *const crn_peers_cut_hints[CRN_CUTS_AND_REFUSALS] = {
         "too many connections before it failed the CURVE handshake: find the "
         "program that opens them and stop it, or close the port to its address",
 };
+
+void crn_peers_cut_hint(crn_peers_cut reason, const char *key, char hint[CRN_CUT_HINT_BYTES])
+{
+    static const char section[] = "limits.";
+    const char *at = crn_peers_cut_hints[reason];
+    size_t used = 0;
+    bool option = strncmp(key, "--", 2) == 0, in_name = false;
+    while (*at && used < CRN_CUT_HINT_BYTES - 3) {
+        if (option && strncmp(at, section, sizeof section - 1) == 0) {
+            at += sizeof section - 1;
+            hint[used++] = '-';
+            hint[used++] = '-';
+            in_name = true;
+            continue;
+        }
+        in_name = in_name && (isalpha((unsigned char)*at) || *at == '_');
+        hint[used++] = in_name && *at == '_' ? '-' : *at;
+        at++;
+    }
+    hint[used] = '\0';
+}
 
 void crn_peer_describe(int descriptor, char name[CRN_PEER_NAME_BYTES])
 {

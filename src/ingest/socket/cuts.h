@@ -31,6 +31,12 @@ extern const char *const crn_peers_cut_names[CRN_CUTS_AND_REFUSALS];
 /* Cause and cure, a clause or two each. */
 extern const char *const crn_peers_cut_hints[CRN_CUTS_AND_REFUSALS];
 
+#define CRN_CUT_HINT_BYTES 256
+
+/* The hint for the socket that `key` names: keys of a line's file, or for an option ("--from") the
+ * options of the same names ("--peer-mib"). */
+void crn_peers_cut_hint(crn_peers_cut reason, const char *key, char ret_hint[CRN_CUT_HINT_BYTES]);
+
 /* Bytes of a peer's description. */
 #define CRN_PEER_NAME_BYTES 96
 

@@ -6,9 +6,6 @@
 #include "stages/base/log.h"
 #include "src/ingest/socket/peers.h"
 
-/* Sockets that accept connections: ingest, grader, viewers. */
-#define PORTS 3
-
 /* Listeners, libzmq's own descriptors, files, libraries, a GPU's driver:
  * some thirty on a machine without one. */
 #define OWN_DESCRIPTORS 256
@@ -16,17 +13,17 @@
 /* If the limit is too low, 1 / SHARE_OF_PEERS of it is for connections. */
 #define SHARE_OF_PEERS 2
 
-int64_t crn_descriptors_needed(const crn_config *config)
+int64_t crn_descriptors_needed(int ports, int64_t peers)
 {
-    return PORTS * (config->limits.peers + CRN_PEERS_CLOSING_MAX) + OWN_DESCRIPTORS;
+    return ports * (peers + CRN_PEERS_CLOSING_MAX) + OWN_DESCRIPTORS;
 }
 
-void crn_descriptors_reserve(crn_config *config)
+void crn_descriptors_reserve(const char *key, int ports, int64_t *peers)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
         return;
-    rlim_t needed = (rlim_t)crn_descriptors_needed(config);
+    rlim_t needed = (rlim_t)crn_descriptors_needed(ports, *peers);
     if (limit.rlim_cur < needed && limit.rlim_cur < limit.rlim_max) {
         limit.rlim_cur = needed < limit.rlim_max ? needed : limit.rlim_max;
         setrlimit(RLIMIT_NOFILE, &limit);
@@ -34,16 +31,16 @@ void crn_descriptors_reserve(crn_config *config)
     }
     if (limit.rlim_cur >= needed)
         return;
-    int64_t fit = (int64_t)limit.rlim_cur / SHARE_OF_PEERS / PORTS;
+    int64_t fit = (int64_t)limit.rlim_cur / SHARE_OF_PEERS / ports;
     fit = fit > CRN_PEERS_CLOSING_MAX ? fit - CRN_PEERS_CLOSING_MAX : fit / SHARE_OF_PEERS;
     if (fit < 1)
         fit = 1;
-    if (fit >= config->limits.peers)
+    if (fit >= *peers)
         return;
     crn_log(CRN_LOG_WARNING,
-            "limits.peers: %" PRId64 " connections to each port need %" PRIu64
+            "%s: %" PRId64 " connections to each port need %" PRIu64
             " descriptors and this process has %" PRIu64 ": lowered to %" PRId64
-            "; raise LimitNOFILE= (or ulimit -Hn), or lower limits.peers",
-            config->limits.peers, (uint64_t)needed, (uint64_t)limit.rlim_cur, fit);
-    config->limits.peers = fit;
+            "; raise LimitNOFILE= (or ulimit -Hn), or lower %s",
+            key, *peers, (uint64_t)needed, (uint64_t)limit.rlim_cur, fit, key);
+    *peers = fit;
 }

@@ -110,7 +110,7 @@ static crn_frames_fault count_part(crn_frames *frames, const crn_frames_rules *r
         return CRN_FRAMES_PART;
     if (__builtin_add_overflow(frames->held_bytes, crn_frames_part_cost(frames->skip),
                                &frames->held_bytes) ||
-        frames->held_bytes > rules->message_bytes)
+        frames->held_bytes > rules->message_bytes + rules->waiting_bytes)
         return CRN_FRAMES_BYTES;
     return count_total(frames, rules, 2 + frames->skip);
 }
@@ -136,14 +136,15 @@ static crn_frames_fault count_sealed_part(crn_frames *frames, const crn_frames_r
     return count_total(frames, rules, 2 + bytes);
 }
 
-static void end_frame(crn_frames *frames)
+static void end_frame(crn_frames *frames, const crn_frames_rules *rules)
 {
     frames->state = FLAGS;
     if (frames->sealed || frames->flags & (FLAG_MORE | FLAG_COMMAND))
         return;
     frames->messages++;
     frames->parts = 0;
-    frames->held_bytes = 0;
+    if (rules->waiting_bytes == 0)
+        frames->held_bytes = 0;
 }
 
 static crn_frames_fault begin_sealed_body(crn_frames *frames, const crn_frames_rules *rules,
@@ -163,7 +164,7 @@ static crn_frames_fault begin_sealed_body(crn_frames *frames, const crn_frames_r
         fault = count_sealed_part(frames, rules);
     }
     if (size == 0)
-        end_frame(frames);
+        end_frame(frames, rules);
     return fault;
 }
 
@@ -188,7 +189,7 @@ static crn_frames_fault begin_body(crn_frames *frames, const crn_frames_rules *r
             return fault;
     }
     if (size == 0)
-        end_frame(frames);
+        end_frame(frames, rules);
     return CRN_FRAMES_GOOD;
 }
 
@@ -238,14 +239,14 @@ static crn_frames_fault follow(crn_frames *frames, const crn_frames_rules *rules
         frames->skip -= frames->name;
         crn_frames_fault fault = count_command(frames, rules);
         if (frames->skip == 0)
-            end_frame(frames);
+            end_frame(frames, rules);
         return fault;
     default:
         there = there < frames->skip ? there : frames->skip;
         *at += there;
         frames->skip -= there;
         if (frames->skip == 0)
-            end_frame(frames);
+            end_frame(frames, rules);
         return CRN_FRAMES_GOOD;
     }
 }

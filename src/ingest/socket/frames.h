@@ -20,8 +20,9 @@
 typedef struct crn_frames_rules {
     uint64_t part_bytes;    /* size of one part; 0: unlimited */
     uint64_t message_bytes; /* memory for the parts of an incomplete message */
-    uint64_t waiting_bytes; /* sealed: and for complete ones that the owner has not read yet; 0: the
-                               owner does not report what it reads, total_bytes is the limit */
+    uint64_t waiting_bytes; /* and for complete ones that the owner has not read yet
+                               (crn_frames_read); 0: the owner does not report what it reads, and
+                               they do not count; sealed: total_bytes is the limit then */
     uint32_t parts;         /* parts of a message; 0: this peer must not send messages */
     uint64_t total_bytes;   /* total size of its messages since it connected; 0: unlimited */
 } crn_frames_rules;
@@ -40,7 +41,8 @@ typedef enum crn_frames_fault {
 
 typedef struct crn_frames {
     /* Public. */
-    uint64_t held_bytes; /* memory that libzmq uses for the incomplete message; 0: there is none */
+    uint64_t held_bytes; /* memory that libzmq uses for the incomplete message, with waiting_bytes
+                            also for complete ones; 0: there is none */
     uint64_t messages;   /* complete messages and subscriptions so far */
     uint64_t total;      /* bytes of all messages so far */
     bool introduced;     /* the handshake's command has been received; sealed: a part after both */
@@ -65,7 +67,7 @@ void crn_frames_begin_sealed(crn_frames *frames);
 /* Memory that libzmq uses for a part of this size. */
 uint64_t crn_frames_part_cost(uint64_t bytes);
 
-/* Sealed: the owner read parts of this cost. */
+/* Sealed, or with waiting_bytes: the owner read parts of this cost. */
 void crn_frames_read(crn_frames *frames, uint64_t cost);
 
 /* Sealed: `beats` more heartbeats are free. */

@@ -17,6 +17,10 @@
  * known whether another one must follow. */
 #define FREED_NS (CRN_NS_PER_S / 10)
 
+/* Sealed connections: one part of a heartbeat's size is free in this time. libzmq sends an answer
+ * and at most one heartbeat of its own a second by default. */
+#define BEAT_NS (CRN_NS_PER_S / 4)
+
 /* How often connections are looked at if not much waits for them. */
 #define LOOK_NS CRN_NS_PER_S
 
@@ -64,6 +68,33 @@ void crn_peers_cut_off(crn_peers_peer *it, crn_peers_cut reason)
     shutdown(it->descriptor, SHUT_RDWR);
 }
 
+bool crn_peers_subtract_read(crn_peers_peer *it, int64_t now_ns)
+{
+    if (!it->frames.sealed && it->peers->rules.frames.waiting_bytes == 0)
+        return false;
+    uint64_t read = atomic_exchange_explicit(&it->read_cost, 0, memory_order_relaxed);
+    uint64_t before = it->frames.held_bytes;
+    crn_frames_read(&it->frames, read);
+    it->peers->unfinished -= before - it->frames.held_bytes;
+    int64_t beats = (now_ns - it->forgiven_ns) / BEAT_NS;
+    if (beats > 0) {
+        crn_frames_forgive(&it->frames, (uint64_t)beats);
+        it->forgiven_ns += beats * BEAT_NS;
+    }
+    return read > 0;
+}
+
+/* Of connections that have sent nothing since, it is not known yet what was read. */
+static bool is_over(crn_peers *peers, int64_t now_ns)
+{
+    if (peers->unfinished <= peers->rules.unfinished_bytes)
+        return false;
+    for (int32_t i = 0; i < crn_peers_capacity(peers); i++)
+        if (peers->peer[i].descriptor >= 0 && !peers->peer[i].cut)
+            crn_peers_subtract_read(&peers->peer[i], now_ns);
+    return peers->unfinished > peers->rules.unfinished_bytes;
+}
+
 /* Over the common limit: cuts the peer whose incomplete message has the largest bytes x age. */
 static void cut_largest(crn_peers *peers, int64_t now_ns)
 {
@@ -104,7 +135,7 @@ static void limit_kept(crn_peers *peers, crn_peers_peer *sending)
 
 void crn_peers_limit_senders(crn_peers *peers, crn_peers_peer *sending, bool kept, int64_t now_ns)
 {
-    if (peers->unfinished > peers->rules.unfinished_bytes)
+    if (is_over(peers, now_ns))
         cut_largest(peers, now_ns);
     if (peers->rules.kept_bytes > 0 && kept)
         limit_kept(peers, sending);

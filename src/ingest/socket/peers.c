@@ -31,10 +31,6 @@
  * 5 s). Peers that answer are never silent for this long. */
 #define UNANSWERED_NS (4 * CRN_NS_PER_S)
 
-/* Sealed connections: one part of a heartbeat's size is free in this time. libzmq sends an answer
- * and at most one heartbeat of its own a second by default. */
-#define BEAT_NS (CRN_NS_PER_S / 4)
-
 /* By descriptor: libzmq's listeners and its connections. */
 static _Atomic(crn_peers *) listeners[DESCRIPTORS_MAX];
 static atomic_bool sealed_listeners[DESCRIPTORS_MAX];
@@ -103,10 +99,12 @@ void crn_peers_report(crn_peers *peers)
     while (reported != atomic_load_explicit(&peers->noted, memory_order_acquire)) {
         const crn_peers_note *left = &peers->notes[reported % CRN_PEERS_NOTES_MAX];
         uint64_t held, total = crn_peers_counted(peers, left->reason);
+        char hint[CRN_CUT_HINT_BYTES];
+        crn_peers_cut_hint(left->reason, peers->key, hint);
         if (crn_log_gate_open(&peers->gate[left->reason], crn_now_ns(), &held))
             crn_log(CRN_LOG_WARNING, "%s: %s was %s (%s, %" PRIu64 " so far): %s", peers->key,
                     left->name, left->reason < CRN_CUTS ? "disconnected" : "refused",
-                    crn_peers_cut_names[left->reason], total, crn_peers_cut_hints[left->reason]);
+                    crn_peers_cut_names[left->reason], total, hint);
         atomic_store_explicit(&peers->reported, ++reported, memory_order_release);
     }
 }
@@ -264,19 +262,6 @@ void crn_peers_unaccepted(int listener)
     pthread_mutex_unlock(&peers->lock);
 }
 
-/* Sealed: subtracts what the owner has read since, and forgives heartbeats. True if it read any. */
-static bool subtract_read(crn_peers_peer *it, int64_t now_ns)
-{
-    uint64_t read = atomic_exchange_explicit(&it->read_cost, 0, memory_order_relaxed);
-    crn_frames_read(&it->frames, read);
-    int64_t beats = (now_ns - it->forgiven_ns) / BEAT_NS;
-    if (beats > 0) {
-        crn_frames_forgive(&it->frames, (uint64_t)beats);
-        it->forgiven_ns += beats * BEAT_NS;
-    }
-    return read > 0;
-}
-
 static size_t follow(crn_peers *peers, crn_peers_peer *it, const void *bytes, size_t size)
 {
     static const crn_peers_cut reasons[CRN_FRAMES_FAULTS] = {
@@ -290,8 +275,8 @@ static size_t follow(crn_peers *peers, crn_peers_peer *it, const void *bytes, si
     /* For every piece of a few kilobytes: what it decides needs no more than a tick. */
     int64_t now_ns = crn_tick_ns();
     it->received_ns = now_ns;
+    bool progress = crn_peers_subtract_read(it, now_ns);
     uint64_t before = it->frames.held_bytes, messages = it->frames.messages;
-    bool progress = it->frames.sealed && subtract_read(it, now_ns);
     uint64_t kept_before = it->frames.total;
     bool introduced = it->frames.introduced;
     crn_frames_fault fault = crn_frames_follow(&it->frames, &peers->rules.frames, bytes, size);

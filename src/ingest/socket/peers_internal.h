@@ -70,6 +70,10 @@ void crn_peers_subtract(crn_peers_peer *it);
  * when it reads on. */
 void crn_peers_cut_off(crn_peers_peer *it, crn_peers_cut reason);
 
+/* With rules.frames.waiting_bytes: subtracts what the owner has read since, and forgives
+ * heartbeats. True if it read any. */
+bool crn_peers_subtract_read(crn_peers_peer *it, int64_t now_ns);
+
 /* Applies the limits of all connections together after `sending` sent more: `kept` bytes that
  * libzmq keeps. */
 void crn_peers_limit_senders(crn_peers *peers, crn_peers_peer *sending, bool kept, int64_t now_ns);

@@ -12,6 +12,7 @@
 #include "stages/base/clock.h"
 #include "src/ingest/ingest.h"
 #include "tests/support/peers/bad_messages.h"
+#include "src/ingest/socket/senders.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/receiving.h"
 #include "tests/support/peers/zmtp.h"
@@ -155,7 +156,7 @@ static void the_largest_part_arrives_and_one_far_larger_ends_the_connection(void
     int peer = crn_zmtp_connect_push(crn_ingest_endpoint(line.ingest, 0));
     assert_true(peer >= 0);
     send_header_part(peer, &line.good);
-    size_t bytes = CRN_INGEST_PART_SHARE * line.rules.max_bytes + 1;
+    size_t bytes = CRN_SENDERS_PART_SHARE * line.rules.max_bytes + 1;
     assert_int_equal(crn_zmtp_send_head(peer, bytes, false), 0);
     unsigned char *tensor = calloc(1, bytes);
     assert_non_null(tensor);

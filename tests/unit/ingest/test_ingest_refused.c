@@ -7,6 +7,7 @@
 
 #include "src/ingest/ingest.h"
 #include "tests/support/peers/bad_messages.h"
+#include "src/ingest/socket/senders.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/log_capture.h"
 #include "tests/support/line/receiving.h"
@@ -111,7 +112,7 @@ static void a_part_up_to_the_share_is_read_and_refused(void **state)
     crn_view_header large = line.good;
     large.lane = 5;
     crn_message_reshape(&large, 1024, 512, CRN_U8, CRN_HWC, false);
-    assert_int_equal(large.payload_bytes, CRN_INGEST_PART_SHARE * line.rules.max_bytes);
+    assert_int_equal(large.payload_bytes, CRN_SENDERS_PART_SHARE * line.rules.max_bytes);
     crn_message message;
     crn_message_make_good(&large, &message);
     assert_int_equal(crn_message_send(&message, line.push), 0);
