@@ -262,7 +262,7 @@ static void what_is_asked_wrongly_is_said(void **state)
          "cernita-tail: --last needs --draw DIR; see cernita-tail --help\n"},
         {"127.0.0.1:1", 1,
          "cernita-tail: cannot connect to '127.0.0.1:1': Invalid argument; expected "
-         "tcp://HOST:PORT or ipc://PATH\n"},
+         "tcp://HOST:PORT, tcp://[IPV6]:PORT or ipc://PATH\n"},
         {"--draw /dev/null tcp://127.0.0.1:1", 1,
          "cernita-tail: /dev/null: not a folder; pictures need one\n"},
     };
