@@ -27,12 +27,18 @@ crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t
     crn_ticket ticket;
     int64_t deadline_ns = monotonic_deadline_ns(line, header, now_ns);
     uint64_t reused = crn_lanes_reused(line->lanes), jumps = crn_lanes_jumps(line->lanes);
+    crn_lane_stats senders = {0};
+    const crn_lane *known = crn_lanes_look_up(line->lanes, header->lane);
+    if (known)
+        senders = *crn_lane_get_stats(known);
     crn_fruit_stats before = *crn_fruits_get_stats(line->fruits);
     crn_arrival arrival = crn_fruits_arrive(line->fruits, header, deadline_ns, now_ns, &ticket);
     const crn_lane *lane = crn_lanes_look_up(line->lanes, header->lane);
     if (lane)
         crn_meters_arrival(&line->meters, lane, header, crn_ingest_get_path(line->ingest), now_ns,
                            crn_realtime_ns());
+    if (known && lane)
+        crn_notice_senders(&line->notices, line->lanes, lane, &senders, now_ns);
     if (crn_lanes_reused(line->lanes) > reused)
         crn_notice_epoch(&line->notices, header, now_ns);
     if (crn_lanes_jumps(line->lanes) > jumps)
@@ -50,6 +56,7 @@ crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t
     view->config = crn_fruits_config(line->fruits, ticket);
     crn_values_use(&line->values, view->config);
     view->header = *header;
+    view->epoch = crn_fruits_epoch(line->fruits, ticket);
     view->received_ns = now_ns;
     view->intensity =
         header->flags & CRN_WIRE_FLAG_INTENSITY ? view->maps + header->payload_bytes : NULL;

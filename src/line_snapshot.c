@@ -13,6 +13,7 @@ crn_metrics crn_line_metrics(const crn_line *line)
         .lanes = crn_lanes_sum(line->lanes),
         .values = line->values.stats,
         .lane_count = crn_lanes_count(line->lanes),
+        .mixed = *crn_lanes_mixed(line->lanes),
         .lanes_freed = freed,
         .refused_elsewhere = *crn_lanes_refused_elsewhere(line->lanes),
         .deadlines_ignored = line->deadlines_ignored,

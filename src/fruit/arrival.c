@@ -1,5 +1,6 @@
 /* Valid and refused messages: which fruit a view belongs to. */
 #include "src/fruit/internal.h"
+#include "src/fruit/senders.h"
 
 /* Makes the oldest fruit due, because one more than open_fruits is about to open. */
 static void force_oldest(crn_fruits *fruits, int64_t now_ns)
@@ -34,19 +35,36 @@ static bool is_just_judged(const crn_fruits *fruits, const crn_lane *lane,
     return judged && fruits->now_ns - judged->judged_ns <= crn_fruits_straggler_ns(fruits, lane);
 }
 
+static crn_fruit_entry *find_open(const crn_fruits *fruits, const crn_lane *lane,
+                                  const crn_view_header *header)
+{
+    return crn_fruit_table_find(fruits->table, lane, header->epoch, header->fruit);
+}
+
+/* The epoch under which the view's fruit is kept, if its sender is joined to others. */
+static uint64_t key_of(const crn_fruits *fruits, crn_lane *lane, const crn_view_header *header)
+{
+    const crn_sender *sender = crn_senders_find(crn_lane_senders(lane), header->epoch);
+    bool own = !sender || sender->key == header->epoch || find_open(fruits, lane, header) ||
+               is_just_judged(fruits, lane, header);
+    return own ? header->epoch : sender->key;
+}
+
 void crn_fruits_refuse(crn_fruits *fruits, const crn_view_header *header, crn_refusal why)
 {
     crn_lanes_refuse(fruits->lanes, header, why);
     if (!header)
         return;
+    crn_view_header keyed = *header;
     crn_lane *lane = crn_lanes_look_up(fruits->lanes, header->lane);
-    crn_fruit_entry *entry =
-        lane ? crn_fruit_table_find(fruits->table, lane, header->epoch, header->fruit) : NULL;
+    if (lane)
+        keyed.epoch = key_of(fruits, lane, header);
+    crn_fruit_entry *entry = lane ? find_open(fruits, lane, &keyed) : NULL;
     if (entry)
         mark_refused(fruits, entry, header->view, why);
     else if (why != CRN_REFUSAL_LANES && why != CRN_REFUSAL_LANE_NOT_LISTED &&
-             !(lane && is_just_judged(fruits, lane, header)))
-        crn_refused_remember(&fruits->refused, header, why);
+             !(lane && is_just_judged(fruits, lane, &keyed)))
+        crn_refused_remember(&fruits->refused, &keyed, why);
 }
 
 static crn_fruit_entry *open_fruit(crn_fruits *fruits, crn_lane *lane,
@@ -97,8 +115,6 @@ static void credit(crn_fruits *fruits, crn_fruit_entry *entry, const crn_view_he
         fruit->encoder = header->encoder;
         fruit->captured_ns = header->captured_ns;
     }
-    if (fruit->received == 1 || header->sequence > entry->sequence)
-        entry->sequence = header->sequence;
     if (header->captured_ns > entry->captured_ns)
         entry->captured_ns = header->captured_ns;
     crn_lane_delay(fruit->lane, now_ns - fruit->opened_ns, now_ns);
@@ -121,15 +137,16 @@ static bool is_impossible(const crn_fruits *fruits, const crn_view_header *heade
 }
 
 /* Counts a view of no open fruit whose number was used before; true if it opens a new one. */
-static bool look_at_judged(crn_fruits *fruits, crn_lane *lane, const crn_view_header *header)
+static bool look_at_judged(crn_fruits *fruits, crn_lane *lane, const crn_view_header *header,
+                           bool is_new)
 {
     crn_judged_fruit *judged =
         crn_judged_find(fruits->judged, header->lane, header->epoch, header->fruit);
     if (!judged)
         return true;
     int64_t age_ns = fruits->now_ns - judged->judged_ns;
-    crn_judged_look look =
-        crn_judged_view(judged, header, crn_fruits_straggler_ns(fruits, lane), fruits->now_ns);
+    crn_judged_look look = crn_judged_view(judged, header, is_new,
+                                           crn_fruits_straggler_ns(fruits, lane), fruits->now_ns);
     if (look == CRN_JUDGED_RETURNS) {
         fruits->stats.returned++;
         fruits->returned_after_ns = age_ns;
@@ -146,25 +163,94 @@ static bool look_at_judged(crn_fruits *fruits, crn_lane *lane, const crn_view_he
     return false;
 }
 
+/* --- several senders at once ------------------------------------------------------------------ */
+
+/* Whether a view can be of a fruit with that capture time; yes, if nothing tells. */
+static bool is_near(const crn_fruits *fruits, const crn_lane *lane, uint64_t captured_ns,
+                    const crn_view_header *header)
+{
+    crn_judged_fruit fruit = {.captured_ns = captured_ns};
+    return crn_judged_is_near(&fruit, header, crn_fruits_straggler_ns(fruits, lane), true);
+}
+
+/* Whether views of the same fruit came under that epoch just now. */
+static bool is_known_as(const crn_fruits *fruits, const crn_lane *lane, uint64_t epoch,
+                        const crn_view_header *header)
+{
+    crn_view_header keyed = *header;
+    keyed.epoch = epoch;
+    const crn_fruit_entry *entry = find_open(fruits, lane, &keyed);
+    if (entry)
+        return is_near(fruits, lane, entry->captured_ns, header);
+    const crn_judged_fruit *judged =
+        crn_judged_find(fruits->judged, header->lane, epoch, header->fruit);
+    return judged && is_just_judged(fruits, lane, &keyed) &&
+           is_near(fruits, lane, judged->captured_ns, header);
+}
+
+/* What the view shows of senders that are there at once. */
+static void meet_senders(const crn_fruits *fruits, crn_lane *lane, const crn_view_header *header)
+{
+    int32_t at = 0;
+    crn_sender *other;
+    crn_senders *senders = crn_lane_senders(lane);
+    while ((other = crn_senders_beside(senders, &at, fruits->now_ns))) {
+        bool shares = is_known_as(fruits, lane, other->key, header);
+        crn_met_senders met = {.epoch = header->epoch,
+                               .other = other->numbers.epoch,
+                               .fruit = header->fruit,
+                               .view = header->view};
+        met.meeting = crn_senders_meet(senders, other, shares, fruits->now_ns);
+        crn_lane_met(lane, &met);
+    }
+}
+
+/* The open fruit of the view, or NULL; keyed->epoch becomes the one under which it is kept. */
+static crn_fruit_entry *find_fruit(const crn_fruits *fruits, crn_lane *lane, crn_view_header *keyed)
+{
+    crn_view_header header = *keyed;
+    keyed->epoch = key_of(fruits, lane, &header);
+    crn_fruit_entry *entry = find_open(fruits, lane, keyed);
+    if (!entry || keyed->epoch == header.epoch ||
+        is_near(fruits, lane, entry->captured_ns, &header))
+        return entry;
+    crn_senders_part(crn_lane_senders(lane));
+    keyed->epoch = header.epoch;
+    return find_open(fruits, lane, keyed);
+}
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+/* The lane of a message; NULL with *ret_arrival if it is not taken in. */
+static crn_lane *admit(crn_fruits *fruits, const crn_view_header *header, crn_arrival *ret_arrival)
+{
+    crn_refusal why;
+    crn_lane *lane = crn_lanes_admit(fruits->lanes, header->lane, fruits->now_ns, &why);
+    if (lane)
+        return lane;
+    bool listed = why == CRN_REFUSAL_LANES;
+    fruits->stats.lanes += listed;
+    fruits->stats.lanes_not_listed += !listed;
+    crn_fruits_refuse(fruits, header, why);
+    *ret_arrival = listed ? CRN_ARRIVAL_NO_LANE : CRN_ARRIVAL_LANE_NOT_LISTED;
+    return NULL;
+}
+
 crn_arrival crn_fruits_arrive(crn_fruits *fruits, const crn_view_header *header,
                               int64_t deadline_ns, int64_t now_ns, crn_ticket *ret_ticket)
 {
     crn_fruit_stats *stats = &fruits->stats;
     fruits->now_ns = now_ns;
-    crn_refusal why;
-    crn_lane *lane = crn_lanes_admit(fruits->lanes, header->lane, now_ns, &why);
-    if (!lane) {
-        bool listed = why == CRN_REFUSAL_LANES;
-        stats->lanes += listed;
-        stats->lanes_not_listed += !listed;
-        crn_fruits_refuse(fruits, header, why);
-        return listed ? CRN_ARRIVAL_NO_LANE : CRN_ARRIVAL_LANE_NOT_LISTED;
-    }
-    crn_lane_count(lane, header);
-    crn_fruit_entry *entry =
-        crn_fruit_table_find(fruits->table, lane, header->epoch, header->fruit);
+    crn_arrival refused;
+    crn_lane *lane = admit(fruits, header, &refused);
+    if (!lane)
+        return refused;
+    bool is_new = crn_lane_count(lane, header, now_ns);
+    meet_senders(fruits, lane, header);
+    crn_view_header keyed = *header;
+    crn_fruit_entry *entry = find_fruit(fruits, lane, &keyed);
     bool impossible = is_impossible(fruits, header);
-    if (!entry && !impossible && !look_at_judged(fruits, lane, header))
+    if (!entry && !impossible && !look_at_judged(fruits, lane, &keyed, is_new))
         return CRN_ARRIVAL_STRAGGLER;
     if (impossible || (entry && entry->fruit.expected != header->views)) {
         stats->views_mismatch++;
@@ -177,7 +263,7 @@ crn_arrival crn_fruits_arrive(crn_fruits *fruits, const crn_view_header *header,
         return CRN_ARRIVAL_DUPLICATE;
     }
     if (!entry)
-        entry = open_fruit(fruits, lane, header, now_ns);
+        entry = open_fruit(fruits, lane, &keyed, now_ns);
     if (!entry) {
         stats->table_full++;
         return CRN_ARRIVAL_TABLE_FULL;

@@ -298,6 +298,11 @@ void crn_fruits_give_up(crn_fruits *fruits, int64_t at_least_ns)
     crn_schedule_give_up(fruits->schedule, at_least_ns);
 }
 
+uint64_t crn_fruits_epoch(const crn_fruits *fruits, crn_ticket ticket)
+{
+    return crn_fruit_table_at(fruits->table, ticket.fruit)->fruit.epoch;
+}
+
 /* --- judging ---------------------------------------------------------------------------------- */
 
 int64_t crn_fruits_straggler_ns(const crn_fruits *fruits, const crn_lane *lane)
@@ -318,7 +323,6 @@ static void remember(crn_fruits *fruits, const crn_fruit_entry *entry)
     const crn_fruit *fruit = &entry->fruit;
     crn_judged_fruit judged = {.epoch = fruit->epoch,
                                .fruit = fruit->fruit,
-                               .sequence = entry->sequence,
                                .captured_ns = entry->captured_ns,
                                .judged_ns = fruits->now_ns,
                                .lane = crn_lane_number(fruit->lane)};

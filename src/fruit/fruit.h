@@ -3,12 +3,13 @@
  * judged, and which view runs next. Pure logic on a clock that the caller passes in; used by one
  * thread; allocates nothing after creation.
  *
- * A fruit is (lane, epoch, fruit id). It closes on its last expected view, or assemble_ns after its
- * first. Its deadline is close + budget_ns, or the earliest header deadline of its views if that is
- * earlier (a header deadline that leaves no more than guard_ns closes the fruit and makes it due at
- * once). It is due as soon as it is closed and none of its views is arrived, queued or running, and
- * at the latest at deadline - guard_ns. A view that arrives between close and verdict still counts.
- * Every fruit gets exactly one verdict.
+ * A fruit is (lane, epoch, fruit id), the epoch that of the first sender where several are joined.
+ * It closes on its last expected view, or assemble_ns after its first. Its deadline is close +
+ * budget_ns, or the earliest header deadline of its views if that is earlier (a header deadline
+ * that leaves no more than guard_ns closes the fruit and makes it due at once). It is due as soon
+ * as it is closed and none of its views is arrived, queued or running, and at the latest at
+ * deadline - guard_ns. A view that arrives between close and verdict still counts. Every fruit gets
+ * exactly one verdict.
  *
  * The caller's loop, per message:
  *   crn_fruits_arrive; if wanted, take a slot, if none is free: crn_fruits_evict;
@@ -215,6 +216,10 @@ bool crn_fruits_evict(crn_fruits *fruits, crn_ticket ticket, uint32_t *ret_slot)
 
 /* The settings that the fruit of a view that arrived is judged by. */
 const crn_config *crn_fruits_config(const crn_fruits *fruits, crn_ticket ticket);
+
+/* The epoch under which the fruit of a view that arrived is kept: another sender's where several
+ * are joined (senders.h). */
+uint64_t crn_fruits_epoch(const crn_fruits *fruits, crn_ticket ticket);
 
 /* The view is in `slot` and ready to run. Returns false if its fruit was judged since it arrived;
  * the slot then remains the caller's. */

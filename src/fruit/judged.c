@@ -118,12 +118,11 @@ bool crn_judged_remember(crn_judged *judged, const crn_judged_fruit *fruit, int6
 
 /* --- decisions -------------------------------------------------------------------------------- */
 
-/* Whether the view was captured within that time of the judged fruit; false if nothing tells. */
-static bool is_captured_near(const crn_judged_fruit *fruit, const crn_view_header *header,
-                             int64_t straggler_ns)
+bool crn_judged_is_near(const crn_judged_fruit *fruit, const crn_view_header *header,
+                        int64_t straggler_ns, bool otherwise)
 {
     uint64_t a = fruit->captured_ns, b = header->captured_ns;
-    return a > 0 && b > 0 && (a > b ? a - b : b - a) <= (uint64_t)straggler_ns;
+    return a > 0 && b > 0 ? (a > b ? a - b : b - a) <= (uint64_t)straggler_ns : otherwise;
 }
 
 static crn_judged_look straggle(crn_judged_fruit *fruit, uint64_t bit)
@@ -133,21 +132,20 @@ static crn_judged_look straggle(crn_judged_fruit *fruit, uint64_t bit)
     return CRN_JUDGED_STRAGGLER;
 }
 
-crn_judged_look crn_judged_view(crn_judged_fruit *fruit, const crn_view_header *header,
+crn_judged_look crn_judged_view(crn_judged_fruit *fruit, const crn_view_header *header, bool is_new,
                                 int64_t straggler_ns, int64_t now_ns)
 {
     uint64_t bit = UINT64_C(1) << (header->view & 63);
     bool had = fruit->came & bit, timed = fruit->captured_ns > 0 && header->captured_ns > 0;
-    bool later = header->sequence > fruit->sequence;
-    bool near = is_captured_near(fruit, header, straggler_ns);
+    bool near = crn_judged_is_near(fruit, header, straggler_ns, false);
     int64_t age_ns = now_ns - fruit->judged_ns;
     if (age_ns > CRN_JUDGED_KEEP_NS)
         return CRN_JUDGED_RETURNS;
     if (age_ns > straggler_ns) {
-        bool returns = had ? later || (timed && !near) : timed && !near;
+        bool returns = had ? is_new || (timed && !near) : timed && !near;
         return returns ? CRN_JUDGED_RETURNS : straggle(fruit, bit);
     }
-    if (!had || !(timed ? header->captured_ns > fruit->captured_ns : later))
+    if (!had || !(timed ? header->captured_ns > fruit->captured_ns : is_new))
         return straggle(fruit, bit);
     bool another = fruit->again == 0 || fruit->again & bit;
     fruit->again = another ? bit : fruit->again | bit;

@@ -6,7 +6,7 @@
  * time in which stragglers come (straggler_ns) after, or about, the fruit that was judged. Later it
  * is a straggler only if that fruit lacked it and nothing says when it was captured; otherwise the
  * number has returned, with another fruit. A view that the judged fruit had, and that comes again
- * within that time, captured after all of the judged fruit's (without capture times: with a later
+ * within that time, captured after all of the judged fruit's (without capture times: with a new
  * sequence number), shows that the number has returned too early: its views are dropped like
  * stragglers, and its fruit gets no verdict.
  *
@@ -29,7 +29,6 @@ typedef struct crn_judged_fruit {
     uint64_t came;        /* bit v: view v came, before the verdict or after it */
     uint64_t stragglers;  /* of these, after it */
     uint64_t again;       /* views that came with the fruit that took the number too early */
-    uint64_t sequence;    /* highest of its views */
     uint64_t captured_ns; /* latest of its views; 0: unknown */
     int64_t judged_ns;
     uint32_t lane;
@@ -58,9 +57,15 @@ void crn_judged_free(crn_judged **judged);
 crn_judged_fruit *crn_judged_find(crn_judged *judged, uint32_t lane, uint64_t epoch,
                                   uint64_t fruit);
 
-/* Decides on a view whose number crn_judged_find found, and notes that it came. */
-crn_judged_look crn_judged_view(crn_judged_fruit *fruit, const crn_view_header *header,
+/* Decides on a view whose number crn_judged_find found, and notes that it came. is_new: its
+ * sequence number was not seen before. */
+crn_judged_look crn_judged_view(crn_judged_fruit *fruit, const crn_view_header *header, bool is_new,
                                 int64_t straggler_ns, int64_t now_ns);
+
+/* Whether the view was captured within that time of the judged fruit; `otherwise` if nothing tells.
+ */
+bool crn_judged_is_near(const crn_judged_fruit *fruit, const crn_view_header *header,
+                        int64_t straggler_ns, bool otherwise);
 
 /* Records a verdict; `known` is set. Returns false if it took the place of one given less than
  * straggler_ns before, whose stragglers would open their fruit again. */

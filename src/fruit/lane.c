@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "src/fruit/numbering.h"
+#include "src/fruit/senders.h"
 
 /* The longest times are forgotten after one to two of these. */
 #define SLOWEST_NS (600 * CRN_NS_PER_S)
@@ -15,8 +15,7 @@ struct crn_lane {
     int32_t open; /* fruits without a verdict */
     uint64_t serial;
     int64_t used_ns; /* last message */
-    int32_t epochs;  /* number of the two below in use */
-    crn_numbering current, before;
+    crn_senders senders;
     uint64_t verdicts;
     uint64_t sample, alike; /* hash of the last view's values; consecutive views with it */
     int64_t slowest_ns, slowest_before_ns; /* longest delay of a view, in this period and before */
@@ -34,6 +33,7 @@ typedef struct lane_left {
 struct crn_lanes {
     int32_t capacity, count;
     uint64_t reused, jumps;
+    crn_met_senders joined, mixed;
     uint32_t mask;   /* of `index` */
     uint32_t *index; /* open addressing by lane number: index into `lanes` + 1; 0 is empty */
     crn_lane *lanes;
@@ -171,6 +171,8 @@ static void add_stats(crn_lane_stats *sum, const crn_lane_stats *lane)
     sum->restarts += lane->restarts;
     sum->reused += lane->reused;
     sum->jumps += lane->jumps;
+    sum->joined += lane->joined;
+    sum->mixed += lane->mixed;
 }
 
 static void free_lane(crn_lanes *lanes, const crn_lane *lane)
@@ -276,30 +278,42 @@ crn_lane *crn_lanes_at(crn_lanes *lanes, int32_t index)
     return index >= 0 && index < lanes->count ? &lanes->lanes[index] : NULL;
 }
 
-void crn_lane_count(crn_lane *lane, const crn_view_header *header)
+bool crn_lane_count(crn_lane *lane, const crn_view_header *header, int64_t now_ns)
 {
-    lane->stats.views++;
-    crn_numbering *numbers =
-        lane->epochs > 0 && header->epoch == lane->current.epoch  ? &lane->current
-        : lane->epochs > 1 && header->epoch == lane->before.epoch ? &lane->before
-                                                                  : NULL;
-    bool of_before = numbers == &lane->before;
-    uint64_t jumps = lane->stats.jumps;
-    bool goes_on = numbers && crn_numbering_count(numbers, header, of_before, &lane->stats);
-    lane->lanes->jumps += lane->stats.jumps - jumps;
-    if (goes_on)
+    crn_lane_stats *stats = &lane->stats;
+    uint64_t jumps = stats->jumps, reused = stats->reused;
+    stats->views++;
+    bool is_new = crn_senders_count(&lane->senders, header, now_ns, stats);
+    lane->lanes->jumps += stats->jumps - jumps;
+    lane->lanes->reused += stats->reused - reused;
+    return is_new;
+}
+
+crn_senders *crn_lane_senders(crn_lane *lane)
+{
+    return &lane->senders;
+}
+
+void crn_lane_met(crn_lane *lane, const crn_met_senders *met)
+{
+    if (met->meeting == CRN_MEETING_NONE)
         return;
-    bool again = numbers;
-    lane->stats.reused += again;
-    lane->lanes->reused += again;
-    lane->stats.restarts += !again && lane->epochs > 0;
-    if (lane->epochs == 0) {
-        lane->epochs = 1;
-    } else if (!again || of_before) {
-        lane->before = lane->current;
-        lane->epochs = 2;
-    }
-    lane->current = crn_numbering_begin(header);
+    bool joined = met->meeting == CRN_MEETING_JOINED;
+    crn_met_senders *last = joined ? &lane->lanes->joined : &lane->lanes->mixed;
+    lane->stats.joined += joined;
+    lane->stats.mixed += !joined;
+    *last = *met;
+    last->lane = lane->number;
+}
+
+const crn_met_senders *crn_lanes_joined(const crn_lanes *lanes)
+{
+    return &lanes->joined;
+}
+
+const crn_met_senders *crn_lanes_mixed(const crn_lanes *lanes)
+{
+    return &lanes->mixed;
 }
 
 uint64_t crn_lane_count_identical(crn_lane *lane, uint64_t sample)

@@ -7,7 +7,7 @@
  * missing. A number at most CRN_LANE_WINDOW - 1 below the highest that was not seen before is
  * reordered, and no longer missing if it was counted so; one that was seen is a duplicate. Below
  * the window the two cannot be told apart, and it counts as reordered. A new epoch restarts the
- * sequence at its first message's number; what still arrives of the previous epoch counts there as
+ * sequence at its first message's number; what still arrives of an earlier one counts there as
  * reordered (or duplicate), never as another restart. A number more than CRN_LANE_GAP_MAX from the
  * highest is a jump: no gap, and without effect on the sequence unless another one next to it
  * follows and shows that the sequence goes on there.
@@ -46,9 +46,11 @@ typedef struct crn_lane_stats {
                              subtracted again) */
     uint64_t reordered;   /* arrived after a later one */
     uint64_t duplicates;  /* a sequence number seen before */
-    uint64_t restarts;    /* changes to an epoch that is neither the current nor the previous one */
+    uint64_t restarts;    /* changes to an epoch that is not remembered */
     uint64_t reused;      /* restarts of the sequence within an epoch */
     uint64_t jumps;       /* numbers too far from the others to be a gap */
+    uint64_t joined;      /* times that senders were joined: senders.h */
+    uint64_t mixed;       /* views of several senders at once that cannot be joined */
     crn_refusals refused; /* messages, by reason; in no other counter */
 } crn_lane_stats;
 
@@ -122,8 +124,35 @@ int32_t crn_lanes_count(const crn_lanes *lanes);
 /* In order of first sight, but for those that took the place of others. */
 crn_lane *crn_lanes_at(crn_lanes *lanes, int32_t index);
 
-/* Counts a valid message by its epoch and sequence number. */
-void crn_lane_count(crn_lane *lane, const crn_view_header *header);
+/* Counts a valid message by its epoch and sequence number. Returns whether that number is new. */
+bool crn_lane_count(crn_lane *lane, const crn_view_header *header, int64_t now_ns);
+
+/* The lane's senders: senders.h. */
+struct crn_senders *crn_lane_senders(crn_lane *lane);
+
+/* What senders of a lane that are there at once are to each other. */
+typedef enum crn_meeting {
+    CRN_MEETING_NONE,   /* nothing to tell */
+    CRN_MEETING_JOINED, /* their fruits are kept together from now on */
+    CRN_MEETING_SAME,   /* mixed: both send the same view */
+    CRN_MEETING_NUMBER, /* mixed: they send different views, but do not number the fruits alike */
+} crn_meeting;
+
+/* Two of them, and with which view of the first that showed. */
+typedef struct crn_met_senders {
+    crn_meeting meeting;
+    uint32_t lane;
+    uint16_t view;
+    uint64_t fruit;
+    uint64_t epoch, other;
+} crn_met_senders;
+
+/* Counts what a view showed; `lane` is filled in. */
+void crn_lane_met(crn_lane *lane, const crn_met_senders *met);
+
+/* The last that were joined or mixed, over all lanes; zeroed before the first. */
+const crn_met_senders *crn_lanes_joined(const crn_lanes *lanes);
+const crn_met_senders *crn_lanes_mixed(const crn_lanes *lanes);
 
 /* Returns how many consecutive views, this one included, had this hash of their values; 0 means
  * that the sample says nothing, and ends the sequence. */

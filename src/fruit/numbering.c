@@ -40,8 +40,8 @@ static bool begins_again(crn_numbering *numbers, const crn_view_header *header)
     return numbers->repeats == CRN_LANE_REPEATS;
 }
 
-/* Counts a sequence number that is near the others. */
-static void count_near(crn_numbering *numbers, uint64_t sequence, bool of_before,
+/* Counts a sequence number that is near the others; returns whether it was not seen before. */
+static bool count_near(crn_numbering *numbers, uint64_t sequence, bool of_before,
                        crn_lane_stats *stats)
 {
     if (sequence > numbers->highest) {
@@ -51,21 +51,22 @@ static void count_near(crn_numbering *numbers, uint64_t sequence, bool of_before
         numbers->seen = ahead < CRN_LANE_WINDOW ? numbers->seen << ahead | 1 : 1;
         numbers->highest = sequence;
         numbers->has_far = false;
-        return;
+        return true;
     }
     uint64_t behind = numbers->highest - sequence;
     if (behind >= CRN_LANE_WINDOW) {
         stats->reordered++;
-        return;
+        return false;
     }
     uint64_t bit = UINT64_C(1) << behind;
     if (numbers->seen & bit) {
         stats->duplicates++;
-        return;
+        return false;
     }
     numbers->seen |= bit;
     stats->reordered++;
     stats->missing -= sequence > numbers->first;
+    return true;
 }
 
 static uint64_t distance(uint64_t a, uint64_t b)
@@ -74,34 +75,34 @@ static uint64_t distance(uint64_t a, uint64_t b)
 }
 
 /* A number far from the others: the sequence goes on there only if a neighbour of it comes next. */
-static void count_far(crn_numbering *numbers, const crn_view_header *header, crn_lane_stats *stats)
+static bool count_far(crn_numbering *numbers, const crn_view_header *header, crn_lane_stats *stats)
 {
     uint64_t sequence = header->sequence;
     bool goes_on = numbers->has_far && sequence != numbers->far &&
                    distance(sequence, numbers->far) < CRN_LANE_WINDOW;
     if (goes_on) {
         *numbers = crn_numbering_begin(header);
-        return;
+        return true;
     }
-    stats->jumps += !numbers->has_far || sequence != numbers->far;
+    bool is_new = !numbers->has_far || sequence != numbers->far;
+    stats->jumps += is_new;
     numbers->far = sequence;
     numbers->has_far = true;
+    return is_new;
 }
 
 bool crn_numbering_count(crn_numbering *numbers, const crn_view_header *header, bool of_before,
-                         crn_lane_stats *stats)
+                         crn_lane_stats *stats, bool *ret_is_new)
 {
     uint64_t sequence = header->sequence;
     bool is_far = distance(sequence, numbers->highest) > CRN_LANE_GAP_MAX;
     if (is_far && sequence > numbers->highest) {
-        count_far(numbers, header, stats);
+        *ret_is_new = count_far(numbers, header, stats);
         return true;
     }
     if (begins_again(numbers, header))
         return false;
-    if (is_far)
-        count_far(numbers, header, stats);
-    else
-        count_near(numbers, sequence, of_before, stats);
+    *ret_is_new = is_far ? count_far(numbers, header, stats)
+                         : count_near(numbers, sequence, of_before, stats);
     return true;
 }

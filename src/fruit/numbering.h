@@ -1,6 +1,6 @@
 /*
  * The sequence numbers of one epoch of a lane: which messages are missing, repeated, reordered, and
- * whether the sequence begins again. The rules are described in lane.h. Private to lane.c.
+ * whether the sequence begins again. The rules are described in lane.h. Private to senders.c.
  */
 #ifndef CRN_SRC_FRUIT_NUMBERING_H
 #define CRN_SRC_FRUIT_NUMBERING_H
@@ -23,9 +23,10 @@ typedef struct crn_numbering {
 
 crn_numbering crn_numbering_begin(const crn_view_header *header);
 
-/* Counts a message of this epoch; of_before: a later epoch has begun. False if it cannot continue
- * the sequence, as its sender restarted: nothing was counted then. */
+/* Counts a message of this epoch; of_before: a later epoch has begun. *ret_is_new: its number was
+ * not seen before. False if it cannot continue the sequence, as its sender restarted: nothing was
+ * counted then. */
 bool crn_numbering_count(crn_numbering *numbers, const crn_view_header *header, bool of_before,
-                         crn_lane_stats *stats);
+                         crn_lane_stats *stats, bool *ret_is_new);
 
 #endif

@@ -16,7 +16,6 @@ typedef struct crn_fruit_entry {
     uint32_t serial;            /* distinguishes successive fruits in this entry; see crn_ticket */
     uint32_t lowest;            /* lowest index of a view received */
     uint64_t order;             /* sequence number of its opening */
-    uint64_t sequence;          /* highest of its views */
     uint64_t captured_ns;       /* latest of its views; 0: unknown */
     uint64_t pending;           /* views arrived, queued or running */
     uint64_t holding;           /* views that hold a slot */

@@ -15,6 +15,7 @@ typedef struct crn_view {
     crn_ticket ticket;
     const crn_config *config; /* the settings that its fruit is judged by; NULL: the start's */
     crn_view_header header;
+    uint64_t epoch; /* of its fruit, the header's unless several senders are joined */
     crn_value_fault values;
     unsigned char *maps;      /* the tensor as received, 64-byte aligned; owned by the pool */
     unsigned char *intensity; /* follows the maps; NULL for none */

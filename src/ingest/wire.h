@@ -18,7 +18,11 @@
  * - class_set: FNV-1a 64 of the class names in channel order with `\n` between; 0: unchecked
  * - lane: any number, at most limits.lanes in use; those that ingest.lanes lists, if it does
  * - sequence: +1 with every view of a lane, sent or not
- * - epoch: a new one at every start of the sender
+ * - epoch: a new one at every start of the sender. Several senders may share a lane, each with its
+ *   own epoch and sequence, as a process per camera does: if they number the fruits alike and each
+ *   sends views of its own, their fruits are joined within a second and kept under one epoch, also
+ *   after one of them restarts. The clocks of captured_ns must agree. Others are told in the log
+ *   and in /healthz
  * - fruit: the same in all views of a fruit, and not used again within an epoch. A counter of few
  *   bits is tolerated if a number returns later than latency.straggler_ms after its fruit's
  * verdict: it is then another fruit's. One that returns earlier is taken for that of views that

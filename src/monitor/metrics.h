@@ -17,6 +17,7 @@ typedef struct crn_metrics {
     crn_ingest_stats ingest;
     crn_lane_stats lanes; /* sum over the lanes */
     int32_t lane_count;
+    crn_met_senders mixed;          /* the last ones */
     uint64_t lanes_freed;           /* for others; their counters are in `lanes`, too */
     crn_refusals refused_elsewhere; /* of lanes that are not open, or without a readable header */
     crn_fruit_stats fruits;

@@ -20,7 +20,7 @@
                              "file's own") \
     X(m, recipe, TEXT, "", "the recipe in force at its first view; empty: none, the file's own settings") \
     X(m, lane, UNSIGNED, "", "as its views said") \
-    X(m, epoch, UNSIGNED, "", "as its views said; in JSON also as a text (below)") \
+    X(m, epoch, UNSIGNED, "", "as its views said, of several senders that are joined that of the first; in JSON also as a text (below)") \
     X(m, fruit, UNSIGNED, "", "as its views said; in JSON also as a text (below)") \
     X(m, sequence, UNSIGNED, "", "of the lane's verdicts, from 0 with each run: a gap is a lost verdict, or a fruit that got none as its number returned too early") \
     X(m, stale, BOOL, "", "past its deadline (below)") \

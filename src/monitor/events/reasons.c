@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "src/monitor/log_messages/losses.h"
+#include "src/monitor/log_messages/notice.h"
 #include "stages/base/clock.h"
 
 static double seconds(int64_t ns)
@@ -136,6 +137,17 @@ static void add_losses(const crn_observation *observation, crn_reasons *list)
     }
 }
 
+/* Senders of one lane that are there at once and cannot be joined. */
+static void add_senders(const crn_observation *observation, crn_reasons *list)
+{
+    const crn_metrics *now = &observation->snapshot->metrics;
+    uint64_t before = observation->before->metrics.lanes.mixed;
+    char text[CRN_NOTICE_MIXED_BYTES];
+    if (now->lanes.mixed > before)
+        add(list, "senders_mixed", now->lanes.mixed - before, "%s",
+            crn_notice_mixed(&now->mixed, text));
+}
+
 void crn_reasons_find(const crn_observation *observation, crn_reasons *list)
 {
     list->count = 0;
@@ -148,5 +160,6 @@ void crn_reasons_find(const crn_observation *observation, crn_reasons *list)
         add_grader(observation->snapshot, list);
     add_unproven(&observation->snapshot->levels, list);
     add_hangs(&observation->snapshot->metrics, list);
+    add_senders(observation, list);
     add_losses(observation, list);
 }

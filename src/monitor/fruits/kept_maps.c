@@ -41,15 +41,15 @@ void crn_kept_maps_free(crn_kept_maps **maps)
     *maps = NULL;
 }
 
-static bool is_of(const crn_view_header *header, const crn_kept_fruit *fruit)
+static bool is_of(const crn_view *view, const crn_kept_fruit *fruit)
 {
-    return header->lane == fruit->lane && header->epoch == fruit->epoch &&
-           header->fruit == fruit->fruit;
+    return view->header.lane == fruit->lane && view->epoch == fruit->epoch &&
+           view->header.fruit == fruit->fruit;
 }
 
-static crn_kept_fruit fruit_of(const crn_view_header *header)
+static crn_kept_fruit fruit_of(const crn_view *view)
 {
-    return (crn_kept_fruit){header->lane, header->epoch, header->fruit};
+    return (crn_kept_fruit){view->header.lane, view->epoch, view->header.fruit};
 }
 
 /* True if the place was KEPT; it then has the state `to`. */
@@ -76,22 +76,22 @@ static void drop_oldest(crn_kept_maps *maps, const crn_kept_fruit *except)
     const place *oldest = NULL;
     for (uint32_t i = 0; i < maps->count; i++) {
         const place *one = &maps->places[i];
-        if (!is_of(&one->view->header, except) && (!oldest || one->number < oldest->number))
+        if (!is_of(one->view, except) && (!oldest || one->number < oldest->number))
             oldest = one;
     }
     if (!oldest)
         return;
-    crn_kept_fruit dropped = fruit_of(&oldest->view->header);
+    crn_kept_fruit dropped = fruit_of(oldest->view);
     for (uint32_t i = 0; i < maps->count; i++) {
         place *one = &maps->places[i];
-        if (is_of(&one->view->header, &dropped) && take(one, PLACE_FREE))
+        if (is_of(one->view, &dropped) && take(one, PLACE_FREE))
             crn_pool_release(maps->pool, one->view);
     }
 }
 
 void crn_kept_maps_add(crn_kept_maps *maps, crn_view *view)
 {
-    crn_kept_fruit fruit = fruit_of(&view->header);
+    crn_kept_fruit fruit = fruit_of(view);
     place *one = find_free(maps);
     if (!one) {
         drop_oldest(maps, &fruit);
@@ -122,7 +122,7 @@ static place *find_view(crn_kept_maps *maps, const crn_kept_fruit *fruit, uint32
         if (!take(one, PLACE_READ))
             continue;
         const crn_view_header *header = &one->view->header;
-        bool better = is_of(header, fruit) && header->view >= first &&
+        bool better = is_of(one->view, fruit) && header->view >= first &&
                       (!best || header->view < best->view->header.view);
         if (better && best)
             give_back(best);

@@ -62,7 +62,7 @@ void crn_live_photos_add(crn_live_photos *photos, const crn_view *view)
     memcpy(pixels, view->intensity, bytes);
     photos->used += bytes;
     set->lane = header->lane;
-    set->epoch = header->epoch;
+    set->epoch = view->epoch;
     set->fruit = header->fruit;
     set->photos[set->count++] = (crn_view_photo){.view = header->view,
                                                  .height_px = header->height,

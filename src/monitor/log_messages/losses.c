@@ -83,6 +83,8 @@ static void read_messages(const crn_metrics *metrics, losses *list)
     unusual(list, "sequence_duplicate", metrics->lanes.duplicates);
     unusual(list, "sequence_reordered", metrics->lanes.reordered);
     unusual(list, "sequence_jump", metrics->lanes.jumps);
+    unusual(list, "senders_joined", metrics->lanes.joined);
+    unusual(list, "senders_mixed", metrics->lanes.mixed);
     unusual(list, "sender_restart", metrics->lanes.restarts);
     unusual(list, "epoch_reused", metrics->lanes.reused);
     unusual(list, "deadline_ignored", metrics->deadlines_ignored);

@@ -180,6 +180,37 @@ void crn_notice_returned(crn_notices *notices, const crn_view_header *header,
             crn_log_held(held, more));
 }
 
+const char *crn_notice_mixed(const crn_met_senders *met, char text[CRN_NOTICE_MIXED_BYTES])
+{
+    bool same = met->meeting == CRN_MEETING_SAME;
+    snprintf(text, CRN_NOTICE_MIXED_BYTES,
+             "lane %" PRIu32 " has two senders at once, epochs %" PRIu64 " and %" PRIu64
+             ": %s, as in fruit %" PRIu64 ", view %u: %s",
+             met->lane, met->epoch, met->other,
+             same ? "both send the same views" : "they do not number the fruits alike", met->fruit,
+             (unsigned)met->view,
+             same ? "end one of them, or give each views or a lane of its own"
+                  : "each fruit gets a verdict for each of them, until they do");
+    return text;
+}
+
+void crn_notice_senders(crn_notices *notices, const crn_lanes *lanes, const crn_lane *lane,
+                        const crn_lane_stats *before, int64_t now_ns)
+{
+    uint64_t held;
+    char text[CRN_NOTICE_MIXED_BYTES], more[CRN_LOG_HELD_BYTES];
+    const crn_lane_stats *stats = crn_lane_get_stats(lane);
+    const crn_met_senders *joined = crn_lanes_joined(lanes);
+    if (stats->joined > before->joined && crn_log_gate_open(&notices->joined, now_ns, &held))
+        crn_log(CRN_LOG_INFO,
+                "lane %" PRIu32 ": the senders of epochs %" PRIu64 " and %" PRIu64
+                " send at once, each its own views of the same fruits: they are joined%s",
+                joined->lane, joined->epoch, joined->other, crn_log_held(held, more));
+    if (stats->mixed > before->mixed && crn_log_gate_open(&notices->mixed, now_ns, &held))
+        crn_log(CRN_LOG_WARNING, "%s%s", crn_notice_mixed(crn_lanes_mixed(lanes), text),
+                crn_log_held(held, more));
+}
+
 /* Refusals of messages that match the line: why, and the cure. */
 static const char *refusal_of(crn_arrival arrival, crn_refusal *ret_why)
 {

@@ -23,7 +23,7 @@
 /* When each kind was last logged. Used by one thread; zero-initialise. */
 typedef struct crn_notices {
     crn_log_gate fruit[CRN_VERDICT_LATE + 1]; /* by verdict */
-    crn_log_gate failed, epoch, jump, early, deadline;
+    crn_log_gate failed, epoch, jump, early, mixed, joined, deadline;
     crn_log_gate refused[CRN_REFUSALS - CRN_WIRE_FAULTS]; /* from CRN_REFUSAL_VIEWS_MISMATCH on */
     int64_t returned_ns; /* time of the next warning about numbers that return */
     int64_t grader_ns;   /* time of the next warning about an absent grader; 0: it is not absent */
@@ -50,6 +50,16 @@ void crn_notice_jump(crn_notices *notices, const crn_view_header *header, int64_
  * one judged not long before. */
 void crn_notice_returned(crn_notices *notices, const crn_view_header *header,
                          const crn_fruits *fruits, const crn_fruit_stats *before, int64_t now_ns);
+
+#define CRN_NOTICE_MIXED_BYTES 256
+
+/* Which senders are mixed, and the cure; returns `text`. */
+const char *crn_notice_mixed(const crn_met_senders *met, char text[CRN_NOTICE_MIXED_BYTES]);
+
+/* A view has arrived on the lane; `before`: its counts before that. Tells of senders that are there
+ * at once, joined or mixed. */
+void crn_notice_senders(crn_notices *notices, const crn_lanes *lanes, const crn_lane *lane,
+                        const crn_lane_stats *before, int64_t now_ns);
 
 /* A message that matches the line but contradicts earlier
  * messages; other arrivals are not logged. */

@@ -49,13 +49,14 @@ static void add(kept_fixture *f, uint64_t fruit, uint16_t view, bool intensity)
     crn_view *added = crn_pool_acquire(f->pool);
     assert_non_null(added);
     added->header = (crn_view_header){.lane = 3,
-                                      .epoch = 9,
+                                      .epoch = 8, /* of a sender that is joined to that of 9 */
                                       .fruit = fruit,
                                       .view = view,
                                       .height = 10,
                                       .width = 20,
                                       .payload_bytes = 5000,
                                       .flags = intensity ? CRN_WIRE_FLAG_INTENSITY : 0};
+    added->epoch = 9;
     added->received_ns = crn_now_ns() - 5 * CRN_NS_PER_S;
     added->intensity = intensity ? added->maps + 5000 : NULL;
     memset(added->maps, value_of(fruit, view), 5200);

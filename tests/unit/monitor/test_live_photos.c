@@ -40,8 +40,9 @@ static int tear_down(void **state)
 
 static crn_view view_of(photos_fixture *f, uint64_t fruit, uint16_t number)
 {
-    return (crn_view){.header = {.lane = 3,
-                                 .epoch = 5,
+    return (crn_view){.epoch = 5, /* of the fruit, whose first sender had it */
+                      .header = {.lane = 3,
+                                 .epoch = 6,
                                  .fruit = fruit,
                                  .view = number,
                                  .height = HEIGHT,

@@ -44,8 +44,8 @@ class Line:
                 maps = net(photo)                   # maps: f32[height, width, class], 0 to 1
                 line.send(maps, fruit=fruit, view=view, intensity=photo)
 
-    One Line per lane, used by one thread at a time; several on one lane would mix their sequences. Lines of several
-    threads need no locks. A forked child opens its own: that of its parent raises a RuntimeError there. Needs pyzmq
+    One Line per lane, used by one thread at a time; or one per camera of a lane, with the same numbers of fruits and
+    with views of its own, which the daemon joins. Lines of several threads need no locks. A forked child opens its own: that of its parent raises a RuntimeError there. Needs pyzmq
     (Debian: python3-zmq).
 
     connected: True while a daemon answers, as far as the last call knows. refused: with `status`, how many views the
