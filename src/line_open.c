@@ -160,6 +160,7 @@ static int open_recorder(crn_line *line, crn_error *error)
         .lent_views = (uint32_t)crn_line_recorded_slots(config),
         .limits = {.keep_bytes = (uint64_t)config->record.keep_gib << 30,
                    .keep_ns = config->record.keep_days * NS_PER_DAY},
+        .classes = &config->classes,
     };
     return crn_recorder_open(&settings, &line->recorder, error);
 }

@@ -68,7 +68,71 @@ static void number_set(crn_recorded_view *view, const number *row, uint64_t valu
         memcpy(at, &u16, sizeof u16);
 }
 
-void crn_describe_view(const crn_recorded_view *view, char text[CRN_DESCRIPTION_BYTES])
+/* --- class names --- */
+
+/* Appends a name as JSON in ASCII: an ImageDescription may hold nothing else. */
+static int put_name(char *text, const char *name)
+{
+    int used = sprintf(text, "\"");
+    for (const unsigned char *at = (const unsigned char *)name; *at;) {
+        int more = *at < 0xc0 ? 0 : *at < 0xe0 ? 1 : *at < 0xf0 ? 2 : 3;
+        uint32_t point = more ? *at & (0x3fU >> more) : *at;
+        for (at++; more > 0 && (*at & 0xc0) == 0x80; at++, more--)
+            point = point << 6 | (*at & 0x3f);
+        if (point >= 0x10000)
+            used += sprintf(text + used, "\\u%04x\\u%04x", 0xd7c0 + (point >> 10),
+                            0xdc00 + (point & 0x3ff));
+        else if (point < 0x20 || point > 0x7e || point == '"' || point == '\\')
+            used += sprintf(text + used, "\\u%04x", point);
+        else
+            text[used++] = (char)point;
+    }
+    return used + sprintf(text + used, "\"");
+}
+
+static bool are_of(const crn_classes *classes, const crn_view_header *header)
+{
+    return classes && classes->count > 0 && (uint32_t)classes->count == header->channels &&
+           (!header->class_set || header->class_set == crn_classes_hash(classes));
+}
+
+static int put_classes(char *text, const crn_classes *classes)
+{
+    int used = sprintf(text, ", \"classes\": [");
+    for (int32_t i = 0; i < classes->count; i++) {
+        used += sprintf(text + used, "%s", i ? ", " : "");
+        used += put_name(text + used, classes->name[i]);
+    }
+    return used + sprintf(text + used, "]");
+}
+
+static int read_classes(const msgpack_object *root, const crn_view_header *header,
+                        crn_classes *ret_classes, crn_error *fault)
+{
+    const msgpack_object *list = crn_messagepack_json_get(root, "classes");
+    ret_classes->count = 0;
+    if (!list)
+        return 0; /* of an earlier version, or of a writer that did not know them */
+    bool good = list->type == MSGPACK_OBJECT_ARRAY && list->via.array.size == header->channels &&
+                header->channels <= CRN_CLASSES_MAX;
+    for (uint32_t i = 0; good && i < header->channels; i++) {
+        const msgpack_object *name = &list->via.array.ptr[i];
+        good = name->type == MSGPACK_OBJECT_STR && name->via.str.size < CRN_CLASS_NAME_MAX;
+        if (good)
+            snprintf(ret_classes->name[i], CRN_CLASS_NAME_MAX, "%.*s", (int)name->via.str.size,
+                     name->via.str.ptr);
+    }
+    if (!good)
+        return crn_error_set(fault, -EBADMSG,
+                             "its JSON's \"classes\" is not a list of a name per channel");
+    ret_classes->count = (int32_t)header->channels;
+    return 0;
+}
+
+/* --- a view --- */
+
+void crn_describe_view(const crn_recorded_view *view, const crn_classes *classes,
+                       char text[CRN_DESCRIPTION_BYTES])
 {
     const crn_view_header *header = &view->header;
     size_t room = CRN_DESCRIPTION_BYTES;
@@ -80,6 +144,8 @@ void crn_describe_view(const crn_recorded_view *view, char text[CRN_DESCRIPTION_
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         used += snprintf(text + used, room - (size_t)used, ", \"%s\": %" PRIu64, numbers[i].name,
                          number_get(view, &numbers[i]));
+    if (are_of(classes, header))
+        used += put_classes(text + used, classes);
     snprintf(text + used, room - (size_t)used, "}");
 }
 
@@ -176,7 +242,8 @@ static int parse(const char *text, crn_messagepack_json *ret_json, crn_error *fa
     return r < 0 ? crn_error_set(fault, r, "its ImageDescription: %.200s", reason.text) : 0;
 }
 
-int crn_parse_description(const char *text, crn_recorded_view *ret_view, crn_error *fault)
+int crn_parse_description(const char *text, crn_recorded_view *ret_view, crn_classes *ret_classes,
+                          crn_error *fault)
 {
     crn_messagepack_json json;
     if (strlen(text) > CRN_DESCRIPTION_MAX)
@@ -186,6 +253,8 @@ int crn_parse_description(const char *text, crn_recorded_view *ret_view, crn_err
         return r;
     crn_recorded_view view = {0};
     r = read_view(&json.tree.data, &view, fault);
+    if (!r)
+        r = read_classes(&json.tree.data, &view.header, ret_classes, fault);
     crn_messagepack_json_done(&json);
     if (!r)
         *ret_view = view;

@@ -4,17 +4,23 @@
 #define CRN_SRC_RECORDING_FORMAT_H
 
 #include "src/recording/recording.h"
+#include "stages/stage/classes.h"
 
-#define CRN_DESCRIPTION_BYTES 1024  /* buffer size for the two functions below */
+/* Buffer size for the two functions below: a byte of a name takes six at most. */
+#define CRN_DESCRIPTION_BYTES (1024 + CRN_CLASSES_MAX * (6 * CRN_CLASS_NAME_MAX + 4))
 #define CRN_DESCRIPTION_MAX   65536 /* limit for reading; longer ones are rejected */
 
-/* Write the JSON of a view's first page and of its intensity page. */
-void crn_describe_view(const crn_recorded_view *view, char text[CRN_DESCRIPTION_BYTES]);
+/* Write the JSON of a view's first page and of its intensity page. `classes`: NULL or others than
+ * the view's are left out. */
+void crn_describe_view(const crn_recorded_view *view, const crn_classes *classes,
+                       char text[CRN_DESCRIPTION_BYTES]);
 void crn_describe_intensity(const crn_view_header *header, char text[CRN_DESCRIPTION_BYTES]);
 
 /* Parses the first page's JSON: header (payload_bytes computed from the shape) and arrived_ns; maps
- * and intensity are NULL. Returns -EBADMSG with the fault, without file or page, in *fault. */
-int crn_parse_description(const char *text, crn_recorded_view *ret_view, crn_error *fault);
+ * and intensity are NULL. *ret_classes has the names, if the JSON does (count 0: it does not), and
+ * no levels. Returns -EBADMSG with the fault, without file or page, in *fault. */
+int crn_parse_description(const char *text, crn_recorded_view *ret_view, crn_classes *ret_classes,
+                          crn_error *fault);
 
 /* True if this is the JSON of an intensity page. */
 bool crn_is_intensity_description(const char *text);

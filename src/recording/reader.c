@@ -41,6 +41,7 @@ struct crn_recording_reader {
     bool past_end; /* a read went beyond the file's end */
     crn_error tiff_error;
     buffer planes, maps, intensity;
+    crn_classes classes; /* of the last view read */
 };
 
 /* --- file access for libtiff --- */
@@ -259,7 +260,7 @@ static int read_description(crn_recording_reader *reader, TIFF *tiff, crn_record
     if (!TIFFGetField(tiff, TIFFTAG_IMAGEDESCRIPTION, &text) || !text)
         return fault(reader, reader->page, error,
                      "has no ImageDescription; is this a cernita recording?");
-    if (crn_parse_description(text, view, &why))
+    if (crn_parse_description(text, view, &reader->classes, &why))
         return fault(reader, reader->page, error, "%s", why.text);
     if (view->header.payload_bytes > reader->size) {
         reader->past_end = true;
@@ -414,6 +415,11 @@ int crn_recording_open(const char *path, crn_recording_reader **ret_reader, crn_
 fail:
     crn_recording_end(&reader);
     return r;
+}
+
+const crn_classes *crn_recording_classes(const crn_recording_reader *reader)
+{
+    return reader->classes.count ? &reader->classes : NULL;
 }
 
 void crn_recording_rewind(crn_recording_reader *reader)

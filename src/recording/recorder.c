@@ -36,6 +36,7 @@ typedef struct queued_view {
 struct crn_recorder {
     char *dir;
     char start[CRN_SEGMENT_START_BYTES]; /* UTC start time, for the names of segments */
+    const crn_classes *classes;          /* NULL: not known */
     uint64_t segment_bytes, segment_number;
     crn_segment_limits limits;
     int64_t retention_ns, retained_ns; /* interval; CLOCK_MONOTONIC of the last one */
@@ -146,6 +147,7 @@ static int begin_segment(crn_recorder *recorder, crn_error *error)
         return r;
     recorder->segment_number = number;
     crn_recording_bypass_cache(recorder->segment);
+    crn_recording_name_classes(recorder->segment, recorder->classes);
     return 0;
 }
 
@@ -332,6 +334,7 @@ int crn_recorder_open(const crn_recorder_settings *settings, crn_recorder **ret_
     recorder->limits = settings->limits;
     recorder->retention_ns = settings->retention_ns ? settings->retention_ns : RETENTION_NS;
     recorder->lent_views = settings->lent_views;
+    recorder->classes = settings->classes;
     recorder->dir = strdup(settings->dir);
     recorder->pulse = crn_pulse_create();
     name_start(recorder);

@@ -25,11 +25,12 @@ typedef struct crn_recorder crn_recorder;
 
 typedef struct crn_recorder_settings {
     const char *dir;
-    uint64_t segment_bytes;    /* limit of a segment (one view at least) */
-    uint64_t queue_bytes;      /* limit of the copies that wait */
-    uint32_t lent_views;       /* limit of views that are lent at a time */
-    crn_segment_limits limits; /* what is kept of the folder's segments */
-    int64_t retention_ns;      /* time between two removals; 0: a minute */
+    uint64_t segment_bytes;     /* limit of a segment (one view at least) */
+    uint64_t queue_bytes;       /* limit of the copies that wait */
+    uint32_t lent_views;        /* limit of views that are lent at a time */
+    crn_segment_limits limits;  /* what is kept of the folder's segments */
+    int64_t retention_ns;       /* time between two removals; 0: a minute */
+    const crn_classes *classes; /* of the views; NULL: not known; must outlive the recorder */
 } crn_recorder_settings;
 
 typedef struct crn_recorder_stats {

@@ -5,9 +5,10 @@
  *
  * The JSON of a first page: "shape" [C, H, W], "axes" "CYX", "dtype" "u8" | "f16" | "f32" and
  * "layout" "CHW" | "HWC" of the wire, and as integers sequence, epoch, fruit, captured_ns,
- * deadline_ns, encoder, lane, view, views, height, width, channels, flags, class_set, arrived_ns.
- * That of an intensity page: "shape" [H, W], "axes" "YX", "intensity" true. Pages are planar; u8
- * has 8 bits a sample, f16 and f32 have IEEE floats of 16 and 32.
+ * deadline_ns, encoder, lane, view, views, height, width, channels, flags, class_set, arrived_ns;
+ * "classes": the names in channel order, where the writer knew them and they are the view's. That
+ * of an intensity page: "shape" [H, W], "axes" "YX", "intensity" true. Pages are planar; u8 has 8
+ * bits a sample, f16 and f32 have IEEE floats of 16 and 32.
  *
  * A view is linked into the file after its last byte is written, so a writer killed at any time
  * leaves a valid recording (named `.part`) of all views but the one it was writing. Writing and
@@ -21,6 +22,7 @@
 
 #include "stages/base/error.h"
 #include "src/ingest/wire.h"
+#include "stages/stage/classes.h"
 
 typedef struct crn_recording_writer crn_recording_writer;
 typedef struct crn_recording_reader crn_recording_reader;
@@ -41,6 +43,10 @@ typedef struct crn_recorded_view {
  */
 int crn_recording_create(const char *path, bool replace, crn_recording_writer **ret_writer,
                          crn_error *error);
+
+/* Names the classes of the views that follow, whose number of channels and class_set fit; they must
+ * outlive the writer. */
+void crn_recording_name_classes(crn_recording_writer *writer, const crn_classes *classes);
 
 /* Unit of offsets, sizes and addresses of what is written. A file that is not finished may end with
  * zeros that fill its last block. */
@@ -83,6 +89,10 @@ int crn_recording_next(crn_recording_reader *reader, crn_recorded_view *ret_view
 
 /* As crn_recording_next without pixels: maps and intensity are NULL, the header is complete. */
 int crn_recording_skip(crn_recording_reader *reader, crn_recorded_view *ret_view, crn_error *error);
+
+/* Names of the classes of the view read last, without levels, until the next one is read; NULL: not
+ * recorded. */
+const crn_classes *crn_recording_classes(const crn_recording_reader *reader);
 
 /* Returns to the first view. */
 void crn_recording_rewind(crn_recording_reader *reader);

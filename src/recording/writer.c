@@ -45,6 +45,7 @@ struct crn_recording_writer {
     unsigned char *blocks; /* the file from the block with the link on */
     size_t blocks_room;
     uint64_t views;
+    const crn_classes *classes; /* NULL: not known */
 
     /* The view being laid out, as libtiff's file. */
     unsigned char header[HEADER_BYTES];
@@ -196,7 +197,7 @@ static bool write_pages(crn_recording_writer *writer, TIFF *tiff, const crn_reco
                         const unsigned char *planes)
 {
     char text[CRN_DESCRIPTION_BYTES];
-    crn_describe_view(view, text);
+    crn_describe_view(view, writer->classes, text);
     size_t plane_bytes = (size_t)(view->header.payload_bytes / view->header.channels);
     for (uint32_t c = 0; c < view->header.channels; c++)
         if (!write_page(writer, tiff, &view->header, view->header.type, planes + c * plane_bytes,
@@ -429,6 +430,11 @@ int crn_recording_create(const char *path, bool replace, crn_recording_writer **
 fail:
     writer_free(writer);
     return r;
+}
+
+void crn_recording_name_classes(crn_recording_writer *writer, const crn_classes *classes)
+{
+    writer->classes = classes;
 }
 
 void crn_recording_bypass_cache(const crn_recording_writer *writer)

@@ -121,6 +121,8 @@ class Recordings(FilesTest):
             self.assertEqual(len(view.planes), 3)
             self.assertFalse(any(plane.flags.writeable or plane.flags.owndata for plane in view.planes))
             self.assertGreater(view.arrived_ns, 10**18)
+        self.assertEqual({view.classes for view in views}, {("background", "rot", "rust")})
+        self.assertEqual(cernita.Recording(self.recordings).classes, ("background", "rot", "rust"))
         self.assertEqual({view.class_set for view in views}, {cernita._line.wire.class_set(("background", "rot", "rust"))})
 
     def test_a_chain_finds_in_it_what_the_verdicts_say(self):

@@ -2,10 +2,12 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "stages/base/log.h"
 #include "stages/base/process/standard.h"
+#include "src/config/config.h"
 #include "src/ingest/access/access.h"
 #include "src/ingest/socket/descriptors.h"
 #include "tools/common/options.h"
@@ -33,6 +35,7 @@ static const crn_option options[] = {
     {"plain-tcp", NULL,
      "without --keys: let --from be a tcp address that other machines can\n"
      "reach, as access.plain_tcp of a line does"},
+    {"config", "FILE", "the line's file: its class names are recorded with the views that fit"},
     CRN_OPTION_KEY,
     CRN_OPTION_SERVER_KEY,
     {0},
@@ -48,6 +51,7 @@ enum {
     OPTION_PEERS,
     OPTION_KEYS,
     OPTION_PLAIN_TCP,
+    OPTION_CONFIG,
     OPTION_KEY,
     OPTION_SERVER_KEY,
 };
@@ -98,9 +102,21 @@ static void check_exposed(const crn_relay_plan *p, bool plain_tcp)
                         p->from);
 }
 
+/* The names of a line's classes; faults of its file are told. */
+static const crn_classes *read_classes(const char *path)
+{
+    static crn_classes classes;
+    static crn_config config; /* large */
+    if (crn_config_load(path, stderr, &config))
+        exit(crn_tool_fail(&tool, "--config %s: cannot be loaded", path));
+    classes = config.classes;
+    crn_config_done(&config);
+    return &classes;
+}
+
 static void read_options(int argc, char **argv, crn_relay_plan *p)
 {
-    const char *text = NULL;
+    const char *text = NULL, *config = NULL;
     bool plain_tcp = false;
     int option;
     while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
@@ -136,6 +152,9 @@ static void read_options(int argc, char **argv, crn_relay_plan *p)
         case OPTION_PLAIN_TCP:
             plain_tcp = true;
             break;
+        case OPTION_CONFIG:
+            config = text;
+            break;
         case OPTION_KEY:
             p->client.key = text;
             break;
@@ -154,6 +173,8 @@ static void read_options(int argc, char **argv, crn_relay_plan *p)
     check_exposed(p, plain_tcp);
     if (p->peer_mib < p->view_mib)
         p->peer_mib = p->view_mib;
+    if (config)
+        p->classes = read_classes(config);
 }
 
 int main(int argc, char **argv)

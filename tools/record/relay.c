@@ -318,8 +318,10 @@ int crn_relay_open(const crn_relay_plan *plan, crn_relay **ret_relay, crn_error 
     r->zmq = zmq_ctx_new();
     if (r->signals < 0 || !r->zmq)
         return crn_error_set(error, -ENOMEM, "no signals or no context: %s", strerror(errno));
-    crn_recorder_settings settings = {
-        .dir = plan->dir, .segment_bytes = plan->segment_bytes, .queue_bytes = plan->queue_bytes};
+    crn_recorder_settings settings = {.dir = plan->dir,
+                                      .segment_bytes = plan->segment_bytes,
+                                      .queue_bytes = plan->queue_bytes,
+                                      .classes = plan->classes};
     int result = crn_recorder_open(&settings, &r->recorder, error);
     if (!result)
         result = crn_access_open(plan->keys ? plan->keys : "", true, &r->access, error);

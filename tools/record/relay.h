@@ -14,6 +14,7 @@ typedef struct crn_relay_plan {
     crn_client_keys client;
     uint64_t segment_bytes, queue_bytes;
     int64_t peers, peer_mib, view_mib; /* as limits of a line */
+    const crn_classes *classes;        /* of the views; NULL: not known */
 } crn_relay_plan;
 
 typedef struct crn_relay_stats {

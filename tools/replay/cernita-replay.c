@@ -282,6 +282,8 @@ static int follow_verdicts(replay *r, crn_error *error)
                                        .signals = r->signals};
     int result = crn_in_flight_open(&settings, &r->in_flight, error);
     r->stopped |= result == -ECANCELED;
+    if (!result)
+        crn_in_flight_tell_classes(r->in_flight, &r->schedule.classes, &crn_replay_tool);
     return result == -ECANCELED ? 0 : result;
 }
 

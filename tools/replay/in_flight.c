@@ -288,9 +288,25 @@ void crn_in_flight_close(crn_in_flight **in_flight)
     *in_flight = NULL;
 }
 
-const crn_decoded_status *crn_in_flight_line(const crn_in_flight *self)
+void crn_in_flight_tell_classes(const crn_in_flight *self, const crn_classes *recorded,
+                                const crn_tool *tool)
 {
-    return &self->line;
+    const crn_decoded_status *line = &self->line;
+    uint32_t count = (uint32_t)recorded->count;
+    if (!count || !line->class_count)
+        return;
+    if (count != line->class_count)
+        crn_tool_note(tool, "the recordings have %" PRIu32 " classes, the line has %" PRIu32, count,
+                      line->class_count);
+    for (uint32_t i = 0; i < line->class_count && i < count; i++)
+        if (strcmp(recorded->name[i], line->classes[i]) != 0) {
+            crn_tool_note(tool,
+                          "channel %" PRIu32
+                          " is the class '%s' in the recordings, and '%s' on the "
+                          "line, whose level it gets",
+                          i, recorded->name[i], line->classes[i]);
+            return;
+        }
 }
 
 crn_in_flight_result crn_in_flight_get_result(const crn_in_flight *self)

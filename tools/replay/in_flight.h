@@ -15,6 +15,7 @@
 
 #include "src/ingest/access/client.h"
 #include "stages/base/error.h"
+#include "tools/common/options.h"
 #include "tools/common/verdicts/decode.h"
 
 typedef struct crn_in_flight_settings {
@@ -53,8 +54,10 @@ int crn_in_flight_open(const crn_in_flight_settings *settings, crn_in_flight **r
 /* NULL is allowed. */
 void crn_in_flight_close(crn_in_flight **in_flight);
 
-/* The line, as its first message described it. */
-const crn_decoded_status *crn_in_flight_line(const crn_in_flight *in_flight);
+/* Prints as the tool's notice which class of the recordings, if they name them, is another one on
+ * the line. */
+void crn_in_flight_tell_classes(const crn_in_flight *in_flight, const crn_classes *recorded,
+                                const crn_tool *tool);
 
 /* Before a fruit's first view: waits until one more may be sent. 0; -ECANCELED: given up;
  * -ETIMEDOUT with *error: no verdict came for wait_ms. */

@@ -111,11 +111,14 @@ static int scan_file(const crn_tool *tool, crn_replay_schedule *schedule, int fi
     crn_recorded_view view;
     uint64_t position = 0;
     int r = crn_recording_open(schedule->paths[file], &reader, error);
-    while (!r && (r = crn_recording_skip(reader, &view, error)) > 0)
+    while (!r && (r = crn_recording_skip(reader, &view, error)) > 0) {
+        if (!schedule->classes.count && crn_recording_classes(reader))
+            schedule->classes = *crn_recording_classes(reader);
         r = add_view(schedule, &view, (uint32_t)file, position++)
                 ? crn_error_set(error, -ENOMEM, "%s: no memory for its views",
                                 schedule->paths[file])
                 : 0;
+    }
     crn_recording_end(&reader);
     if (!r && *error->text)
         crn_tool_note(tool, "%s", error->text);

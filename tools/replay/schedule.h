@@ -39,6 +39,7 @@ typedef struct crn_replay_schedule {
     uint32_t views_max;                       /* of a fruit */
     uint32_t open_max;                        /* fruits that have begun and not ended, at most */
     bool in_memory;
+    crn_classes classes; /* of the first view that names them; count 0: none does */
 
     char **paths; /* the caller's */
     crn_replay_schedule_lane *lanes;

@@ -115,14 +115,20 @@ static void read_options(int argc, char **argv, synth_plan *p)
         crn_usage_error(&tool, "--fruits is missing: how many shall there be?");
 }
 
+/* Only the first twelve classes have names: of more, none. */
+static crn_classes name_classes(int64_t count)
+{
+    crn_classes classes = {.count = count <= CRN_SCENE_CLASSES ? (int32_t)count : 0};
+    for (int32_t i = 0; i < classes.count; i++)
+        snprintf(classes.name[i], sizeof classes.name[i], "%s", crn_scene_class_names[i]);
+    return classes;
+}
+
+/* Of twelve classes; fewer may be meant as others. */
 static uint64_t class_set(int64_t count)
 {
-    crn_classes classes = {.count = CRN_SCENE_CLASSES};
-    if (count != CRN_SCENE_CLASSES)
-        return 0; /* only twelve classes have names */
-    for (int i = 0; i < CRN_SCENE_CLASSES; i++)
-        snprintf(classes.name[i], sizeof classes.name[i], "%s", crn_scene_class_names[i]);
-    return crn_classes_hash(&classes);
+    crn_classes classes = name_classes(count);
+    return count == CRN_SCENE_CLASSES ? crn_classes_hash(&classes) : 0;
 }
 
 /* Converts a number from 0 to 1 to binary16, rounded half to even. */
@@ -241,6 +247,7 @@ static int make_recording(const synth_plan *p, const char *path, crn_error *erro
 {
     buffers b = {0};
     crn_recording_writer *writer = NULL;
+    crn_classes classes = name_classes(p->classes);
     size_t pixels = (size_t)p->height * (size_t)p->width, count = pixels * (size_t)p->classes;
     int r = crn_scene_create(p->seed, p->height, p->width, (int32_t)p->classes, (int32_t)p->views,
                              &b.scene);
@@ -252,6 +259,8 @@ static int make_recording(const synth_plan *p, const char *path, crn_error *erro
                           count * sizeof *b.maps);
     if (!r)
         r = crn_recording_create(path, true, &writer, error);
+    if (!r)
+        crn_recording_name_classes(writer, &classes);
     if (!r)
         r = write_fruits(p, &b, writer, error);
     if (!r)

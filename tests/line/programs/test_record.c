@@ -214,6 +214,48 @@ static void a_busy_line_loses_nothing(void **state)
     check_segment(VIEWS, before_ns);
 }
 
+/* The names of a line's file, for views that do not say that theirs are others. */
+static void class_names_of_a_line_are_recorded(void **state)
+{
+    (void)state;
+    static const char yaml[] = "classes: [{name: ground}, {name: rot, level: 0.5}, {name: rust}]\n"
+                               "chain: [contours]\n";
+    char config[100], arguments[300], file[400];
+    snprintf(config, sizeof config, "%s/line.yaml", recorded_folder);
+    recorded_save(config, yaml, strlen(yaml));
+    snprintf(arguments, sizeof arguments, "--to %s --config %s", to, config);
+    start(arguments);
+    for (uint64_t i = 0; i < 2; i++) {
+        crn_recorded_view view = recorded_small(i), got = view;
+        got.header.class_set = i ? view.header.class_set : 0;
+        send_view(&got);
+        receive_view(&got);
+    }
+    assert_int_equal(finish(SIGTERM), 0);
+    struct dirent **names;
+    assert_int_equal(scandir(recorded_folder, &names, is_segment, alphasort), 1);
+    snprintf(file, sizeof file, "%s/%s", recorded_folder, names[0]->d_name);
+    crn_recording_reader *reader = recorded_open(file);
+    for (int i = 0; i < 2; i++) {
+        crn_recorded_view got;
+        crn_error error;
+        assert_int_equal(crn_recording_skip(reader, &got, &error), 1);
+        const crn_classes *classes = crn_recording_classes(reader);
+        assert_int_equal(classes != NULL, i == 0);
+        if (classes)
+            assert_string_equal(classes->name[2], "rust");
+    }
+    crn_recording_end(&reader);
+    unlink(file);
+    free(names[0]);
+    free(names);
+    recorded_save(config, "classes: 5\n", 11);
+    start(arguments);
+    assert_int_equal(finish(0), 1);
+    assert_non_null(strstr(output, "line.yaml: cannot be loaded"));
+    unlink(config);
+}
+
 static void without_a_line_views_are_recorded_alone(void **state)
 {
     (void)state;
@@ -274,6 +316,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_passes_and_views_are_recorded),
         cmocka_unit_test(a_busy_line_loses_nothing),
+        cmocka_unit_test(class_names_of_a_line_are_recorded),
         cmocka_unit_test(without_a_line_views_are_recorded_alone),
         cmocka_unit_test(what_goes_wrong_is_one_line),
     };

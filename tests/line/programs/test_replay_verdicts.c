@@ -33,6 +33,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     zmq_ctx_term(zmq);
+    recorded_clear(); /* the sockets */
     return recorded_teardown(state);
 }
 
@@ -59,7 +60,9 @@ static int end(void **state)
 /* Views `first` to VIEWS - 1 of each fruit: with 1 the first view of all is not there. */
 static void record(uint16_t first)
 {
+    static const crn_classes classes = {.count = 3, .name = {"ground", "rot", "rust"}};
     crn_recording_writer *writer = recorded_create();
+    crn_recording_name_classes(writer, &classes);
     for (uint64_t i = 0; i < FRUITS; i++)
         for (uint16_t view = first; view < VIEWS; view++) {
             crn_recorded_view one = recorded_small(i);
@@ -69,6 +72,7 @@ static void record(uint16_t first)
             one.header.view = view;
             one.header.views = VIEWS;
             one.header.deadline_ns = 0;
+            one.header.class_set = 0;
             recorded_add(writer, &one);
         }
     recorded_finish(writer);
@@ -104,13 +108,17 @@ static void publish(const char *topic, const char *text)
     zmq_send(viewers, text, strlen(text), 0);
 }
 
+static const char *classes_there = ""; /* that the line names, in JSON */
+
 /* Says that it is there until the first view has come; a test may say so once more. */
 static void be_there(unsigned slots)
 {
-    char text[128];
+    char text[256];
     zmq_pollitem_t item = {.socket = in, .events = ZMQ_POLLIN};
     snprintf(text, sizeof text,
-             "{\"v\":1,\"run\":\"a\",\"state\":\"ready\",\"lanes\":[],\"slots\":%u}", slots);
+             "{\"v\":1,\"run\":\"a\",\"state\":\"ready\",\"lanes\":[],\"slots\":%u,"
+             "\"classes\":[%s]}",
+             slots, classes_there);
     for (int tries = 0; tries < WAIT_MS / 10; tries++) {
         publish("status", text);
         if (zmq_poll(&item, 1, 10) > 0)
@@ -264,6 +272,31 @@ static void lost_views_fail_it(void **state)
     assert_int_equal(finish(), 0);
 }
 
+static void other_classes_are_told_before_a_view_is_sent(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *classes, *told; /* NULL: nothing */
+    } lines[] = {
+        {"\"ground\",\"rot\",\"rust\"", NULL},
+        {"\"ground\",\"rust\",\"rot\"",
+         "channel 1 is the class 'rot' in the recordings, and 'rust' on the line"},
+        {"\"ground\",\"rot\"", "the recordings have 3 classes, the line has 2\n"},
+        {"", NULL},
+    };
+    record(0);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        classes_there = lines[i].classes;
+        start("");
+        answer_all("complete", VIEWS, "");
+        assert_int_equal(finish(), 0);
+        if (lines[i].told)
+            expect_said(lines[i].told);
+        else
+            assert_null(strstr(output, "class"));
+    }
+}
+
 static void a_line_that_is_not_heard_is_told(void **state)
 {
     (void)state;
@@ -290,6 +323,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_line_says_how_many_suit_it, begin, end),
         cmocka_unit_test_setup_teardown(a_lost_verdict_does_not_stop_it, begin, end),
         cmocka_unit_test_setup_teardown(lost_views_fail_it, begin, end),
+        cmocka_unit_test_setup_teardown(other_classes_are_told_before_a_view_is_sent, begin, end),
         cmocka_unit_test_setup_teardown(a_line_that_is_not_heard_is_told, begin, end),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

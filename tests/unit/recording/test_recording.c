@@ -420,6 +420,40 @@ static void a_name_that_was_taken_meanwhile_is_left(void **state)
     }
 }
 
+/* Of views that have as many channels, and the class set of these names or none. */
+static void class_names_come_back(void **state)
+{
+    (void)state;
+    static const crn_classes classes = {
+        .count = 3,
+        .name = {"a \"b\" \\ c", "Fäule 🍎 €\t", "the longest name that a class can have 47 bytes"}};
+    static const crn_classes longest = {.count = 1,
+                                        .name = {"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\""
+                                                 "\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\""}};
+    static const bool named[] = {true, true, false, false, true};
+    crn_recording_writer *writer = recorded_create();
+    for (int i = 0; i < 5; i++) {
+        uint32_t channels = i == 3 ? 2 : i == 4 ? 1 : 3;
+        crn_recorded_view view = recorded_view((uint64_t)i, CRN_U8, CRN_HWC, channels, 5, 7, false);
+        view.header.class_set = i == 1 ? crn_classes_hash(&classes) : i == 2 ? 77 : 0;
+        crn_recording_name_classes(writer, i == 4 ? &longest : &classes);
+        recorded_add(writer, &view);
+    }
+    recorded_finish(writer);
+    crn_recording_reader *reader = recorded_open(recorded_path);
+    for (int i = 0; i < 5; i++) {
+        crn_recorded_view got;
+        crn_error error;
+        assert_int_equal(crn_recording_skip(reader, &got, &error), 1);
+        const crn_classes *names = crn_recording_classes(reader);
+        assert_int_equal(names != NULL, named[i]);
+        const crn_classes *want = i == 4 ? &longest : &classes;
+        for (int32_t c = 0; names && c < want->count; c++)
+            assert_string_equal(names->name[c], want->name[c]);
+    }
+    crn_recording_end(&reader);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -435,6 +469,7 @@ int main(void)
         cmocka_unit_test(only_regular_files_are_replaced),
         cmocka_unit_test(a_part_gives_way_when_nobody_writes_it),
         cmocka_unit_test(a_name_that_was_taken_meanwhile_is_left),
+        cmocka_unit_test(class_names_come_back),
     };
     return cmocka_run_group_tests(tests, recorded_setup, recorded_teardown);
 }

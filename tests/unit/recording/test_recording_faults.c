@@ -165,6 +165,30 @@ static void lying_json_is_a_fault_with_its_page(void **state)
     }
 }
 
+static void lying_class_names_are_a_fault(void **state)
+{
+    (void)state;
+    static const char *const lies[] = {"[\"r\", \"s\", 17]", "[\"r\", \"stuvw\"]",
+                                       "{\"r\": \"stuvwxy\"}", "[\"r\",\"s\",\"\",\"\"]"};
+    static const crn_classes classes = {.count = 3, .name = {"r", "s", "tu"}};
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        crn_recording_writer *writer = recorded_create();
+        crn_recorded_view view = recorded_small(1), got;
+        crn_error error;
+        view.header.class_set = 0;
+        crn_recording_name_classes(writer, &classes);
+        recorded_add(writer, &view);
+        recorded_finish(writer);
+        char lie_text[32];
+        snprintf(lie_text, sizeof lie_text, "%-16s", lies[i]);
+        lie("[\"r\", \"s\", \"tu\"]", lie_text);
+        crn_recording_reader *reader = recorded_open(recorded_path);
+        assert_int_equal(crn_recording_next(reader, &got, &error), -EBADMSG);
+        assert_non_null(strstr(error.text, "\"classes\" is not a list of a name per channel"));
+        crn_recording_end(&reader);
+    }
+}
+
 static void a_fault_is_told_again_after_rewinding(void **state)
 {
     (void)state;
@@ -327,6 +351,7 @@ int main(void)
         cmocka_unit_test(a_file_cut_anywhere_gives_its_whole_views),
         cmocka_unit_test(any_byte_may_be_wrong),
         cmocka_unit_test(lying_json_is_a_fault_with_its_page),
+        cmocka_unit_test(lying_class_names_are_a_fault),
         cmocka_unit_test(a_fault_is_told_again_after_rewinding),
         cmocka_unit_test(a_loop_of_pages_is_a_fault),
         cmocka_unit_test(pixels_outside_the_file_end_it),

@@ -35,8 +35,8 @@ class RecordedView:
     planes: an array [height, width] per class, of u8, f16 or f32, read-only views of the file's memory, which stays
     mapped while one of them lives: nothing is read before it is used. They may be unaligned, which NumPy handles.
     intensity: the photograph, u8[height, width], likewise; None without one. layout: of the maps as they were sent,
-    "hwc" or "chw". class_set: FNV-1a 64 of the class names, 0: unknown. captured_ns, deadline_ns, arrived_ns:
-    CLOCK_REALTIME, 0: unknown.
+    "hwc" or "chw". classes: the names in channel order; None: not recorded. class_set: FNV-1a 64 of the class names,
+    0: unknown. captured_ns, deadline_ns, arrived_ns: CLOCK_REALTIME, 0: unknown.
     """
     lane: int
     epoch: int
@@ -52,6 +52,7 @@ class RecordedView:
     layout: str
     planes: tuple[npt.NDArray[Any], ...]
     intensity: npt.NDArray[np.uint8] | None
+    classes: tuple[str, ...] | None = None
 
     @property
     def maps(self) -> npt.NDArray[Any]:
@@ -83,6 +84,10 @@ def _header(text: str) -> dict[str, Any]:
     sides = [header["channels"], header["height"], header["width"]]
     if header.get("shape") != sides or 0 in sides:
         raise Fault('its JSON\'s "shape" is empty or not [channels, height, width]')
+    classes = header.setdefault("classes", None)
+    if classes is not None and (not isinstance(classes, list) or len(classes) != header["channels"]
+                                or not all(isinstance(name, str) for name in classes)):
+        raise Fault('its JSON\'s "classes" is not a list of a name per channel')
     return header
 
 
@@ -128,7 +133,8 @@ class _File:
         if not wanted:
             return None
         return RecordedView(**{name: header[name] for name in _NUMBERS[:11]}, layout=header["layout"].lower(),
-                            planes=tuple(planes), intensity=intensity)
+                            planes=tuple(planes), intensity=intensity,
+                            classes=None if header["classes"] is None else tuple(header["classes"]))
 
     def _is_filled_up(self) -> bool:
         """True if only the zeros follow with which a writer that was killed had filled its last block."""
@@ -208,6 +214,12 @@ class Recording:
     def __iter__(self) -> Iterator[RecordedView]:
         for path in self.files:
             yield from _File(path).read(self._selection)
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """Names of the classes of the first selected view, in channel order; None: no view, or not recorded."""
+        view = next(iter(self), None)
+        return None if view is None else view.classes
 
     def __repr__(self) -> str:
         return f"<cernita.Recording {self.path}: {len(self.files)} files>"
