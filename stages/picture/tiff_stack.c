@@ -66,6 +66,16 @@ static const char *fault_of(TIFF *tiff, const crn_tiff_page *p)
     return is_contiguous(tiff, p) ? NULL : "and its strips do not lie one behind the other";
 }
 
+/* How many the file has pixels for; sets their size. */
+static int64_t count_images(TIFF *tiff, const crn_tiff_page *p, crn_tiff_stack *stack)
+{
+    struct stat about;
+    uint64_t size = fstat(TIFFFileno(tiff), &about) ? 0 : (uint64_t)about.st_size;
+    if (__builtin_mul_overflow(row_bytes(p), p->height, &stack->image_bytes) || size <= stack->at)
+        return 0;
+    return (int64_t)((size - stack->at) / stack->image_bytes);
+}
+
 int crn_tiff_stack_find(TIFF *tiff, const char *path, const crn_tiff_page *p,
                         crn_tiff_stack *ret_stack, crn_error *error)
 {
@@ -86,11 +96,8 @@ int crn_tiff_stack_find(TIFF *tiff, const char *path, const crn_tiff_page *p,
                                     " images with one directory, %s; save it uncompressed, or as "
                                     "an image sequence",
                                     stack.images, fault);
-    struct stat about;
     stack.at = TIFFGetStrileOffset(tiff, 0);
-    stack.image_bytes = row_bytes(p) * p->height;
-    uint64_t size = fstat(TIFFFileno(tiff), &about) ? 0 : (uint64_t)about.st_size;
-    int64_t there = size > stack.at ? (int64_t)((size - stack.at) / stack.image_bytes) : 0;
+    int64_t there = count_images(tiff, p, &stack);
     if (there < stack.images)
         return crn_error_set(error, -EBADMSG,
                              "%s: its ImageDescription tells of %" PRId64
