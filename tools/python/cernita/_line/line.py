@@ -8,7 +8,6 @@ import weakref
 from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from .._arguments import seconds, whole
 from .files import log
@@ -146,13 +145,14 @@ class Line:
             self._warned.add(cause)
             log.warning("lane %d: %s", self.lane, text)
 
-    def send(self, maps: npt.NDArray[Any], *, fruit: int, view: int, intensity: npt.NDArray[np.uint8] | None = None,
-             captured_ns: int = 0, deadline_ns: int = 0, encoder: int = 0, layout: str = "hwc") -> bool:
+    def send(self, maps: Any, *, fruit: int, view: int, intensity: Any = None, captured_ns: int = 0,
+             deadline_ns: int = 0, encoder: int = 0, layout: str = "hwc") -> bool:
         """Sends one view. False: it was not accepted, at once without a daemon, or because the daemon did not accept
         it within patience_s. The belt does not wait: drop the view then and go on with the next.
 
         maps: a probability per class, [height, width, class] or, with layout "chw", [class, height, width], of u8
-        (p = v/255), f16 or f32, after softmax or sigmoid; any strides. It is copied and may be written again at once.
+        (p = v/255), f16 or f32, after softmax or sigmoid; any strides; of NumPy, or of PyTorch or another library in
+        host memory (`maps.detach().cpu()`). It is copied and may be written again at once.
         A view with values other than 0 to 1 in a class that has a level makes its fruit partial; the daemon's log says
         why. intensity: the grey photograph, u8[height, width]. fruit: an id, the same for its views; view: its index
         among them. captured_ns: when it was exposed, in ns since 1970 (CLOCK_REALTIME); 0: unknown. deadline_ns: when
