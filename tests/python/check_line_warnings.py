@@ -1,6 +1,8 @@
 """What a cernita.Line tells its program beside the views: that the daemon refuses them, that times are none of now."""
 import json
 import os
+import pathlib
+import re
 import time
 import unittest
 
@@ -11,6 +13,7 @@ import numpy as np
 import zmq
 
 import cernita
+from cernita._line.refusals import HINTS
 
 NOWHERE = "ipc:///tmp/cernita-no-daemon"
 
@@ -36,6 +39,12 @@ class Warnings(PackageTest):
         texts = [text for record in said.records if " refused " in (text := record.getMessage())]
         self.assertEqual(len(texts), 1, texts)
         self.assertRegex(texts[0], r"^lane 5: \d+ messages refused \(class_set\): name the classes as the daemon's file does")
+
+    def test_every_reason_has_a_hint(self):
+        ingest = pathlib.Path(__file__).parents[2] / "src" / "ingest"
+        names = re.findall(r'\[CRN_WIRE_\w+\] = "(\w+)",', (ingest / "wire.c").read_text(encoding="utf-8"))
+        names += re.findall(r'return "(\w+)";', (ingest / "refusal.c").read_text(encoding="utf-8"))
+        self.assertEqual(sorted(set(names) - {"ok"}), sorted(HINTS))
 
     def send_until(self, true, line, maps, count=1):
         end = time.monotonic() + PATIENCE_S

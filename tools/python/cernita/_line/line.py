@@ -11,7 +11,7 @@ import numpy as np
 
 from .._arguments import seconds, whole
 from .files import log
-from .keys import Path, use_keys
+from .keys import Path, connect
 from .optional import need
 from .refusals import Refusals
 from .times import doubt
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 _WAITING = 8  # few views wait here: old ones are of no use to the ejector
 _LINGER_MS = 1000  # that the end of a program waits at most for a Line which was not closed
-_RECONNECT_MS = 50  # to 100, however long the daemon was away: the belt runs when it returns
-_ATTEMPT_MS = 1000  # by the system's default two minutes, in which a host without power that returns is not seen
 _STATUS_S = 2.5  # `status` comes once a second
 
 
@@ -97,16 +95,9 @@ class Line:
         zmq, socket = self._zmq, self._socket
         socket.sndhwm, socket.linger = _WAITING, _LINGER_MS
         socket.immediate = 1  # nothing is queued while no daemon is connected
-        socket.reconnect_ivl = _RECONNECT_MS
-        socket.connect_timeout = _ATTEMPT_MS
         socket.copy_threshold = 0  # else small views would not be tracked
-        use_keys(socket, key, server_key)
         self._monitor = socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED)
-        try:
-            socket.connect(self.address)
-        except (zmq.ZMQError, TypeError) as fault:
-            raise ValueError(
-                f"address must be tcp://HOST:PORT or ipc://PATH, not {self.address!r} ({fault})") from None
+        connect(socket, "address", self.address, key, server_key)
 
     def wait(self, timeout_s: float = 0.0) -> bool:
         """Learns of the daemon's coming and going; waits up to timeout_s for news. True: a daemon answers.

@@ -5,7 +5,7 @@ import threading
 from typing import Any
 
 from .files import log
-from .keys import Path, use_keys
+from .keys import Path, connect
 from .optional import need
 from .verdict import decode
 
@@ -52,7 +52,7 @@ class Refusals:
     """
 
     def __init__(self, address: str, lane: int, key: Path | None, server_key: Path | None) -> None:
-        """ValueError: the address; as use_keys() for the keys. ImportError: msgpack is missing."""
+        """As connect(); ImportError: msgpack is missing."""
         zmq = need("zmq", "Line")
         need("msgpack", "The status of a Line")
         self.address, self._lane, self._run = address, lane, ""
@@ -64,11 +64,7 @@ class Refusals:
             socket = context.socket(zmq.SUB)
             socket.linger = 0
             socket.subscribe("status")
-            use_keys(socket, key, server_key)
-            try:
-                socket.connect(address)
-            except (zmq.ZMQError, TypeError) as fault:
-                raise ValueError(f"status must be tcp://HOST:PORT or ipc://PATH, not {address!r} ({fault})") from None
+            connect(socket, "status", address, key, server_key)
         except BaseException:
             context.destroy(0)
             raise

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Sequence, Union
 
 from .._arguments import join, seconds, whole
 from .files import log
-from .keys import Path, use_keys
+from .keys import Path, connect
 from .optional import need
 from .verdict import Verdict, decode, read_verdict
 from .wire import check_classes
@@ -158,12 +158,12 @@ class Verdicts:
         self._context = zmq.Context()
         try:
             self._socket = self._context.socket(zmq.PULL if grader else zmq.SUB)
-            self._open(zmq, status, key, server_key)
+            self._open(status, key, server_key)
         except BaseException:
             self._context.destroy(0)
             raise
 
-    def _open(self, zmq: Any, status: bool, key: Path | None, server_key: Path | None) -> None:
+    def _open(self, status: bool, key: Path | None, server_key: Path | None) -> None:
         socket = self._socket
         socket.linger = 0
         # A daemon whose power went is missed after 5 s. Not by ZeroMQ's heartbeats: libzmq 4.3 aborts the process when
@@ -174,12 +174,7 @@ class Verdicts:
             socket.subscribe("fruit/" if self._lane is None else f"fruit/{self._lane}")
             if status:
                 socket.subscribe("status")
-        use_keys(socket, key, server_key)
-        try:
-            socket.connect(self.address)
-        except (zmq.ZMQError, TypeError) as fault:
-            raise ValueError(
-                f"address must be tcp://HOST:PORT or ipc://PATH, not {self.address!r} ({fault})") from None
+        connect(socket, "address", self.address, key, server_key)
 
     def receive(self, timeout_s: float | None = None) -> Message:
         """The next message, whatever it is; those of unknown topics, which later daemons may have, are skipped.
