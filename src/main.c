@@ -125,7 +125,9 @@ static int parse_backend(const char *name, int32_t *ret_backend)
             return 0;
         }
     }
-    fprintf(stderr, "cernitad: --backend %s: must be auto, serial, openmp or cuda\n", name);
+    crn_error error;
+    crn_error_set(&error, 0, "cernitad: --backend %s: must be auto, serial, openmp or cuda", name);
+    fprintf(stderr, "%s\n", error.text);
     return -EINVAL;
 }
 
@@ -184,9 +186,10 @@ static int parse_options(int argc, char **argv, options *ret_options)
         return 1 + EXIT_CONFIG;
     }
     if (optind < argc || !(given.config_path || given.self_check)) {
-        fprintf(stderr, "cernitad: %s%s; see cernitad --help\n",
-                optind < argc ? "unexpected argument " : "--config FILE is missing",
-                optind < argc ? argv[optind] : "");
+        crn_error_set(&error, 0, "cernitad: %s%s; see cernitad --help",
+                      optind < argc ? "unexpected argument " : "--config FILE is missing",
+                      optind < argc ? argv[optind] : "");
+        fprintf(stderr, "%s\n", error.text);
         return 1 + EXIT_CONFIG;
     }
     *ret_options = given;

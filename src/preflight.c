@@ -49,9 +49,11 @@ __attribute__((format(printf, 3, 4))) static void fail(preflight *check, const c
         return;
     va_list arguments;
     va_start(arguments, format);
-    fprintf(check->faults, "%s: %s: ", check->config->file, key);
-    vfprintf(check->faults, format, arguments);
-    fputc('\n', check->faults);
+    crn_error error;
+    char text[sizeof error.text];
+    vsnprintf(text, sizeof text, format, arguments);
+    crn_error_set(&error, 0, "%s: %s: %s", check->config->file, key, text);
+    fprintf(check->faults, "%s\n", error.text);
     va_end(arguments);
 }
 
@@ -62,9 +64,11 @@ __attribute__((format(printf, 3, 4))) static void note(const preflight *check, c
         return;
     va_list arguments;
     va_start(arguments, format);
-    fprintf(check->notes, "note: %s: ", key);
-    vfprintf(check->notes, format, arguments);
-    fputc('\n', check->notes);
+    crn_error error;
+    char text[sizeof error.text];
+    vsnprintf(text, sizeof text, format, arguments);
+    crn_error_set(&error, 0, "note: %s: %s", key, text);
+    fprintf(check->notes, "%s\n", error.text);
     va_end(arguments);
 }
 

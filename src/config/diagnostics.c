@@ -62,14 +62,16 @@ void crn_diagnostics_print(crn_diagnostics *faults, FILE *out)
 {
     if (!out)
         return;
+    char file[1024];
+    crn_utf8_show(faults->file, strlen(faults->file), file, sizeof file);
     if (faults->count)
         qsort(faults->item, faults->count, sizeof *faults->item, by_position);
     for (size_t i = 0; i < faults->count; i++)
-        fprintf(out, "%s:%d:%d: %s\n", faults->file, faults->item[i].position.line,
+        fprintf(out, "%s:%d:%d: %s\n", file, faults->item[i].position.line,
                 faults->item[i].position.column, faults->item[i].text);
     if (faults->full)
-        fprintf(out, "%s: more faults than these %zu: the rest of the file was not read\n",
-                faults->file, faults->count);
+        fprintf(out, "%s: more faults than these %zu: the rest of the file was not read\n", file,
+                faults->count);
 }
 
 void crn_diagnostics_done(crn_diagnostics *faults)

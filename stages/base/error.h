@@ -18,7 +18,8 @@ typedef struct crn_error {
 } crn_error;
 
 /**
- * Formats the line and returns `code`, to allow `return crn_error_set(e, -EINVAL, …)`.
+ * Formats the line, with what does not print as \xNN, and returns `code`, to allow `return
+ * crn_error_set(e, -EINVAL, …)`.
  *
  * @param error NULL is allowed: no line
  */

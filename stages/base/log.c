@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "stages/base/clock.h"
+#include "stages/base/utf8.h"
 
 /* How long the first line waits for a reader that hangs; those after it do not. */
 #define PATIENCE_MS 20
@@ -90,10 +91,10 @@ void crn_log(crn_log_level level, const char *format, ...)
     int used = begin_line(level, line, sizeof line);
     va_list arguments;
     va_start(arguments, format);
-    int text = vsnprintf(line + used, sizeof line - (size_t)used - 1, format, arguments);
+    char text[sizeof line] = "";
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    int room = (int)sizeof line - used - 2;
-    used += text < 0 ? 0 : text < room ? text : room;
+    used += (int)crn_utf8_show(text, strlen(text), line + used, sizeof line - (size_t)used - 1);
     line[used++] = '\n';
     /* A reader that hangs, a journal on a stalled disk say, must not hold up the line. */
     if (!has_room(atomic_load_explicit(&lost, memory_order_relaxed) ? 0 : PATIENCE_MS)) {

@@ -1,5 +1,6 @@
 #include "stages/base/utf8.h"
 
+#include <stdio.h>
 #include <string.h>
 
 int32_t crn_utf8_read(const char *text, size_t length, size_t *ret_length)
@@ -31,6 +32,24 @@ bool crn_utf8_prints(int32_t character)
         (character >= 0x2066 && character <= 0x2069))
         return false;
     return character != 0xfeff && (character & 0xfffe) != 0xfffe;
+}
+
+size_t crn_utf8_show(const char *text, size_t length, char *out, size_t out_bytes)
+{
+    size_t used = 0;
+    for (size_t at = 0, bytes; at < length; at += bytes) {
+        int32_t character = crn_utf8_read(text + at, length - at, &bytes);
+        bool prints = character >= 0 && crn_utf8_prints(character);
+        if (out_bytes - used <= (prints ? bytes : 4 * bytes))
+            break;
+        if (prints)
+            memcpy(out + used, text + at, bytes);
+        for (size_t i = 0; i < bytes && !prints; i++)
+            sprintf(out + used + 4 * i, "\\x%02x", (unsigned char)text[at + i]);
+        used += prints ? bytes : 4 * bytes;
+    }
+    out[used] = '\0';
+    return used;
 }
 
 void crn_utf8_clean(char *text)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "stages/base/process/arguments.h"
+#include "stages/base/utf8.h"
 #include "tools/common/progress.h"
 
 #define OPTIONS_MAX  32
@@ -18,10 +19,11 @@
 __attribute__((format(printf, 2, 0))) static void
 print_line(const crn_tool *tool, const char *format, va_list arguments, const char *after)
 {
-    char text[1400];
+    char text[1400], shown[1600];
     vsnprintf(text, sizeof text, format, arguments);
+    crn_utf8_show(text, strlen(text), shown, sizeof shown);
     crn_progress_hide();
-    fprintf(stderr, "%s: %s%s\n", tool->name, text, after);
+    fprintf(stderr, "%s: %s%s\n", tool->name, shown, after);
 }
 
 void crn_usage_error(const crn_tool *tool, const char *format, ...)

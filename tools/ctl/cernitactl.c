@@ -14,6 +14,7 @@
 #include "stages/base/file/new_file.h"
 #include "stages/base/process/arguments.h"
 #include "stages/base/process/standard.h"
+#include "stages/base/utf8.h"
 #include "tools/ctl/find_socket.h"
 
 #define RUN_FOLDER "/run/cernita"
@@ -268,6 +269,17 @@ static int parse(int argc, char **argv, ctl_options *ret_options)
     return 0;
 }
 
+/* Line by line, with what does not print as \xNN: whoever answers may not be the daemon. */
+static void print_answer(const char *answer, FILE *out)
+{
+    char shown[4096];
+    for (const char *line = answer, *end; *line; line = *end ? end + 1 : end) {
+        end = strchrnul(line, '\n');
+        crn_utf8_show(line, (size_t)(end - line), shown, sizeof shown);
+        fprintf(out, "%s\n", shown);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static char answer[CRN_CONTROL_ANSWER_BYTES + 1];
@@ -288,7 +300,7 @@ int main(int argc, char **argv)
     if (r == 0 && strcmp(given.command, "trace") == 0)
         return download(answer, given.operand);
     if (r >= 0)
-        fputs(answer, r == 0 ? stdout : stderr);
+        print_answer(answer, r == 0 ? stdout : stderr);
     if (r == 1 && (strcmp(request, "reload") == 0 || strncmp(request, "recipe ", 7) == 0))
         fputs("cernitactl: refused; the line goes on with the settings and keys that it had\n",
               stderr);

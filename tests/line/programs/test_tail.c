@@ -151,6 +151,27 @@ static void send_bytes(tail_fixture *f, const char *topic, const void *bytes, si
     assert_true(zmq_send(f->socket, bytes, size, 0) >= 0);
 }
 
+/* A topic, a file's name or an answer may hold what a terminal obeys. */
+static void escape_sequences_do_not_reach_the_terminal(void **state)
+{
+    tail_fixture *f = *state;
+    start(f, ZMQ_PUSH, 0, "--grader --count 1");
+    send_bytes(f, "fruit/3\033]0;title\a\033[2J", "\xc1", 1);
+    send_verdict(f, "a", 3, 7);
+    tail_expect_line(f->out,
+                     "cernita-tail: a message 'fruit/3\\x1b]0;title\\x07\\x1b[2J' cannot be "
+                     "read: neither whole MessagePack nor JSON (1 bytes)\n");
+    tail_expect_verdict(f->out, 3, 7);
+    tail_expect_line(f->out, "cernita-tail: 1 message could not be read and was skipped\n");
+    tail_expect_end(f->out, 0);
+    FILE *out = tail_start("--log '/nowhere/\033[2J\n\033[H'");
+    char line[512];
+    assert_non_null(fgets(line, sizeof line, out));
+    assert_null(strchr(line, '\033'));
+    assert_non_null(strstr(line, "/nowhere/\\x1b[2J\\x0a\\x1b[H"));
+    pclose(out);
+}
+
 /* Five bytes that declare four billion values; other unreadable messages; then a verdict. */
 static void lying_messages_are_skipped_and_counted(void **state)
 {
@@ -321,6 +342,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_viewer_sees_its_lane_and_the_status, set_up, tear_down),
         cmocka_unit_test_setup_teardown(alive_is_no_verdict_and_other_topics_are_passed_over,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(escape_sequences_do_not_reach_the_terminal, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(lying_messages_are_skipped_and_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(json_is_a_line_a_verdict, set_up, tear_down),
         cmocka_unit_test_setup_teardown(textures_pass, set_up, tear_down),

@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "stages/base/error.h"
 #include "stages/base/log.h"
+#include "stages/base/utf8.h"
 #include "tests/support/cmocka_prelude.h"
 
 static int reading_end, stderr_copy;
@@ -138,6 +140,26 @@ static void a_reader_that_hangs_holds_nobody_up(void **state)
     assert_null(strstr(logged(), "lost"));
 }
 
+/* Names of files, topics and answers of others may hold what a terminal obeys. */
+static void what_does_not_print_is_shown_in_digits(void **state)
+{
+    (void)state;
+    set_stream(0, 0, "");
+    crn_log_find_journal();
+    crn_log(CRN_LOG_INFO, "%s: \xc3\xa4 %s", "/data/\033[2J", "\xc2\x9b\xe2\x80\xae\n<3>\xff");
+    assert_string_equal(logged(), "<6>/data/\\x1b[2J: \xc3\xa4 "
+                                  "\\xc2\\x9b\\xe2\\x80\\xae\\x0a<3>\\xff\n");
+    crn_error error;
+    crn_error_set(&error, -1, "%s: cannot be read", "/data/\033[2J\n");
+    assert_string_equal(error.text, "/data/\\x1b[2J\\x0a: cannot be read");
+    crn_error_set(&error, -1, "again: %s", error.text); /* its own text may be among them */
+    assert_string_equal(error.text, "again: /data/\\x1b[2J\\x0a: cannot be read");
+    char text[8]; /* cut before what does not fit */
+    assert_int_equal(crn_utf8_show("abcd\033", 5, text, sizeof text), 4);
+    assert_int_equal(crn_utf8_show("abc\033e", 5, text, sizeof text), 7);
+    assert_string_equal(text, "abc\\x1b");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -146,6 +168,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(without_the_journal_lines_have_time_and_level, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(nor_is_another_stream_the_journal, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_does_not_print_is_shown_in_digits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_reader_that_hangs_holds_nobody_up, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

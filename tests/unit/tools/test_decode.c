@@ -381,7 +381,7 @@ static void texts_are_safe_to_print(void **state)
     crn_decoded *decoded = NULL;
     assert_int_equal(decode(buffer.data, buffer.size, &decoded, NULL), 0);
     assert_string_equal(decoded->defects[0].name,
-                        "?[2Ja?\xc3\xa4????? \xe2\x82\xac????? \xf0\x9f\x8d\x91");
+                        "\\x1b[2Ja\\xff\xc3\xa4\\xed\\xa0\\x80\\xc0\\x80 \xe2\x82\xac\\xc2\\x9b");
     crn_decoded_free(&decoded);
     char *json = print(buffer.data, buffer.size);
     assert_non_null(strstr(json, "\"class\":\"?\""));

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/publish/fields.h"
+#include "stages/base/utf8.h"
 
 /* A field and where its value is stored: as bool, uint64_t, double (null reads as NaN), double[2],
  * double[4], or char[CRN_DECODED_TEXT_BYTES] (a text; an integer is stored as its text). */
@@ -80,44 +81,6 @@ static const decode_field defect_fields[] = {
     {NULL, 0, false},
 };
 
-/* Bytes of the UTF-8 character at the text's start; 0 for a control character or invalid UTF-8. */
-static size_t character_bytes(const unsigned char *text, size_t left)
-{
-    if (text[0] < 0x80)
-        return text[0] >= 0x20 && text[0] != 0x7f;
-    size_t bytes = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
-    if (text[0] < 0xc2 || text[0] > 0xf4 || bytes > left)
-        return 0;
-    uint32_t code = text[0] & (0x7f >> bytes);
-    for (size_t i = 1; i < bytes; i++) {
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (text[i] & 0x3f);
-    }
-    /* Rejects overlong forms, surrogates, Latin-1 controls and values beyond Unicode. */
-    static const uint32_t min[] = {0, 0, 0xa0, 0x800, 0x10000};
-    bool good = code >= min[bytes] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
-    return good ? bytes : 0;
-}
-
-static void copy_text(char to[CRN_DECODED_TEXT_BYTES], const msgpack_object_str *from)
-{
-    size_t written = 0;
-    for (size_t at = 0; at < from->size;) {
-        size_t bytes = character_bytes((const unsigned char *)from->ptr + at, from->size - at);
-        size_t space = CRN_DECODED_TEXT_BYTES - 1 - written;
-        if (space < (bytes ? bytes : 1))
-            break;
-        if (bytes)
-            memcpy(to + written, from->ptr + at, bytes);
-        else
-            to[written] = '?';
-        written += bytes ? bytes : 1;
-        at += bytes ? bytes : 1;
-    }
-    to[written] = '\0';
-}
-
 static bool read_real(const msgpack_object *value, double *ret_real)
 {
     switch (value->type) {
@@ -152,7 +115,7 @@ static bool read_reals(const msgpack_object *value, uint32_t count, double *ret_
 static bool read_text(const msgpack_object *value, char *ret_text)
 {
     if (value->type == MSGPACK_OBJECT_STR)
-        copy_text(ret_text, &value->via.str);
+        crn_utf8_show(value->via.str.ptr, value->via.str.size, ret_text, CRN_DECODED_TEXT_BYTES);
     else if (value->type == MSGPACK_OBJECT_POSITIVE_INTEGER)
         snprintf(ret_text, CRN_DECODED_TEXT_BYTES, "%" PRIu64, value->via.u64);
     else

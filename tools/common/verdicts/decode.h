@@ -19,7 +19,7 @@
 
 /*
  * Texts are truncated to this and made safe to print: control characters and invalid UTF-8 become
- * '?'.
+ * \xNN.
  */
 #define CRN_DECODED_TEXT_BYTES CRN_CLASS_NAME_MAX
 
