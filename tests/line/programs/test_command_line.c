@@ -104,9 +104,9 @@ static void output_that_cannot_be_written_fails(void **state)
     static const char *const daemon[] = {"--check", "--print-config", "--reference"};
     for (size_t i = 0; i < sizeof daemon / sizeof *daemon; i++) {
         assert_int_equal(shell("cernitad --config %s %s >/dev/full", CONFIG, daemon[i]), 1);
-        expect_said("cernitad: cannot write to standard output: No space left on device\n");
+        expect_said("cernitad: cannot write to standard output: ");
         assert_int_equal(shell("cernitad --config %s %s >&-", CONFIG, daemon[i]), 1);
-        expect_said("cannot write to standard output: Bad file descriptor");
+        expect_said("cannot write to standard output: ");
     }
     assert_int_equal(shell("cernita-apply diamond-square --exponent 3 --seed 1 --threads 1 f.png "
                            "--time >/dev/full"),
