@@ -125,7 +125,7 @@ static const crn_param limits[] = {
      .fallback = "65536",
      .min = 64,
      .max = 4194304,
-     .help = "verdicts remembered, 80 bytes each, so that a straggler opens no fruit again and a "
+     .help = "verdicts remembered, 72 bytes each, so that a straggler opens no fruit again and a "
              "number that returns does; past it the oldest is forgotten"},
     {.key = "points",
      .type = CRN_PARAM_INTEGER,

@@ -72,14 +72,14 @@ static void it_says_what_the_line_takes(void **state)
              folder, folder, folder);
     assert_int_equal(run(&daemon, yaml, "--check", NULL), 0);
     assert_string_equal(daemon.text,
-                        "OK: 2 classes, 2 stages, at most 452 MiB, used as views arrive\n");
+                        "OK: 2 classes, 2 stages, at most 451 MiB, used as views arrive\n");
     strcpy(strstr(yaml, "classes:"), "classes: [{name: rot, level: 0.5}]\n"
                                      "chain: [contours: {}]\n"
                                      "limits: {slots: 2, view_mib: 1}\n"
                                      "run: {workers: 1, threads: 1, backend: openmp}\n");
     assert_int_equal(run(&daemon, yaml, "--check", NULL), 0);
     assert_string_equal(daemon.text,
-                        "OK: 1 class, 1 stage, at most 134 MiB, used as views arrive\n");
+                        "OK: 1 class, 1 stage, at most 133 MiB, used as views arrive\n");
 }
 
 static void addresses_must_be_this_machine_s(void **state)
@@ -330,7 +330,7 @@ static void the_reservation_must_fit_into_memory(void **state)
     strcpy(strstr(yaml, "monitor: "), "monitor: {http: '127.0.0.1:0', keep_slots: 256}\n");
     snprintf(
         said, sizeof said,
-        "limits: they reserve 4456620 MiB, 4096 + 256 slots of 1024 MiB among them, and this "
+        "limits: they reserve 4456619 MiB, 4096 + 256 slots of 1024 MiB among them, and this "
         "machine has %llu MiB of memory; lower limits.slots, monitor.keep_slots or limits.view_mib",
         (unsigned long long)sysconf(_SC_PHYS_PAGES) * (unsigned long long)sysconf(_SC_PAGESIZE) >>
             20);

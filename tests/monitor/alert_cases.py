@@ -68,12 +68,12 @@ def healthy():
         for kind in ("complete", "partial", "late"):
             series[lane("cernita_verdicts_total", number, kind=kind)] = growing(10 if kind == "complete" else 0)
         for counter in ("verdicts_over_budget", "views_missing", "sequence_gaps", "sender_restarts", "epochs_reused",
-                        "views_captured_later", "lane_views_rejected"):
+                        "views_captured_later", "lane_views_rejected", "senders_mixed_views"):
             series[lane(f"cernita_{counter}_total", number)] = constant(0)
         series.update(lateness(number, 0.04))
         series.update(histogram("cernita_fruit_latency_seconds", 10, 0.02, 0.01, ("0.01", "0.1"), number=number))
-    for counter in ("deadlines_ignored", "views_frozen", "fruits_forced", "views_truncated", "viewer_messages_lost",
-                    "verdicts_possibly_lost", "verdicts_without_defects"):
+    for counter in ("deadlines_ignored", "views_frozen", "fruits_forced", "fruits_too_early", "views_truncated",
+                    "viewer_messages_lost", "verdicts_possibly_lost", "verdicts_without_defects"):
         series[line(f"cernita_{counter}_total")] = constant(0)
     for counter, reasons in (("views_lost", "no_slot discarded unfinished failed straggler no_place"),
                              ("views_rejected", "parts class_set"), ("views_faulty", "not_finite out_of_range"),
@@ -167,6 +167,8 @@ CASES = [
     *event("CernitaMessagesRejected", line("cernita_views_rejected_total", reason="parts")),
     *event("CernitaSenderRestarted", lane("cernita_sender_restarts_total", 0), "7m"),
     *event("CernitaEpochReused", lane("cernita_epochs_reused_total", 0), "7m"),
+    *event("CernitaFruitsTooEarly", line("cernita_fruits_too_early_total"), "7m"),
+    *event("CernitaSendersMixed", lane("cernita_senders_mixed_views_total", 0), "7m"),
     *event("CernitaClocksApart", line("cernita_deadlines_ignored_total")),
     *event("CernitaClocksApart", lane("cernita_views_captured_later_total", 0)),
     Case("CernitaClocksApart", "an hour", AN_HOUR, "3m"),
