@@ -129,11 +129,13 @@ class Lines(PackageTest):
 
     def test_wrong_arguments(self):
         maps, photo = make_maps(1)
-        self.refuses(ValueError, "address must be tcp://HOST:PORT or ipc://PATH, not 'nowhere'", cernita.Line, "nowhere")
+        self.refuses(ValueError, "address must be tcp://HOST:PORT, tcp://[IPV6]:PORT or ipc://PATH, not 'nowhere'",
+                     cernita.Line, "nowhere")
         self.refuses(ValueError, "address must be", cernita.Line, 5555)
         self.refuses(ValueError, "lane must be from 0 to 4294967295, not -1", cernita.Line, NOWHERE, lane=-1)
         self.refuses(ValueError, "views must be from 0 to 65535", cernita.Line, NOWHERE, views=65536)
-        self.refuses(ValueError, "status must be tcp://HOST:PORT or ipc://PATH, not 'x'", cernita.Line, NOWHERE, status="x")
+        self.refuses(ValueError, "status must be tcp://HOST:PORT, tcp://[IPV6]:PORT or ipc://PATH, not 'x'",
+                     cernita.Line, NOWHERE, status="x")
         self.refuses(TypeError, "epoch must be a whole number, not 1.5", cernita.Line, NOWHERE, epoch=1.5)
         self.refuses(TypeError, "classes must be a list of names, not one text", cernita.Line, NOWHERE, classes="a,b")
         self.refuses(TypeError, "classes must be a list of names, not of int", cernita.Line, NOWHERE, classes=[1])
@@ -433,8 +435,8 @@ class Peer(PackageTest):
 
     def test_wrong_arguments(self):
         for kind in (True, False):
-            self.refuses(ValueError, "address must be tcp://HOST:PORT or ipc://PATH, not 'x'", cernita.Verdicts, "x",
-                         grader=kind)
+            self.refuses(ValueError, "address must be tcp://HOST:PORT, tcp://[IPV6]:PORT or ipc://PATH, not 'x'",
+                         cernita.Verdicts, "x", grader=kind)
         self.refuses(ValueError, "lane and status are for viewers", cernita.Verdicts, NOWHERE, grader=True, lane=1)
         self.refuses(ValueError, "lane and status are for viewers", cernita.Verdicts, NOWHERE, grader=True, status=True)
         self.refuses(TypeError, "classes must be a list of names, not one text", cernita.Verdicts, NOWHERE, classes="rot")

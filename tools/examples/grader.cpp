@@ -244,6 +244,9 @@ try {
     int silence_ms = static_cast<int>(3 * alive_ms), linger = 0;
     zmq_setsockopt(socket, ZMQ_RCVTIMEO, &silence_ms, sizeof silence_ms);
     zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof linger);
+    // libzmq takes one family for a socket, IPv4 if it is not told.
+    int ipv6 = std::strncmp(arguments[1], "tcp://[", 7) == 0;
+    zmq_setsockopt(socket, ZMQ_IPV6, &ipv6, sizeof ipv6);
     if (zmq_connect(socket, arguments[1]) != 0)
         throw std::runtime_error(std::string(arguments[1]) + ": " + zmq_strerror(errno));
     Sequences sequences;

@@ -1,13 +1,10 @@
-"""Connections to a daemon, with keys (CURVE) where its line file has `access.keys`; systemd/ACCESS.md has the steps."""
+"""Keys of connections (CURVE), for a daemon whose line file has `access.keys`; systemd/ACCESS.md has the steps."""
 from __future__ import annotations
 
 import os
 from typing import Any, Union
 
 Path = Union[str, "os.PathLike[str]"]
-
-_RECONNECT_MS = 50  # to 100, however long the daemon was away: the belt runs when it returns
-_ATTEMPT_MS = 1000  # by the system's default two minutes, in which a host without power that returns is not seen
 
 
 def _read(name: Path) -> bytes:
@@ -38,16 +35,3 @@ def use_keys(socket: Any, key: Path | None, server_key: Path | None) -> None:
     except zmq.ZMQError:
         raise ValueError(f"key, server_key: {os.fspath(key)} or {os.fspath(server_key)} holds 40 characters that are "
                          "no key; cernita-keys makes such files") from None
-
-
-def connect(socket: Any, argument: str, address: str, key: Path | None, server_key: Path | None) -> None:
-    """Connects a zmq.Socket to a daemon, now or whenever one is there. ValueError: the address, with the argument's name;
-    as use_keys()."""
-    import zmq
-    socket.reconnect_ivl, socket.connect_timeout = _RECONNECT_MS, _ATTEMPT_MS
-    use_keys(socket, key, server_key)
-    try:
-        socket.connect(address)
-    except (zmq.ZMQError, TypeError) as fault:
-        raise ValueError(
-            f"{argument} must be tcp://HOST:PORT or ipc://PATH, not {address!r} ({fault})") from None

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Sequence
 import numpy as np
 
 from .._arguments import seconds, whole
+from .address import connect
 from .files import log
-from .keys import Path, connect
+from .keys import Path
 from .optional import need
 from .refusals import Refusals
 from .times import doubt

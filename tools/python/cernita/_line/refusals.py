@@ -4,8 +4,9 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from .address import connect
 from .files import log
-from .keys import Path, connect
+from .keys import Path
 from .optional import need
 from .verdict import decode
 

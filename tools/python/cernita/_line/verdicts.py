@@ -9,8 +9,9 @@ import time
 from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Sequence, Union
 
 from .._arguments import join, seconds, whole
+from .address import connect
 from .files import log
-from .keys import Path, connect
+from .keys import Path
 from .optional import need
 from .verdict import Verdict, decode, read_verdict
 from .wire import check_classes
