@@ -1,6 +1,7 @@
 /* cernitad: command line, signals, and the only place that exits. */
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -232,6 +233,29 @@ static int self_check(const crn_config *config, bool json)
     return crn_self_check_command(config, gpu, no_gpu, json);
 }
 
+static void print_classes(const crn_classes *classes)
+{
+    bool any = false;
+    for (int32_t i = 0; i < classes->count; i++) {
+        if (isnan(classes->level[i]))
+            continue;
+        printf("%s%s %.6g", any ? ", " : "", classes->name[i], classes->level[i]);
+        any = true;
+    }
+    puts(any ? "" : "no class has a level");
+}
+
+/* The levels of the file's own settings and of its recipes, a line each. */
+static void print_levels(const crn_config *config)
+{
+    fputs("levels: ", stdout);
+    print_classes(&config->classes);
+    for (int32_t i = 0; config->recipes && i < config->recipes->count; i++) {
+        printf("levels of recipe %s: ", config->recipes->item[i].name);
+        print_classes(&config->recipes->item[i].classes);
+    }
+}
+
 /* --check: reports whether the start would succeed, and the resources that the line needs. */
 static int check(const crn_config *config, const crn_gpu *gpu)
 {
@@ -249,7 +273,10 @@ static int check(const crn_config *config, const crn_gpu *gpu)
                    ? "locked at the start, with the threads' stacks and heaps"
                : gpu && gpu->count() > 0 ? "taken at the start where a GPU reads them"
                                          : "used as views arrive");
-    fputs(notes ? notes : "", stdout);
+    if (r == 0)
+        print_levels(config);
+    /* Behind the faults, wherever both are read. */
+    fputs(notes ? notes : "", r == 0 ? stdout : stderr);
     free(notes);
     return r == 0 ? EXIT_SUCCESS : EXIT_CONFIG;
 }
@@ -351,6 +378,9 @@ static int serve(const options *given, char **argv, crn_config *config)
      * so a service manager should retry. */
     if (crn_preflight(config, gpu, stderr, NULL) < 0)
         return EXIT_RUNTIME;
+    char levels[CRN_ODD_LEVELS_BYTES];
+    if (crn_config_odd_levels(config, levels))
+        crn_log(CRN_LOG_WARNING, "classes.level: %s", levels);
     crn_malloc_keep_pages();
     crn_descriptors_reserve("limits.peers", CRN_LINE_PORTS, &config->limits.peers);
     return run(config, &file, backend, gpu);

@@ -39,6 +39,7 @@ typedef struct preflight {
     const crn_config *config;
     FILE *faults, *notes;
     bool failed;
+    char in_use[600]; /* what a running daemon has, perhaps this line's: one note for all */
 } preflight;
 
 __attribute__((format(printf, 3, 4))) static void fail(preflight *check, const char *key,
@@ -70,6 +71,16 @@ __attribute__((format(printf, 3, 4))) static void note(const preflight *check, c
     crn_error_set(&error, 0, "note: %s: %s", key, text);
     fprintf(check->notes, "%s\n", error.text);
     va_end(arguments);
+}
+
+static void add_in_use(preflight *check, const char *key, const char *what, long holder)
+{
+    char process[40] = "";
+    if (holder > 0)
+        snprintf(process, sizeof process, " (process %ld)", holder);
+    size_t used = strlen(check->in_use);
+    snprintf(check->in_use + used, sizeof check->in_use - used, "%s%s %s%s", used ? ", " : "", key,
+             what, process);
 }
 
 /* True of --check for a folder that cernitad@NAME.service makes when it starts, and that is not
@@ -171,10 +182,7 @@ static void check_tcp(preflight *check, const char *key, const char *endpoint)
     int fault = read_address(text, interfaces, &at) ? try_bind(&at) : ENODEV;
     freeifaddrs(interfaces);
     if (fault == EADDRINUSE)
-        note(check, key,
-             "%s is in use, perhaps by this line's running daemon; a second one cannot "
-             "have it",
-             endpoint);
+        add_in_use(check, key, endpoint, 0);
     else if (fault)
         fail(check, key, "cannot bind %s: %s", endpoint, crn_endpoint_bind_hint(fault));
 }
@@ -256,10 +264,7 @@ static void check_ipc(preflight *check, const char *key, const char *endpoint)
             "cannot make the lock file %s: %s; give a path in a folder that this user may write to",
             lock, strerror(errno));
     else if (holder > 0)
-        note(check, key,
-             "%s is in use, perhaps by this line's running daemon (process %ld); a second one "
-             "cannot have it",
-             endpoint, holder);
+        add_in_use(check, key, endpoint, holder);
 }
 
 static void check_access(preflight *check)
@@ -434,9 +439,7 @@ static void check_http(preflight *check)
     if (!check->config->monitor.http_named)
         note(check, "monitor.http", "%s; the line runs without metrics", error.text);
     else if (r == -EADDRINUSE)
-        note(check, "monitor.http",
-             "%s is in use, perhaps by this line's running daemon; a second one cannot have it",
-             at);
+        add_in_use(check, "monitor.http", at, 0);
     else
         fail(check, "monitor.http", "%s", error.text);
 }
@@ -453,9 +456,16 @@ static void check_control(preflight *check)
     int r = path[0] ? crn_control_try(path, &error) : 0;
     const char *text = error.text + strlen("control.path: ");
     if (r == -EADDRINUSE)
-        note(check, "control.path", "%s", text);
+        add_in_use(check, "control.path", path, 0);
     else if (r < 0)
         fail(check, "control.path", "%s", text);
+}
+
+static void check_levels(preflight *check)
+{
+    char text[CRN_ODD_LEVELS_BYTES];
+    if (crn_config_odd_levels(check->config, text))
+        note(check, "classes.level", "%s", text);
 }
 
 int crn_preflight(const crn_config *config, const crn_gpu *gpu, FILE *faults, FILE *notes)
@@ -474,5 +484,10 @@ int crn_preflight(const crn_config *config, const crn_gpu *gpu, FILE *faults, FI
     check_descriptors(&check);
     check_devices(&check, gpu);
     check_realtime(&check);
+    check_levels(&check);
+    if (check.in_use[0] && notes) /* after all else: it is no news on a line that runs */
+        note(&check, "in use",
+             "perhaps by this line's running daemon, and a second one cannot have it: %s",
+             check.in_use);
     return check.failed ? -EINVAL : 0;
 }

@@ -1,10 +1,12 @@
 /* Checks what a table of rows cannot express: dependencies between keys,
  * endpoints, the stages' own checks. */
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "src/config/internal.h"
 #include "stages/base/process/cpus.h"
@@ -16,9 +18,11 @@ typedef struct endpoint {
     const char *key;
     const char *text;
     const crn_node *node;
+    const char *scheme; /* that the text lacks, or "" */
 } endpoint;
 
-#define ENDPOINTS_MAX (CRN_TEXTS_MAX + 2)
+#define ENDPOINTS_MAX  (CRN_TEXTS_MAX + 4)
+#define ENDPOINT_BYTES (CRN_TEXT_BYTES + 32)
 
 static const crn_node *value_of(const crn_reader *reader, const char *section, const char *key)
 {
@@ -78,7 +82,47 @@ static bool is_any_host(const char *host, size_t length)
     return false;
 }
 
-/* True if two valid endpoints cannot both be bound. */
+/* Removes what does not change a path: ./ at its beginning, // and /./ within. */
+static void normalise_path(char *path)
+{
+    char *to = path;
+    for (const char *from = path; *from;) {
+        bool begins = to == path || to[-1] == '/';
+        if (begins && from[0] == '.' && from[1] == '/')
+            from += 2;
+        else if (from[0] == '/' && to > path && to[-1] == '/')
+            from++;
+        else
+            *to++ = *from++;
+    }
+    *to = '\0';
+}
+
+/* One spelling of an endpoint that may be written in several. */
+static void normalise(const endpoint *one, char ret_text[ENDPOINT_BYTES])
+{
+    char host[CRN_TEXT_BYTES], shortest[INET6_ADDRSTRLEN];
+    struct in6_addr v6;
+    snprintf(ret_text, ENDPOINT_BYTES, "%s%s", one->scheme, one->text);
+    if (strncmp(ret_text, "ipc://", 6) == 0)
+        normalise_path(ret_text + 6);
+    const char *colon = strrchr(one->text, ':');
+    if (strncmp(ret_text, "tcp://", 6) != 0 || !colon)
+        return;
+    const char *begin = one->text + (one->scheme[0] ? 0 : 6);
+    snprintf(host, sizeof host, "%.*s", (int)(colon - begin), begin);
+    size_t length = strlen(host);
+    if (strcasecmp(host, "localhost") == 0)
+        snprintf(ret_text, ENDPOINT_BYTES, "tcp://127.0.0.1%s", colon);
+    if (length < 2 || host[0] != '[')
+        return;
+    host[length - 1] = '\0';
+    if (inet_pton(AF_INET6, host + 1, &v6) == 1)
+        snprintf(ret_text, ENDPOINT_BYTES, "tcp://[%s]%s",
+                 inet_ntop(AF_INET6, &v6, shortest, sizeof shortest), colon);
+}
+
+/* True if two valid endpoints, in one spelling, cannot both be bound. */
 static bool clash(const char *a, const char *b)
 {
     if (strcmp(a, b) == 0)
@@ -101,12 +145,16 @@ static bool is_before(const endpoint *a, const endpoint *b)
 
 static void check_clash(crn_reader *reader, const endpoint *a, const endpoint *b)
 {
-    if (!clash(a->text, b->text) || (!a->node && !b->node))
+    char texts[2][ENDPOINT_BYTES];
+    normalise(a, texts[0]);
+    normalise(b, texts[1]);
+    if (!clash(texts[0], texts[1]) || (!a->node && !b->node))
         return;
     const endpoint *first = is_before(a, b) ? a : b, *later = first == a ? b : a;
-    char where[32] = "'s default";
+    char where[64] = "'s default";
     if (first->node)
-        snprintf(where, sizeof where, " on line %d", first->node->position.line);
+        snprintf(where, sizeof where, " on line %d, column %d", first->node->position.line,
+                 first->node->position.column);
     crn_diagnostics_add(reader->faults, later->node->position,
                         "%s: '%.100s' is already used by %s%s, a unique endpoint expected",
                         later->key, later->text, first->key, where);
@@ -130,22 +178,31 @@ static void check_endpoints(crn_reader *reader)
     const crn_node *item = bind && bind->kind == CRN_NODE_LIST ? bind->first : bind;
     for (int32_t i = 0; i < config->ingest.bind.count; i++) {
         add_endpoint(reader, list, &count,
-                     (endpoint){"ingest.bind", config->ingest.bind.item[i], item});
+                     (endpoint){"ingest.bind", config->ingest.bind.item[i], item, ""});
         item = item ? item->next : NULL;
     }
     add_endpoint(reader, list, &count,
                  (endpoint){"publish.grader.bind", config->publish.grader.bind,
-                            crn_node_value(crn_node_value(publish, "grader"), "bind")});
+                            crn_node_value(crn_node_value(publish, "grader"), "bind"), ""});
     add_endpoint(reader, list, &count,
                  (endpoint){"publish.viewers.bind", config->publish.viewers.bind,
-                            crn_node_value(crn_node_value(publish, "viewers"), "bind")});
+                            crn_node_value(crn_node_value(publish, "viewers"), "bind"), ""});
+    const crn_node *http = value_of(reader, "monitor", "http");
+    const crn_node *control = value_of(reader, "control", "path");
+    const char *port = strrchr(config->monitor.http, ':');
+    if (http && port && strcmp(port, ":0") != 0) /* the default may be taken: then no pages */
+        add_endpoint(reader, list, &count,
+                     (endpoint){"monitor.http", config->monitor.http, http, "tcp://"});
+    if (control && config->control.path[0])
+        add_endpoint(reader, list, &count,
+                     (endpoint){"control.path", config->control.path, control, "ipc://"});
     for (int i = 0; i < count; i++) {
-        const char *fault = endpoint_fault(list[i].text);
+        const char *fault = list[i].scheme[0] ? NULL : endpoint_fault(list[i].text);
         if (fault && list[i].node)
             crn_diagnostics_add(reader->faults, list[i].node->position, "%s: %s %s", list[i].key,
                                 crn_quote(list[i].text, strlen(list[i].text), '\'').text, fault);
         for (int j = 0; j < i && !fault; j++)
-            if (!endpoint_fault(list[j].text))
+            if (list[j].scheme[0] || !endpoint_fault(list[j].text))
                 check_clash(reader, &list[j], &list[i]);
     }
 }
@@ -379,12 +436,12 @@ void crn_check_config(crn_reader *reader)
     crn_check_latency(reader, crn_node_value(reader->root, "latency"));
     check_log(reader);
     check_record(reader);
-    check_endpoints(reader);
     check_lanes(reader);
     check_sum(reader);
     check_http(reader);
     check_access(reader);
     check_control(reader);
+    check_endpoints(reader);
     check_devices(reader);
     check_realtime(reader);
     crn_check_stages(reader);

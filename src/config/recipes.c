@@ -336,6 +336,34 @@ void crn_check_recipes(crn_reader *reader)
     }
 }
 
+/* --- levels --- */
+
+/* `own`: the file's levels, which a recipe has where it names none; NULL: these are they. */
+static void add_odd_levels(const crn_classes *classes, const crn_classes *own, const char *recipe,
+                           char text[CRN_ODD_LEVELS_BYTES])
+{
+    for (int32_t i = 0; i < classes->count; i++) {
+        if ((classes->level[i] != 0 && classes->level[i] != 1) ||
+            (own && own->level[i] == classes->level[i]))
+            continue;
+        size_t used = strlen(text);
+        snprintf(text + used, CRN_ODD_LEVELS_BYTES - used, "%s%s%s%s is %s", used ? ", " : "",
+                 classes->name[i], recipe[0] ? " of recipe " : "", recipe,
+                 classes->level[i] == 0 ? "0 (every pixel above it is a defect's)"
+                                        : "1 (no pixel is above it: nothing is found)");
+    }
+}
+
+bool crn_config_odd_levels(const crn_config *config, char ret_text[CRN_ODD_LEVELS_BYTES])
+{
+    ret_text[0] = '\0';
+    add_odd_levels(&config->classes, NULL, config->recipe, ret_text);
+    for (int32_t i = 0; config->recipes && i < config->recipes->count; i++)
+        add_odd_levels(&config->recipes->item[i].classes, &config->classes,
+                       config->recipes->item[i].name, ret_text);
+    return ret_text[0] != '\0';
+}
+
 /* --- printing --- */
 
 void crn_print_recipes(const crn_recipes *recipes, FILE *out)

@@ -128,6 +128,11 @@ static int conclude(crn_reloader *self, int r, const char *what, const char *fau
     }
     if (self->recipe[0])
         snprintf(recipe, sizeof recipe, ", recipe '%s'", self->recipe);
+    char levels[CRN_ODD_LEVELS_BYTES];
+    if (crn_config_odd_levels(&self->file, levels)) {
+        crn_log(CRN_LOG_WARNING, "classes.level: %s", levels);
+        fprintf(out, "note: classes.level: %s\n", levels);
+    }
     crn_log(CRN_LOG_INFO, "%s: fruits from now on are judged by the settings %016" PRIx64 "%s",
             what, self->hash, recipe);
     fprintf(out, "settings %016" PRIx64 "%s\n", self->hash, recipe);

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "src/ingest/access/access.h"
 #include "src/self_check/internal.h"
 
 /* Senders' clocks must agree to a millisecond with this one. */
@@ -43,6 +44,20 @@ static void check_source(crn_self_check *check)
                        "%.60s", source);
 }
 
+/* True if no other machine can reach the file's addresses for views and verdicts, so that all
+ * times are of one clock. */
+static bool is_local(const crn_self_check *check)
+{
+    const crn_config *config = check->config;
+    if (!config)
+        return false;
+    bool exposed = crn_access_is_exposed(config->publish.grader.bind) ||
+                   crn_access_is_exposed(config->publish.viewers.bind);
+    for (int32_t i = 0; i < config->ingest.bind.count; i++)
+        exposed |= crn_access_is_exposed(config->ingest.bind.item[i]);
+    return !exposed;
+}
+
 static void check_synchronisation(crn_self_check *check)
 {
     static const char name[] = "clock synchronisation";
@@ -53,8 +68,9 @@ static void check_synchronisation(crn_self_check *check)
         crn_self_check_add(check, name, CRN_FINDING_UNKNOWN, NULL, NULL,
                            "adjtimex is not allowed here");
     else if (r == TIME_ERROR || state.status & STA_UNSYNC)
-        crn_self_check_add(check, name, CRN_FINDING_BAD, COST_UNSYNCHRONISED, cure,
-                           "not synchronised");
+        crn_self_check_add(check, name, is_local(check) ? CRN_FINDING_NOTE : CRN_FINDING_BAD,
+                           COST_UNSYNCHRONISED, cure, "not synchronised%s",
+                           is_local(check) ? "; all addresses are this machine's own" : "");
     else
         crn_self_check_add(
             check, name, state.esterror > ERROR_OK_US ? CRN_FINDING_NOTE : CRN_FINDING_OK,

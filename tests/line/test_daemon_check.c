@@ -66,20 +66,26 @@ static void it_says_what_the_line_takes(void **state)
              "ingest: {bind: ['ipc://%s/in']}\n"
              "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'}}\n"
              "monitor: {http: ''}\n"
-             "classes: [{name: ground}, {name: rot, level: 0.5}]\n"
+             "classes: [{name: ground}, {name: rot, level: 0.5}, {name: hail, level: 1}]\n"
+             "recipes: {plum: {classes: {rot: 0, hail: 0.25}}, none: {}}\n"
              "chain: [convolve: {}, contours: {}]\n"
              "run: {workers: 1, threads: 1, backend: openmp}\n",
              folder, folder, folder);
     assert_int_equal(run(&daemon, yaml, "--check", NULL), 0);
-    assert_string_equal(daemon.text,
-                        "OK: 2 classes, 2 stages, at most 451 MiB, used as views arrive\n");
+    assert_memory_equal(daemon.text, "OK: 3 classes, 2 stages, at most ", 33);
+    assert_string_equal(strchr(daemon.text, '\n'),
+                        "\nlevels: rot 0.5, hail 1\nlevels of recipe plum: rot 0, hail 0.25\n"
+                        "levels of recipe none: rot 0.5, hail 1\n"
+                        "note: classes.level: hail is 1 (no pixel is above it: nothing is found), "
+                        "rot of recipe plum is 0 (every pixel above it is a defect's)\n");
     strcpy(strstr(yaml, "classes:"), "classes: [{name: rot, level: 0.5}]\n"
                                      "chain: [contours: {}]\n"
                                      "limits: {slots: 2, view_mib: 1}\n"
                                      "run: {workers: 1, threads: 1, backend: openmp}\n");
     assert_int_equal(run(&daemon, yaml, "--check", NULL), 0);
-    assert_string_equal(daemon.text,
-                        "OK: 1 class, 1 stage, at most 133 MiB, used as views arrive\n");
+    assert_memory_equal(daemon.text, "OK: 1 class, 1 stage, at most 13", 32);
+    assert_string_equal(strstr(daemon.text, " MiB"),
+                        " MiB, used as views arrive\nlevels: rot 0.5\n");
 }
 
 static void addresses_must_be_this_machine_s(void **state)
@@ -172,14 +178,19 @@ static void what_a_running_daemon_has_is_a_note(void **state)
     daemon_start_line(&running, folder); /* occupies the ipc paths */
     assert_int_equal(run(&checked, yaml, "--check", NULL), 0);
     snprintf(said, sizeof said,
-             "note: ingest.bind: ipc://%s/in is in use, perhaps by this line's running daemon "
-             "(process %d); a second one cannot have it\n"
-             "note: ingest.bind: tcp://127.0.0.1:%d is in use, perhaps by this line's running "
-             "daemon; a second one cannot have it\n",
+             "note: in use: perhaps by this line's running daemon, and a second one cannot have "
+             "it: ingest.bind ipc://%s/in (process %d), ingest.bind tcp://127.0.0.1:%d",
              folder, running.pid, port);
     assert_memory_equal(checked.text, "OK: ", 4);
     assert_non_null(strstr(checked.text, said));
     assert_null(strstr(running.text, "connected"));
+    /* A fault of the file comes first. */
+    strcat(yaml, "record: {dir: /nowhere/views}\n");
+    assert_int_equal(run(&checked, yaml, "--check", NULL), 78);
+    const char *fault = strstr(checked.text, "record.dir: /nowhere/views: cannot record there");
+    const char *note = strstr(checked.text, said);
+    assert_true(fault && note && fault < note);
+    assert_null(strstr(note + 1, "note: in use"));
     kill(running.pid, SIGTERM);
     assert_int_equal(daemon_end(&running), 0);
     assert_null(strstr(running.text, "connected")); /* --check did not connect to it */
@@ -208,7 +219,7 @@ static void the_pages_address_is_tested(void **state)
     snprintf(at, sizeof at, "127.0.0.1:%d", bind_any_port(&listener));
     snprintf(yaml, sizeof yaml, file, folder, folder, folder, at);
     assert_int_equal(run(&daemon, yaml, "--check", NULL), 0);
-    snprintf(said, sizeof said, "note: monitor.http: %s is in use, perhaps by this line's", at);
+    snprintf(said, sizeof said, "cannot have it: monitor.http %s\n", at);
     assert_non_null(strstr(daemon.text, said));
     assert_int_equal(run(&daemon, yaml, NULL, NULL), 1);
     snprintf(said, sizeof said, "error monitor.http: cannot bind %s: the port is in use: ", at);

@@ -98,8 +98,13 @@ void crn_notice_fruit(crn_notices *notices, const crn_fruit *fruit, int64_t view
                      count[cause], cause_name(cause), count[cause] > 1 ? "first " : "",
                      first[cause]);
     }
-    const char *hint = main_cause < CRN_REASONS ? crn_losses_view_hint((crn_view_reason)main_cause)
-                                                : hints[main_cause];
+    const char *hint =
+        main_cause == CAUSE_MISSING && fruit->closed_by == CRN_CLOSE_DEADLINE
+            ? "the fruit was closed by the deadline_ns that a view's header has, not "
+              "by latency.assemble_ms: let the sender give more time than its views "
+              "take, or 0"
+        : main_cause < CRN_REASONS ? crn_losses_view_hint((crn_view_reason)main_cause)
+                                   : hints[main_cause];
     char expected[32] = "";
     if (fruit->expected > 0)
         snprintf(expected, sizeof expected, " of %u", (unsigned)fruit->expected);

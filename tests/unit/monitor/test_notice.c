@@ -73,6 +73,25 @@ static void a_partial_fruit_is_logged_with_every_reason(void **state)
                 "the sender sends every view, and within latency.assemble_ms");
 }
 
+/* Its own deadline closed it: a longer assemble_ms would change nothing. */
+static void a_fruit_that_its_deadline_closed_blames_the_deadline(void **state)
+{
+    (void)state;
+    static const crn_fruit_view views[VIEWS] = {{.state = CRN_VIEW_JUDGED}};
+    crn_log_capture caught;
+    crn_fruit fruit = {.lane = crn_lanes_find(lanes, 3), .fruit = 17, .expected = 2};
+    fruit.views = views;
+    fruit.received = fruit.judged = 1;
+    fruit.closed_by = CRN_CLOSE_DEADLINE;
+    crn_log_capture_start(&caught);
+    crn_notice_fruit(&notices, &fruit, VIEWS, 0);
+    crn_log_capture_stop(&caught);
+    expect_line(&caught,
+                "1 missing (view 1); the fruit was closed by the deadline_ns that a view's "
+                "header has, not by latency.assemble_ms: let the sender give more time "
+                "than its views take, or 0");
+}
+
 static void faults_of_judged_views_are_logged(void **state)
 {
     (void)state;
@@ -233,6 +252,7 @@ int main(void)
         ON_A_LANE(a_complete_fruit_is_no_news),
         ON_A_LANE(a_partial_fruit_is_logged_with_every_reason),
         ON_A_LANE(faults_of_judged_views_are_logged),
+        ON_A_LANE(a_fruit_that_its_deadline_closed_blames_the_deadline),
         ON_A_LANE(a_refused_view_is_told_apart_from_a_missing_one),
         ON_A_LANE(what_does_not_fit_is_told_with_its_cure),
         ON_A_LANE(each_verdict_has_a_line_a_second),

@@ -203,10 +203,16 @@ static void clocks(void **state)
     clock_state.esterror = 1100;
     expect(crn_self_check_clock, synchronisation, CRN_FINDING_NOTE, "1100 us");
     clock_state.status = STA_UNSYNC;
+    /* Of a line that no other machine reaches, all times are of this clock. */
+    expect(crn_self_check_clock, synchronisation, CRN_FINDING_NOTE, "this machine's own");
+    the.config.ingest.bind.count = 1;
+    strcpy(the.config.ingest.bind.item[0], "tcp://*:5555");
     expect(crn_self_check_clock, synchronisation, CRN_FINDING_BAD, "not synchronised");
     clock_state.status = 0;
     clock_answer = TIME_ERROR;
     expect(crn_self_check_clock, synchronisation, CRN_FINDING_BAD, "not synchronised");
+    strcpy(the.config.ingest.bind.item[0], "ipc:///run/in");
+    expect(crn_self_check_clock, synchronisation, CRN_FINDING_NOTE, "not synchronised");
     made_up_file(&the, "/proc/self/timerslack_ns", "50000\n");
     expect(crn_self_check_clock, "timer slack", CRN_FINDING_OK, "50 us");
     made_up_file(&the, "/proc/self/timerslack_ns", "4000000\n");
