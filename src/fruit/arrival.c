@@ -115,7 +115,7 @@ static void credit(crn_fruits *fruits, crn_fruit_entry *entry, const crn_view_he
         fruit->encoder = header->encoder;
         fruit->captured_ns = header->captured_ns;
     }
-    if (header->captured_ns > entry->captured_ns)
+    if (crn_wire_captured_ns(header) > entry->captured_ns)
         entry->captured_ns = header->captured_ns;
     crn_lane_delay(fruit->lane, now_ns - fruit->opened_ns, now_ns);
     entry->header_deadline_ns = crn_fruit_min_ns(entry->header_deadline_ns, deadline_ns);

@@ -121,7 +121,7 @@ bool crn_judged_remember(crn_judged *judged, const crn_judged_fruit *fruit, int6
 bool crn_judged_is_near(const crn_judged_fruit *fruit, const crn_view_header *header,
                         int64_t straggler_ns, bool otherwise)
 {
-    uint64_t a = fruit->captured_ns, b = header->captured_ns;
+    uint64_t a = fruit->captured_ns, b = crn_wire_captured_ns(header);
     return a > 0 && b > 0 ? (a > b ? a - b : b - a) <= (uint64_t)straggler_ns : otherwise;
 }
 
@@ -136,7 +136,8 @@ crn_judged_look crn_judged_view(crn_judged_fruit *fruit, const crn_view_header *
                                 int64_t straggler_ns, int64_t now_ns)
 {
     uint64_t bit = UINT64_C(1) << (header->view & 63);
-    bool had = fruit->came & bit, timed = fruit->captured_ns > 0 && header->captured_ns > 0;
+    bool had = fruit->came & bit,
+         timed = fruit->captured_ns > 0 && crn_wire_captured_ns(header) > 0;
     bool near = crn_judged_is_near(fruit, header, straggler_ns, false);
     int64_t age_ns = now_ns - fruit->judged_ns;
     if (age_ns > CRN_JUDGED_KEEP_NS)

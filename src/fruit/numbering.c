@@ -1,11 +1,5 @@
 #include "src/fruit/numbering.h"
 
-/* A capture time after the year 2262 is none: it must not hide that a sequence begins again. */
-static uint64_t captured_ns_of(const crn_view_header *header)
-{
-    return header->captured_ns <= INT64_MAX ? header->captured_ns : 0;
-}
-
 crn_numbering crn_numbering_begin(const crn_view_header *header)
 {
     return (crn_numbering){
@@ -13,15 +7,15 @@ crn_numbering crn_numbering_begin(const crn_view_header *header)
         .first = header->sequence,
         .highest = header->sequence,
         .seen = 1,
-        .first_captured_ns = captured_ns_of(header),
-        .latest_captured_ns = captured_ns_of(header),
+        .first_captured_ns = crn_wire_captured_ns(header),
+        .latest_captured_ns = crn_wire_captured_ns(header),
     };
 }
 
 /* True if this message cannot continue the sequence: its sender restarted. */
 static bool begins_again(crn_numbering *numbers, const crn_view_header *header)
 {
-    uint64_t sequence = header->sequence, captured_ns = captured_ns_of(header);
+    uint64_t sequence = header->sequence, captured_ns = crn_wire_captured_ns(header);
     uint64_t latest_ns = numbers->latest_captured_ns;
     uint64_t behind = numbers->highest - sequence;
     bool is_new =

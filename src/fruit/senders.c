@@ -26,7 +26,7 @@ static void begin(crn_senders *senders, crn_sender *place, const crn_view_header
                           .key = header->epoch,
                           .order = senders->begun,
                           .proven = senders->begun,
-                          .begun_captured_ns = header->captured_ns,
+                          .begun_captured_ns = crn_wire_captured_ns(header),
                           .begun_ns = now_ns};
     for (int32_t i = 0; i < senders->count; i++)
         senders->at[i].since = 0;
@@ -65,7 +65,7 @@ static void prove(crn_senders *senders, crn_sender *sender, const crn_view_heade
         if (other->order <= sender->proven)
             continue;
         int64_t since_ns = now_ns - other->begun_ns;
-        bool timed = other->begun_captured_ns > 0 && header->captured_ns > 0;
+        bool timed = other->begun_captured_ns > 0 && crn_wire_captured_ns(header) > 0;
         bool later = !timed || header->captured_ns > other->begun_captured_ns;
         if ((since_ns >= UNDER_WAY_NS && later) ||
             (since_ns >= ALIVE_NS && sender->since >= VIEWS_TO_PROVE))

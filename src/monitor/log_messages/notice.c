@@ -141,8 +141,10 @@ void crn_notice_epoch(crn_notices *notices, const crn_view_header *header, int64
     char more[CRN_LOG_HELD_BYTES];
     crn_log(CRN_LOG_WARNING,
             "lane %" PRIu32 ": the sequence begins again at %" PRIu64 " within epoch %" PRIu64
-            ", with fruit %" PRIu64 ": fruits numbered as before in this epoch get no verdict; a "
-            "sender must choose a new epoch at each start, such as its time of day in ns%s",
+            ", with fruit %" PRIu64
+            ": fruits that have the numbers of some that were judged less than "
+            "latency.straggler_ms before get no verdict; a sender must choose a new epoch at each "
+            "start, such as its time of day in ns%s",
             header->lane, header->sequence, header->epoch, header->fruit, crn_log_held(held, more));
 }
 

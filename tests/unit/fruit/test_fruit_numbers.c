@@ -105,6 +105,27 @@ static void test_a_straggler_after_300_verdicts_opens_nothing(void **state)
     assert_int_equal(lane_sequence(), 301);
 }
 
+/* One view's clock is out of its mind; a straggler is still one. */
+static void test_an_impossible_capture_time_tells_nothing(void **state)
+{
+    (void)state;
+    static const uint64_t impossible[] = {UINT64_MAX, (uint64_t)INT64_MAX + 1};
+    for (uint64_t fruit = 0; fruit < 2; fruit++) {
+        crn_view_header wrong = view_of(fruit, 0), late = view_of(fruit, 3);
+        wrong.captured_ns = impossible[fruit];
+        assert_int_equal(send(wrong), CRN_ARRIVAL_WANTED);
+        assert_int_equal(pass(fruit, 6), 0);
+        now_ns += 10 * S;
+        assert_int_equal(judge_due(), 1);
+        now_ns += 30 * S;
+        late.sequence = next_sequence++;
+        assert_int_equal(send(late), CRN_ARRIVAL_STRAGGLER);
+        late.captured_ns = impossible[fruit];
+        assert_int_equal(send(late), CRN_ARRIVAL_STRAGGLER);
+    }
+    assert_int_equal(crn_fruits_open(fruits), 0);
+}
+
 /* The same message again, from a sender that does not know what arrived. */
 static void test_a_repeated_view_opens_nothing(void **state)
 {
@@ -220,6 +241,7 @@ int main(void)
         TIMED_OR_NOT(test_768_fruits_numbered_modulo_256),
         TIMED_OR_NOT(test_numbers_return_after_partial_fruits),
         TIMED_OR_NOT(test_a_straggler_after_300_verdicts_opens_nothing),
+        TIMED_OR_NOT(test_an_impossible_capture_time_tells_nothing),
         TIMED_OR_NOT(test_a_repeated_view_opens_nothing),
         TIMED_OR_NOT(test_what_returns_too_early_is_a_gap_for_the_grader),
         TIMED_OR_NOT(test_a_time_of_its_own_decides),
