@@ -78,6 +78,13 @@ static void it_reloads_and_lists_faults(void **state)
     expect(1, "there is no recipe 'apple'", "recipe apple");
     expect(1, "\ncernitactl: refused; the line goes on with the settings", "recipe apple");
     expect(0, "settings ", "recipe --none");
+    write_line("1", "recipes: {plum: {classes: {rot: 0}}, Late pear: {}}\n");
+    expect(0,
+           "note: classes.level: rot is 1 (no pixel is above it: nothing is found), rot of recipe "
+           "plum is 0 (every pixel above it is a defect's)\nsettings ",
+           "reload");
+    write_line("0.6", "recipes: {plum: {classes: {rot: 0.3}}, Late pear: {}}\n");
+    expect(0, "settings ", "reload");
     expect(0, "* --none\n", "recipes");
 }
 
@@ -97,34 +104,54 @@ static void it_writes_a_trace(void **state)
     expect(1, "nowhere", arguments);
 }
 
-/* Answers one request with more than any daemon would. */
+typedef struct nonsense {
+    int listener;
+    const char *answer;
+    size_t size;
+} nonsense;
+
 static void *serve_nonsense(void *argument)
 {
-    static char answer[60000] = "ok\nhttp://127.0.0.1:1/";
+    const nonsense *self = argument;
     char request[64];
-    int listener = *(int *)argument, client = accept(listener, NULL, NULL);
-    memset(answer + strlen(answer), 'a', sizeof answer - strlen(answer));
+    int client = accept(self->listener, NULL, NULL);
     if (recv(client, request, sizeof request, 0) > 0)
-        (void)!send(client, answer, sizeof answer, MSG_NOSIGNAL);
+        (void)!send(client, self->answer, self->size, MSG_NOSIGNAL);
     close(client);
     return NULL;
 }
 
+/* Runs it against a program that answers one request so; returns as ctl(). */
+static int ctl_other(const char *answer, size_t size, const char *command, char output[8192])
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    pthread_t server;
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/other", folder);
+    unlink(address.sun_path);
+    nonsense self = {socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), answer, size};
+    assert_int_equal(bind(self.listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(self.listener, 1), 0);
+    assert_int_equal(pthread_create(&server, NULL, serve_nonsense, &self), 0);
+    int status = ctl(output, "--socket %s/other %s", folder, command);
+    pthread_join(server, NULL);
+    close(self.listener);
+    return status;
+}
+
+/* It answers with more than any daemon would, or with what a terminal obeys. */
 static void another_program_at_the_socket_is_told(void **state)
 {
     (void)state;
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    char arguments[256];
-    pthread_t server;
-    snprintf(address.sun_path, sizeof address.sun_path, "%s/other", folder);
-    int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
-    assert_int_equal(listen(listener, 1), 0);
-    assert_int_equal(pthread_create(&server, NULL, serve_nonsense, &listener), 0);
-    snprintf(arguments, sizeof arguments, "--socket %s/other trace %s/other.json", folder, folder);
-    expect(1, "/other.json: no trace: what answers at --socket is no cernitad", arguments);
-    pthread_join(server, NULL);
-    close(listener);
+    static char endless[60000] = "ok\nhttp://127.0.0.1:1/";
+    static const char evil[] = "ok\n* pl\033[2Jum\n\033]0;a\a\n";
+    char output[8192], command[128];
+    memset(endless + strlen(endless), 'a', sizeof endless - strlen(endless));
+    snprintf(command, sizeof command, "trace %s/other.json", folder);
+    assert_int_equal(ctl_other(endless, sizeof endless, command, output), 1);
+    assert_non_null(
+        strstr(output, "/other.json: no trace: what answers at --socket is no cernitad"));
+    assert_int_equal(ctl_other(evil, sizeof evil - 1, "recipes", output), 0);
+    assert_string_equal(output, "* pl\\x1b[2Jum\n\\x1b]0;a\\x07\n");
 }
 
 static void wrong_usage_is_told_apart(void **state)
