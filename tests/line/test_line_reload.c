@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -62,6 +63,49 @@ static void a_fruit_is_judged_by_the_settings_of_its_first_view(void **state)
     reloading_send(&self, 1, 1, 2);
     expect_verdict(&self, 1, 6, before);
     reloading_stop(&self);
+}
+
+/* Puts a key into the section of the file that says where views come in. */
+static void list_lanes(const reloading_line *self, const char *lanes)
+{
+    static char text[8192];
+    FILE *file = fopen(self->path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    const char *rest = strstr(text, "ingest: {");
+    assert_non_null(rest);
+    rest += strlen("ingest: {");
+    file = fopen(self->path, "w");
+    assert_non_null(file);
+    fprintf(file, "%.*slanes: %s, %s", (int)(rest - text), text, lanes, rest);
+    fclose(file);
+}
+
+/* Views come on lane 0. */
+static void lanes_that_exist_are_listed_while_it_runs(void **state)
+{
+    (void)state;
+    reloading_line self;
+    char answer[4096], hash[20];
+    reloading_start(&self, 3, "");
+    list_lanes(&self, "[5-7, 9]");
+    assert_true(reloading_ask(&self, "reload", answer));
+    reloading_send(&self, 1, 0, 1);
+    crn_view_header other =
+        line_header(&self.line, 2, 0, 1, CRN_RELOADING_HEIGHT, CRN_RELOADING_WIDTH);
+    other.lane = 9;
+    line_send(&self.line, other, self.maps, NULL);
+    seen_verdict verdict;
+    assert_true(line_receive(&self.line, CRN_FIXTURE_PATIENCE_MS, &verdict));
+    assert_int_equal(verdict.lane, 9);
+    reloading_write(&self, 3, "");
+    reloading_hash(&self, "", hash);
+    assert_true(reloading_ask(&self, "reload", answer));
+    reloading_send(&self, 3, 0, 1);
+    expect_verdict(&self, 3, 3, hash);
+    reloading_stop(&self);
+    assert_int_equal(self.line.metrics.fruits.lanes_not_listed, 1);
 }
 
 static void a_faulty_file_changes_nothing_and_its_faults_are_told(void **state)
@@ -332,6 +376,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fruit_is_judged_by_the_settings_of_its_first_view),
+        cmocka_unit_test(lanes_that_exist_are_listed_while_it_runs),
         cmocka_unit_test(a_faulty_file_changes_nothing_and_its_faults_are_told),
         cmocka_unit_test(a_file_of_faults_floods_neither_log_nor_answer),
         cmocka_unit_test(recipes_are_switched_and_outlive_a_reload),
