@@ -10,10 +10,10 @@
 
 /* Decodes one UTF-8 character of at most `length` > 0 bytes; its size
  * goes to *ret_length. -1: not UTF-8. */
-int32_t crn_utf8_read(const char *text, size_t length, size_t *ret_length);
+CRN_API int32_t crn_utf8_read(const char *text, size_t length, size_t *ret_length);
 
 /* False for controls, line separators, bidirectional overrides and non-characters. */
-bool crn_utf8_prints(int32_t character);
+CRN_API bool crn_utf8_prints(int32_t character);
 
 /*
  * Copies a text so that it may be shown, cut where `out` is full: each byte that is not of a

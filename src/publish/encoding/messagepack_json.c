@@ -12,6 +12,7 @@
 #include "src/publish/encoding/encoder.h"
 #include "src/publish/encoding/json_read.h"
 #include "src/publish/encoding/messagepack_check.h"
+#include "stages/base/utf8.h"
 
 int crn_messagepack_json_init(crn_messagepack_json *ret_packed, const void *bytes, size_t size,
                               crn_error *error)
@@ -178,6 +179,22 @@ static void print_value(yajl_gen json, const msgpack_object *value)
     }
 }
 
+/* Writes JSON with \uNNNN for what a terminal obeys and yajl leaves: DEL, C1 controls,
+ * bidirectional overrides. Outside of its texts JSON has none of them. */
+static void write_safely(const char *text, size_t length, FILE *out)
+{
+    size_t from = 0;
+    for (size_t at = 0, bytes; at < length; at += bytes) {
+        int32_t character = crn_utf8_read(text + at, length - at, &bytes);
+        if (character < 0 || crn_utf8_prints(character) || character > 0xffff)
+            continue;
+        fwrite(text + from, 1, at - from, out);
+        fprintf(out, "\\u%04x", (unsigned)character);
+        from = at + bytes;
+    }
+    fwrite(text + from, 1, length - from, out);
+}
+
 int crn_messagepack_json_print(const crn_messagepack_json *packed, FILE *out)
 {
     yajl_gen json = yajl_gen_alloc(NULL);
@@ -188,7 +205,7 @@ int crn_messagepack_json_print(const crn_messagepack_json *packed, FILE *out)
     const unsigned char *text;
     size_t length;
     yajl_gen_get_buf(json, &text, &length);
-    fwrite(text, 1, length, out);
+    write_safely((const char *)text, length, out);
     fputc('\n', out);
     yajl_gen_free(json);
     return ferror(out) ? -EIO : 0;

@@ -388,6 +388,12 @@ static void texts_are_safe_to_print(void **state)
     free(json);
     msgpack_sbuffer_destroy(&buffer);
 
+    pack_verdict(&buffer, "complete", "\033\x7f\xc2\x9b\xe2\x80\xae\xc3\xa4");
+    json = print(buffer.data, buffer.size);
+    assert_non_null(strstr(json, "\"class\":\"\\u001B\\u007f\\u009b\\u202e\xc3\xa4\""));
+    free(json);
+    msgpack_sbuffer_destroy(&buffer);
+
     char name[100]; /* truncated between characters, never within one */
     memset(name, 'a', sizeof name);
     strcpy(name + CRN_DECODED_TEXT_BYTES - 2, "\xc3\xa4");
