@@ -120,8 +120,8 @@ static void read_views(const crn_metrics *metrics, losses *list)
            "a lane's views are all alike: its CNN hangs, or an old buffer is sent");
     unusual(list, "duplicate_view", fruits->duplicates);
     lost(list, "straggler", fruits->stragglers,
-         "views came after their fruit's verdict (latency.assemble_ms too short, or a fruit's "
-         "number used again?)");
+         "views came after their fruit's verdict (latency.assemble_ms or the sender's deadline_ns "
+         "too short, or a fruit's number used again?)");
     lost(list, "number_too_early", fruits->returned_early,
          "fruits without a verdict, as their numbers were those of fruits judged just before: let "
          "the counter have more bits, or lower latency.straggler_ms");

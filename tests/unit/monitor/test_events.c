@@ -270,6 +270,8 @@ static void codes_say_which_refuse_messages(void **state)
                                  "{\"code\":\"views_mismatch\",\"count\":2,\"refused\":true},"
                                  "{\"code\":\"lanes\",\"count\":1,\"refused\":true},"
                                  "{\"code\":\"straggler\",\"count\":4,\"refused\":false}],"));
+    /* A deadline of the sender closes fruits, too. */
+    assert_non_null(strstr(text, "latency.assemble_ms or the sender's deadline_ns too short"));
 }
 
 /* The clock was at 1970 when the daemon started, and on 2020-09-13 when a view came; then it was

@@ -194,7 +194,7 @@ export default {
     per_cent: 'le mappe hanno la scala sbagliata: percentuali, ma la certezza è 255',
     wrong_sum: 'le mappe hanno la scala sbagliata: i valori di un pixel non danno 1 (dopo sigmoidi: ingest.sum: none)',
     frozen: 'le viste di una corsia sono tutte uguali: la CNN è bloccata, o si invia un vecchio buffer',
-    straggler: 'viste arrivate dopo il verdetto del loro frutto (latency.assemble_ms troppo breve, o un numero di frutto usato di nuovo?)',
+    straggler: 'viste arrivate dopo il verdetto del loro frutto (latency.assemble_ms o deadline_ns del mittente troppo brevi, o un numero di frutto usato di nuovo?)',
     senders_mixed: 'più mittenti insieme su una corsia, con le stesse viste o con numeri di frutto diversi; /healthz li nomina: fermarne uno, o dare a ciascuno viste sue e gli stessi numeri',
     number_too_early: 'frutti senza verdetto: il loro numero era di un frutto giudicato poco prima; dare più bit al contatore, o abbassare latency.straggler_ms',
     number_returned: 'frutti con il numero di altri giudicati da poco: dare più bit al contatore, così che le viste in ritardo se ne distinguano',
