@@ -191,6 +191,25 @@ static void health_says_the_state_and_why(void **state)
     free(text);
 }
 
+/* For a program it ends at a NUL byte, for a proxy that decides by it perhaps not. */
+static void an_address_with_control_bytes_names_no_page(void **state)
+{
+    http_fixture *f = *state;
+    static const char *const paths[] = {"/metrics%00.html", "/metrics%00",  "/healthz%01",
+                                        "/readyz%7F",       "/%00",         "/page/live.js%00.css",
+                                        "/metrics?a=%00b",  "/metrics\x01", "/fruits/0/1/2%0a"};
+    int code;
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        free(http_get(f->address, paths[i], &code));
+        if (code != 404)
+            fail_msg("%s: %d", paths[i], code);
+    }
+    free(http_get(f->address, "/metrics?a=%41%0a", &code));
+    assert_int_equal(code, 200);
+    free(http_get(f->address, "/metric%73", &code));
+    assert_int_equal(code, 200);
+}
+
 static void events_are_whole_snapshots(void **state)
 {
     http_fixture *f = *state;
@@ -444,6 +463,7 @@ int main(void)
         TEST(lateness_is_counted_from_the_capture),
         TEST(views_that_never_come_are_counted),
         TEST(health_says_the_state_and_why),
+        TEST(an_address_with_control_bytes_names_no_page),
         TEST(events_are_whole_snapshots),
         TEST(a_proxy_is_told_to_pass_events_on),
         TEST(a_proxys_name_is_served_where_the_file_has_it),

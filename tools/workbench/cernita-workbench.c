@@ -12,6 +12,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/process/standard.h"
+#include "src/monitor/http/uri.h"
 #include "tools/common/options.h"
 #include "tools/common/signals.h"
 #include "tools/workbench/requests.h"
@@ -231,7 +232,8 @@ static int start_daemon(crn_workbench *bench, crn_error *error)
         MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)CLIENTS_PER_ADDRESS_MAX,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CLIENT_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)IDLE_S, MHD_OPTION_NOTIFY_COMPLETED, crn_request_completed, bench,
-        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_URI_LOG_CALLBACK, crn_http_note_uri, NULL, MHD_OPTION_END);
     if (bench->daemon)
         return 0;
     close(listener);

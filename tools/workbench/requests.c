@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/monitor/http/uri.h"
 #include "stages/base/clock.h"
 
 /* One kind of request: what comes after `path`, if that ends with a slash, is its `rest`. */
@@ -230,7 +231,7 @@ static void begin_upload(crn_request *request)
 }
 
 static crn_request *begin(crn_workbench *bench, struct MHD_Connection *connection,
-                          const char *method, const char *path)
+                          const char *method, const char *path, bool faulty)
 {
     crn_request *request = calloc(1, sizeof *request);
     if (!request)
@@ -240,7 +241,9 @@ static crn_request *begin(crn_workbench *bench, struct MHD_Connection *connectio
     request->upload = -1;
     if (bench->ending)
         crn_answer_refusal(request, MHD_HTTP_SERVICE_UNAVAILABLE, "the workbench has ended");
-    if (bench->ending || !crn_guard_allows(request, method, path)) {
+    else if (faulty)
+        crn_answer_refusal(request, MHD_HTTP_BAD_REQUEST, "the address has control bytes");
+    if (bench->ending || faulty || !crn_guard_allows(request, method, path)) {
         request->refused = true;
         return request;
     }
@@ -296,8 +299,9 @@ enum MHD_Result crn_request_handle(void *context, struct MHD_Connection *connect
 {
     crn_request *request = *of_connection;
     (void)version;
-    if (!request) {
-        *of_connection = request = begin(context, connection, method, path);
+    bool faulty = *of_connection == crn_http_faulty_uri;
+    if (!request || faulty) {
+        *of_connection = request = begin(context, connection, method, path, faulty);
         if (!request)
             return MHD_NO;
         return request->refused ? send_answer(request) : MHD_YES;

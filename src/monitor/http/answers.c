@@ -12,6 +12,7 @@
 #include "src/monitor/http/responses/maps_format.h"
 #include "src/monitor/http/responses/traces.h"
 #include "src/monitor/http/responses/verdicts.h"
+#include "src/monitor/http/uri.h"
 #include "src/publish/log/format.h"
 #include "stages/base/clock.h"
 
@@ -363,7 +364,6 @@ enum MHD_Result crn_http_handle(void *context, struct MHD_Connection *connection
     (void)version;
     (void)upload;
     (void)upload_size;
-    (void)request;
     crn_client *entry = crn_clients_find(connection);
     if (entry)
         entry->requested = true;
@@ -377,7 +377,7 @@ enum MHD_Result crn_http_handle(void *context, struct MHD_Connection *connection
                            "unknown host name: use the address, localhost, the machine's name, or "
                            "the name that monitor.http gives; behind a proxy, add the name that "
                            "browsers use to monitor.hosts in the line's file\n");
-    const route *found = find_route(path);
+    const route *found = *request == crn_http_faulty_uri ? NULL : find_route(path);
     if (found)
         return found->answer(http, connection, path + strlen(found->path));
     return answer_text(http, connection, CRN_HTTP_NOT_FOUND,

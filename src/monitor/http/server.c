@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "src/monitor/http/address.h"
+#include "src/monitor/http/uri.h"
 #include "src/service/watchdog.h"
 #include "stages/backend.h"
 #include "stages/base/clock.h"
@@ -116,14 +117,14 @@ static void *serve(void *argument)
 
 static int start_daemon(crn_http *http, int listener)
 {
-    http->daemon =
-        MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, crn_http_handle,
-                         http, MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT,
-                         (unsigned)CRN_HTTP_CLIENTS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-                         (unsigned)CRN_HTTP_CLIENTS_PER_ADDRESS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                         (size_t)CRN_HTTP_CLIENT_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
-                         crn_clients_changed, &http->clients, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-                         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    http->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, crn_http_handle, http,
+        MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)CRN_HTTP_CLIENTS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+        (unsigned)CRN_HTTP_CLIENTS_PER_ADDRESS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)CRN_HTTP_CLIENT_BYTES, MHD_OPTION_NOTIFY_CONNECTION, crn_clients_changed,
+        &http->clients, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_URI_LOG_CALLBACK, crn_http_note_uri, NULL, MHD_OPTION_END);
     return http->daemon ? 0 : -ENOMEM;
 }
 

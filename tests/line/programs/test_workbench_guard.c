@@ -35,6 +35,10 @@ static void only_its_own_page_may_ask(void **state)
     workbench_expect_get(&bench, "/page/workbench.js", "-", 200);
     workbench_expect_get(&bench, "/page/../store.c", "-", 404);
     workbench_expect_get(&bench, "/nix", "-", 404);
+    workbench_expect_get(&bench, "/page/workbench.js%00.html", "-", 400);
+    workbench_expect_get(&bench, "/%0a", "-", 400);
+    workbench_expect_get(&bench, "/?a=%00", "-", 400);
+    workbench_expect_get(&bench, "/?a=%0a%C3%A0", "-", 200);
     workbench_expect_get(&bench, "/apply", "-", 405);
     workbench_expect_get(&bench, "/pictures/18446744073709551617/file", "-", 404);
     workbench_expect_get(&bench, "/pictures/1/nix", "-", 404);
