@@ -20,7 +20,7 @@
 #include "src/line.h"
 #include "src/monitor/log_messages/report.h"
 #include "stages/base/process/malloc_tuning.h"
-#include "src/preflight.h"
+#include "src/preflight/preflight.h"
 #include "src/realtime/realtime.h"
 #include "src/self_check/self_check.h"
 #include "src/service/service.h"

@@ -376,6 +376,37 @@ static void there_must_be_descriptors(void **state)
                                         "lowers it; raise them"));
 }
 
+/* A user without another process, as a service's: the limit is the user's, and not root's. */
+static void allow_few_threads(void)
+{
+    const uid_t nobody_else = 1234567;
+    struct rlimit few = {4, 4};
+    setrlimit(RLIMIT_NPROC, &few);
+    if (setresgid(nobody_else, nobody_else, nobody_else) < 0 ||
+        setresuid(nobody_else, nobody_else, nobody_else) < 0)
+        _exit(99);
+}
+
+static void there_must_be_threads(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip(); /* other processes of this user count, too */
+    char yaml[1024];
+    ipc_yaml(yaml, "");
+    assert_int_equal(chmod(folder, 0777), 0);
+    const char *const options[] = {"--check", NULL};
+    for (int i = 0; i < 2; i++) {
+        daemon_process daemon;
+        assert_int_equal(run(&daemon, yaml, options[i], allow_few_threads), options[i] ? 78 : 1);
+        const char *said = strstr(daemon.text, "run.workers: the line needs 7 threads, 1 workers "
+                                               "of 1 among them, and can start ");
+        if (!said) fail_msg("%s", daemon.text);
+        assert_non_null(strstr(said, "raise their number (ulimit -u; LimitNPROC="));
+    }
+    assert_int_equal(chmod(folder, 0700), 0);
+}
+
 static void the_start_line_names_what_runs(void **state)
 {
     (void)state;
@@ -419,6 +450,7 @@ int main(void)
         cmocka_unit_test(check_leaves_no_trace),
         cmocka_unit_test(the_reservation_must_fit_into_memory),
         cmocka_unit_test(there_must_be_descriptors),
+        cmocka_unit_test(there_must_be_threads),
         cmocka_unit_test(the_start_line_names_what_runs),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

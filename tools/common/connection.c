@@ -29,9 +29,10 @@ static int subscribe(void *socket, int64_t lane)
 int crn_connection_open(crn_connection *connection, const char *endpoint, bool grader, int64_t lane,
                         const crn_client_keys *keys, crn_error *error)
 {
-    connection->zmq = zmq_ctx_new();
-    void *socket =
-        connection->zmq ? zmq_socket(connection->zmq, grader ? ZMQ_PULL : ZMQ_SUB) : NULL;
+    int r = crn_client_context(&connection->zmq, error);
+    if (r < 0)
+        return r;
+    void *socket = zmq_socket(connection->zmq, grader ? ZMQ_PULL : ZMQ_SUB);
     connection->socket = socket;
     if (!socket)
         return crn_error_set(error, -zmq_errno(), "no socket: %s", zmq_strerror(zmq_errno()));

@@ -11,6 +11,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
+#include "src/ingest/access/client.h"
 #include "src/ingest/access/zap.h"
 #include "src/ingest/socket/senders.h"
 #include "src/ingest/wire.h"
@@ -315,14 +316,16 @@ int crn_relay_open(const crn_relay_plan *plan, crn_relay **ret_relay, crn_error 
     *ret_relay = r;
     r->plan = plan;
     r->signals = crn_signals_catch();
-    r->zmq = zmq_ctx_new();
-    if (r->signals < 0 || !r->zmq)
-        return crn_error_set(error, -ENOMEM, "no signals or no context: %s", strerror(errno));
+    if (r->signals < 0)
+        return crn_error_set(error, -errno, "cannot wait for signals: %s", strerror(errno));
+    int result = crn_client_context(&r->zmq, error);
+    if (result < 0)
+        return result;
     crn_recorder_settings settings = {.dir = plan->dir,
                                       .segment_bytes = plan->segment_bytes,
                                       .queue_bytes = plan->queue_bytes,
                                       .classes = plan->classes};
-    int result = crn_recorder_open(&settings, &r->recorder, error);
+    result = crn_recorder_open(&settings, &r->recorder, error);
     if (!result)
         result = crn_access_open(plan->keys ? plan->keys : "", true, &r->access, error);
     if (!result)

@@ -248,8 +248,10 @@ static int connect_line(replay *r, crn_error *error)
 {
     int mark = HIGH_WATER_MARK, yes = 1, none = 0;
     r->signals = crn_signals_catch();
-    r->zmq = zmq_ctx_new();
-    r->socket = r->zmq ? zmq_socket(r->zmq, ZMQ_PUSH) : NULL;
+    int opened = crn_client_context(&r->zmq, error);
+    if (opened < 0)
+        return opened;
+    r->socket = zmq_socket(r->zmq, ZMQ_PUSH);
     if (r->signals < 0 || !r->socket)
         return crn_error_set(error, -ENOMEM, "no socket: %s", zmq_strerror(errno));
     zmq_setsockopt(r->socket, ZMQ_SNDHWM, &mark, sizeof mark);

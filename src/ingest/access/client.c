@@ -6,17 +6,51 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <zmq.h>
 
 #include "src/ingest/access/key_file.h"
+#include "stages/base/process/thread.h"
 
 #define TCP "tcp://"
 
 /* For a network that drops what is sent by IPv6: such a name then stands for IPv4. */
 #define LISTENS_WAIT_MS 250
+
+/* Threads of a context, and descriptors of it and a socket or two. */
+#define CONTEXT_THREADS     2
+#define CONTEXT_DESCRIPTORS 16
+
+static int count_descriptors(int count)
+{
+    int opened[CONTEXT_DESCRIPTORS], there = 0;
+    while (there < count && (opened[there] = eventfd(0, EFD_CLOEXEC)) >= 0)
+        there++;
+    for (int i = 0; i < there; i++)
+        close(opened[i]);
+    return there;
+}
+
+int crn_client_context(void **ret_zmq, crn_error *error)
+{
+    if (crn_thread_room(CONTEXT_THREADS) < CONTEXT_THREADS)
+        return crn_error_set(error, -EAGAIN,
+                             "cannot start %d threads: raise the user's limit (ulimit -u), or that "
+                             "of the unit or container",
+                             CONTEXT_THREADS);
+    if (count_descriptors(CONTEXT_DESCRIPTORS) < CONTEXT_DESCRIPTORS)
+        return crn_error_set(error, -EMFILE,
+                             "cannot open %d files more: raise the limit (ulimit -n)",
+                             CONTEXT_DESCRIPTORS);
+    void *zmq = zmq_ctx_new();
+    if (!zmq)
+        return crn_error_set(error, -errno, "no ZeroMQ context: %s", zmq_strerror(errno));
+    *ret_zmq = zmq;
+    return 0;
+}
 
 static int set_keys(void *socket, const crn_key_file *own, const crn_key_file *server)
 {

@@ -21,6 +21,13 @@ typedef struct crn_client_keys {
     }
 
 /*
+ * Creates a ZeroMQ context for a program's sockets; ends with zmq_ctx_term. Returns 0 or a
+ * negative errno with one line in *error: also where the process may not start the threads or open
+ * the descriptors that libzmq needs, and would end the process for.
+ */
+int crn_client_context(void **ret_zmq, crn_error *error);
+
+/*
  * Connects a ZeroMQ socket, whose other options are set, to a line: with these keys, by IPv4 or
  * IPv6. A name that has addresses of both kinds stands for IPv6 if something listens there now,
  * else for IPv4. Returns 0 or a negative errno with one line in *error that names the endpoint, or

@@ -229,6 +229,30 @@ static void closed_descriptors_are_filled(void **state)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
+/* libzmq would end the process where it cannot have a thread or a descriptor. */
+static void too_low_limits_are_told(void **state)
+{
+    (void)state;
+    static const char *const connecting[] = {
+        "cernita-tail ipc:///tmp/cernita-nobody",
+        "cernita-record --from ipc://in --to ipc://out --dir .",
+        "cernita-replay --to ipc://out o.tif",
+    };
+    assert_int_equal(shell("cernita-synth --fruits 1 --size 8x8 o.tif"), 0);
+    for (size_t i = 0; i < sizeof connecting / sizeof *connecting; i++) {
+        assert_int_equal(shell("ulimit -n 12; exec timeout 60 %s", connecting[i]), 1);
+        expect_said("cannot open 16 files more: raise the limit (ulimit -n)");
+        if (geteuid() != 0)
+            continue; /* other processes of this user count, too */
+        assert_int_equal(chmod(".", 0777), 0);
+        assert_int_equal(shell("exec timeout 60 setpriv --reuid=1234567 --regid=1234567 "
+                               "--clear-groups prlimit --nproc=2 %s",
+                               connecting[i]),
+                         1);
+        expect_said("cannot start 2 threads: raise the user's limit (ulimit -u)");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +266,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_study_looks_at_its_arguments_first, apply_setup,
                                         apply_teardown),
         cmocka_unit_test_setup_teardown(closed_descriptors_are_filled, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(too_low_limits_are_told, apply_setup, apply_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

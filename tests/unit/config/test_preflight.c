@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/preflight.h"
+#include "src/preflight/preflight.h"
 #include "stages/backend.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/gpu/fake_gpu.h"

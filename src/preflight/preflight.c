@@ -1,0 +1,184 @@
+#include "src/preflight/preflight.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "src/ingest/access/access.h"
+#include "src/preflight/internal.h"
+#include "src/publish/log/format.h"
+#include "src/publish/log/writer.h"
+#include "src/recording/recorder.h"
+
+void crn_preflight_fail(crn_preflight_check *check, const char *key, const char *format, ...)
+{
+    check->failed = true;
+    if (!check->faults)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    crn_error error;
+    char text[sizeof error.text];
+    vsnprintf(text, sizeof text, format, arguments);
+    crn_error_set(&error, 0, "%s: %s: %s", check->config->file, key, text);
+    fprintf(check->faults, "%s\n", error.text);
+    va_end(arguments);
+}
+
+void crn_preflight_note(const crn_preflight_check *check, const char *key, const char *format, ...)
+{
+    if (!check->notes)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    crn_error error;
+    char text[sizeof error.text];
+    vsnprintf(text, sizeof text, format, arguments);
+    crn_error_set(&error, 0, "note: %s: %s", key, text);
+    fprintf(check->notes, "%s\n", error.text);
+    va_end(arguments);
+}
+
+void crn_preflight_in_use(crn_preflight_check *check, const char *key, const char *what,
+                          long holder)
+{
+    char process[40] = "";
+    if (holder > 0)
+        snprintf(process, sizeof process, " (process %ld)", holder);
+    size_t used = strlen(check->in_use);
+    snprintf(check->in_use + used, sizeof check->in_use - used, "%s%s %s%s", used ? ", " : "", key,
+             what, process);
+}
+
+/* True of --check for a folder that cernitad@NAME.service makes when it starts, and that is not
+ * there yet; a note then says so. */
+bool crn_preflight_is_left_to_unit(const crn_preflight_check *check, const char *key,
+                                   const char *folder)
+{
+    static const char *const roots[] = {"/run/cernita/", "/var/lib/cernita/",
+                                        "/run/credentials/cernitad@"};
+    bool made = false;
+    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
+        size_t length = strlen(roots[i]);
+        made |= strncmp(folder, roots[i], length) == 0 && folder[length] &&
+                !strchr(folder + length, '/');
+    }
+    if (!check->notes || !made || access(folder, F_OK) == 0 || errno != ENOENT)
+        return false;
+    crn_preflight_note(check, key, "%s is not there yet: the unit makes it when it starts the line",
+                       folder);
+    return true;
+}
+
+static void check_access(crn_preflight_check *check)
+{
+    const crn_config *config = check->config;
+    int32_t clients = 0;
+    char *faults = NULL;
+    size_t size = 0;
+    if (crn_access_check_exposed(config, check->faults) < 0)
+        check->failed = true;
+    if (!config->access.keys[0] ||
+        crn_preflight_is_left_to_unit(check, "access.keys", config->access.keys))
+        return;
+    FILE *lines = open_memstream(&faults, &size);
+    int r = lines ? crn_access_check(config->access.keys, lines, &clients) : -ENOMEM;
+    if (lines)
+        fclose(lines);
+    for (char *line = faults, *end; line && (end = strchr(line, '\n')) != NULL; line = end + 1)
+        crn_preflight_fail(check, "access.keys", "%.*s", (int)(end - line), line);
+    free(faults);
+    if (r == 0 && clients == 0)
+        crn_preflight_note(
+            check, "access.keys",
+            "%s/%s has no client's key, so nobody can connect; cernita-keys %s --client NAME "
+            "makes one",
+            config->access.keys, CRN_KEY_CLIENTS, config->access.keys);
+}
+
+static void check_log(crn_preflight_check *check)
+{
+    const char *dir = check->config->publish.log.dir;
+    crn_error error;
+    crn_verdict_log_files files;
+    struct statvfs disk;
+    if (!dir[0] || crn_preflight_is_left_to_unit(check, "publish.log.dir", dir))
+        return;
+    if (crn_verdict_writer_check(dir, &error) < 0) {
+        crn_preflight_fail(check, "publish.log.dir", "%s", error.text);
+        return;
+    }
+    if (statvfs(dir, &disk) < 0 || crn_verdict_log_list(dir, &files, &error) < 0)
+        return;
+    uint64_t there = (uint64_t)disk.f_bavail * disk.f_frsize + files.bytes;
+    uint64_t wanted = (uint64_t)check->config->publish.log.keep_mib << 20;
+    crn_verdict_log_files_done(&files);
+    there -= there < CRN_VERDICT_LOG_SPARE_BYTES ? there : CRN_VERDICT_LOG_SPARE_BYTES;
+    if (there < wanted)
+        crn_preflight_note(check, "publish.log.dir",
+                           "%s has room for a log of %" PRIu64
+                           " MiB, less than publish.log.keep_mib; what does "
+                           "not fit is not logged",
+                           dir, there >> 20);
+}
+
+static void check_recording(crn_preflight_check *check)
+{
+    const char *dir = check->config->record.dir;
+    crn_error error;
+    struct statvfs disk;
+    if (!dir[0] || crn_preflight_is_left_to_unit(check, "record.dir", dir))
+        return;
+    if (crn_recorder_check(dir, &error) < 0) {
+        crn_preflight_fail(check, "record.dir", "%s", error.text);
+        return;
+    }
+    if (statvfs(dir, &disk) < 0)
+        return;
+    uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+    uint64_t wanted =
+        CRN_RECORDER_SPARE_BYTES + ((uint64_t)check->config->record.segment_mib << 20);
+    if (free_bytes < wanted)
+        crn_preflight_note(check, "record.dir",
+                           "%s has %" PRIu64
+                           " MiB free, less than one recording of record.segment_mib and the "
+                           "%" PRIu64 " MiB that are left free",
+                           dir, free_bytes >> 20, (uint64_t)CRN_RECORDER_SPARE_BYTES >> 20);
+}
+
+static void check_levels(crn_preflight_check *check)
+{
+    char text[CRN_ODD_LEVELS_BYTES];
+    if (crn_config_odd_levels(check->config, text))
+        crn_preflight_note(check, "classes.level", "%s", text);
+}
+
+int crn_preflight(const crn_config *config, const crn_gpu *gpu, FILE *faults, FILE *notes)
+{
+    crn_preflight_check check = {.config = config, .faults = faults, .notes = notes};
+    for (int32_t i = 0; i < config->ingest.bind.count; i++)
+        crn_preflight_endpoint(&check, "ingest.bind", config->ingest.bind.item[i]);
+    crn_preflight_endpoint(&check, "publish.grader.bind", config->publish.grader.bind);
+    crn_preflight_endpoint(&check, "publish.viewers.bind", config->publish.viewers.bind);
+    check_access(&check);
+    crn_preflight_http(&check);
+    crn_preflight_control(&check);
+    check_log(&check);
+    check_recording(&check);
+    crn_preflight_memory(&check);
+    crn_preflight_descriptors(&check);
+    crn_preflight_devices(&check, gpu);
+    crn_preflight_threads(&check);
+    crn_preflight_realtime(&check);
+    check_levels(&check);
+    if (check.in_use[0] && notes) /* after all else: it is no news on a line that runs */
+        crn_preflight_note(
+            &check, "in use",
+            "perhaps by this line's running daemon, and a second one cannot have it: %s",
+            check.in_use);
+    return check.failed ? -EINVAL : 0;
+}
