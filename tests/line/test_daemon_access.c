@@ -260,7 +260,8 @@ static void programs_connect_with_their_keys(void **state)
            run("( timeout 60 " CRN_BIN
                "/cernita-tail tcp://127.0.0.1:%d --count 2 --key viewer.key "
                "--server-key k/server.pub > tail; echo $? > tail.status ) & "
-               "for i in 1 2 3 4 5 6 7 8 9 10; do " CRN_BIN "/cernita-replay rec.tif --rate max "
+               "for i in 1 2 3 4 5 6 7 8 9 10; do " CRN_BIN
+               "/cernita-replay rec.tif --rate max --unwatched "
                "--to tcp://127.0.0.1:%d %s >/dev/null || exit 9; test -s tail.status && break; "
                "done; wait; echo $(grep -c fruit tail)/$(cat tail.status)",
                port + 1, port, with));

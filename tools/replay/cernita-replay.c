@@ -349,13 +349,17 @@ static int report_verdicts(replay *r, crn_error *error)
     return 0;
 }
 
-/* Without a pace and without verdicts nothing says that the line kept up. */
-static void tell_blindness(const crn_replay_plan *p)
+/* Without a pace and without verdicts nothing says that the line kept up, which is no success. */
+static int tell_unwatched(const replay *r, crn_error *error)
 {
-    if (p->rate == 0 && !p->verdicts && !p->expect)
-        crn_tool_note(&crn_replay_tool,
-                      "--rate max does not see whether the line kept up, nor waits for it: "
-                      "--verdicts ENDPOINT, the line's publish.viewers.bind, does both");
+    const crn_replay_plan *p = r->plan;
+    if (p->rate > 0 || p->verdicts || p->expect || p->unwatched || r->stopped)
+        return 0;
+    return crn_error_set(
+        error, -ENODATA,
+        "--rate max sends faster than a line judges, and no verdict was seen: name "
+        "the line's publish.viewers.bind (--verdicts ENDPOINT), which also makes "
+        "it wait for the line; or --unwatched, to accept that");
 }
 
 /* --- comparison --- */
@@ -421,7 +425,8 @@ static int run(replay *r, crn_error *error)
     int result = play(r, error);
     hand_over(r);
     report(r);
-    tell_blindness(r->plan);
+    if (!result)
+        result = tell_unwatched(r, error);
     if (result)
         return result;
     if (r->in_flight && (result = report_verdicts(r, &lost))) {

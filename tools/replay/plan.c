@@ -14,6 +14,9 @@ static const crn_option options[] = {
     {"in-flight", "N",
      "with --verdicts: at most so many fruits without a verdict at a time (with\n"
      "--rate max: as many as the line has slots for)"},
+    {"unwatched", NULL,
+     "with --rate max and without --verdicts: succeed once all is sent, though\n"
+     "nothing tells whether the line kept up (else the exit status is 1)"},
     {"loop", "N", "number of loops, 0: until stopped (1); sequence numbers and fruits continue"},
     {"fruits", "N", "stop after that many fruits"},
     {"lane", "N[,N…]", "only fruits of these lanes"},
@@ -51,6 +54,7 @@ enum {
     OPTION_RATE,
     OPTION_VERDICTS,
     OPTION_IN_FLIGHT,
+    OPTION_UNWATCHED,
     OPTION_LOOP,
     OPTION_FRUITS,
     OPTION_LANE,
@@ -183,6 +187,9 @@ void crn_replay_plan_read(int argc, char **argv, crn_replay_plan *p)
             break;
         case OPTION_IN_FLIGHT:
             p->in_flight = (uint32_t)crn_option_integer(&crn_replay_tool, name, text, 1, 1000000);
+            break;
+        case OPTION_UNWATCHED:
+            p->unwatched = true;
             break;
         case OPTION_LOOP:
             p->loops = (uint64_t)crn_option_integer(&crn_replay_tool, name, text, 0, INT64_MAX);

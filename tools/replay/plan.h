@@ -17,6 +17,7 @@ typedef struct crn_replay_plan {
     crn_replay_filter filter;
     const char *verdicts;     /* endpoint of the line's viewers; NULL: verdicts are not seen */
     uint32_t in_flight;       /* fruits without a verdict at a time; 0: as many as suit the line */
+    bool unwatched;           /* succeed although nothing tells whether the line kept up */
     const char *expect, *got; /* verdict logs; NULL: no comparison */
     double tolerance;
     bool all; /* differences */

@@ -15,7 +15,8 @@
 static void every_type_and_layout_arrives_as_it_was(void **state)
 {
     (void)state;
-    static const char *const ways[] = {"--rate max", "--rate max --preload 0"};
+    static const char *const ways[] = {"--rate max --unwatched",
+                                       "--rate max --unwatched --preload 0"};
     for (int way = 0; way < 2; way++) {
         crn_recording_writer *writer = recorded_create();
         for (int i = 0; i < 12; i++) {
@@ -48,7 +49,8 @@ static void loops_go_on_counting_in_one_epoch(void **state)
     replay_record(0, VIEWS);
     for (int preload = 0; preload < 2; preload++) {
         uint64_t before_ns = (uint64_t)crn_realtime_ns(), epoch = 0;
-        replay_start(preload ? "--rate max --loop 3" : "--rate max --loop 3 --preload 0");
+        replay_start(preload ? "--rate max --unwatched --loop 3"
+                             : "--rate max --unwatched --loop 3 --preload 0");
         for (uint64_t i = 0; i < (uint64_t)VIEWS * LOOPS; i++) {
             crn_recorded_view want = replay_lane_view(i % VIEWS);
             crn_view_header got = replay_receive(&want);
@@ -77,7 +79,7 @@ static void restarts_stay_restarts(void **state)
         recorded_add(writer, &view);
     }
     recorded_finish(writer);
-    replay_start("--rate max --loop 2");
+    replay_start("--rate max --unwatched --loop 2");
     uint64_t epoch[8];
     for (uint64_t i = 0; i < 8; i++) {
         crn_recorded_view want = replay_lane_view(i % 4);
@@ -120,7 +122,7 @@ static void it_stops_after_so_many_fruits(void **state)
 {
     (void)state;
     replay_record(0, 12); /* fruits 0 to 5, two at a time */
-    replay_start("--rate max --loop 0 --fruits 9");
+    replay_start("--rate max --unwatched --loop 0 --fruits 9");
     for (uint64_t i = 0; i < 18; i++) {
         /* The ninth fruit is lane 0's in the second loop;
          * the other lane's views of its round are not sent. */
@@ -179,7 +181,7 @@ static void a_folder_is_one_run(void **state)
     assert_int_equal(mkdir(path, 0700), 0);
     replay_record(12, 14);
     snprintf(command, sizeof command,
-             "exec " CRN_BIN "/cernita-replay %s/ %s --to %s --rate max 2>&1", folder,
+             "exec " CRN_BIN "/cernita-replay %s/ %s --to %s --rate max --unwatched 2>&1", folder,
              recorded_path, replay_endpoint);
     replay_program = popen(command, "r");
     for (uint64_t i = 0; i < 14; i++) {
@@ -213,7 +215,7 @@ static void an_unfinished_recording_is_told_and_replayed(void **state)
     FILE *file = fopen(recorded_path, "ab");
     assert_int_equal(fwrite("more", 1, 4, file), 4);
     fclose(file);
-    replay_start("--rate max");
+    replay_start("--rate max --unwatched");
     for (uint64_t i = 0; i < 3; i++) {
         crn_recorded_view want = replay_lane_view(i);
         replay_receive(&want);
@@ -256,6 +258,23 @@ static void what_goes_wrong_is_one_line(void **state)
     assert_int_equal(run(arguments), 2);
 }
 
+/* Nothing told whether the line kept up: no success, unless that was meant. */
+static void an_unwatched_run_is_no_success(void **state)
+{
+    (void)state;
+    static const char *const ways[] = {"--rate max", "--rate max --unwatched", "--rate 1000"};
+    for (int way = 0; way < 3; way++) {
+        replay_record(0, 2);
+        replay_start(ways[way]);
+        for (uint64_t i = 0; i < 2; i++) {
+            crn_recorded_view want = replay_lane_view(i);
+            replay_receive(&want);
+        }
+        assert_int_equal(replay_finish(), way == 0);
+        assert_true((way == 0) == (strstr(replay_output, "--verdicts ENDPOINT") != NULL));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -268,6 +287,7 @@ int main(void)
         cmocka_unit_test(a_folder_is_one_run),
         cmocka_unit_test(an_unfinished_recording_is_told_and_replayed),
         cmocka_unit_test(what_goes_wrong_is_one_line),
+        cmocka_unit_test(an_unwatched_run_is_no_success),
     };
     return cmocka_run_group_tests(tests, replay_setup, replay_teardown);
 }

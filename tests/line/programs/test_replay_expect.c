@@ -67,7 +67,7 @@ static void stop(daemon_process *daemon)
     assert_int_equal(daemon_end(daemon), 0);
 }
 
-#define REPLAY "@/fruits.tif --to ipc://@/in --rate max --wait 60 "
+#define REPLAY "@/fruits.tif --to ipc://@/in --rate max --unwatched --wait 60 "
 
 /* The recorded run, of the serial backend. */
 static int set_up(void **state)
@@ -184,8 +184,9 @@ static void verdicts_that_never_come_are_missed(void **state)
     (void)state;
     daemon_process daemon;
     start(&daemon, "elsewhere", "serial", "0.5");
-    int status = run("cernita-replay", "@/fruits.tif --to ipc://@/in --rate max --wait 1 --fruit 2 "
-                                       "--lane 0 --expect @/serial --got @/serial");
+    int status = run("cernita-replay",
+                     "@/fruits.tif --to ipc://@/in --rate max --unwatched --wait 1 --fruit 2 "
+                     "--lane 0 --expect @/serial --got @/serial");
     stop(&daemon);
     assert_int_equal(status, 1);
     expect_said("/serial: the line logged no verdict of this run there: ");

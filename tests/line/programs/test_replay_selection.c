@@ -16,8 +16,8 @@ static void expect_selected(const char *options, const char *said, const int *nu
 {
     for (int way = 0; way < 2; way++) {
         char arguments[256];
-        snprintf(arguments, sizeof arguments, "--rate max %s %s", way ? "--preload 0" : "",
-                 options);
+        snprintf(arguments, sizeof arguments, "--rate max --unwatched %s %s",
+                 way ? "--preload 0" : "", options);
         replay_start(arguments);
         for (int i = 0; i < count; i++) {
             crn_recorded_view want = replay_lane_view((uint64_t)numbers[i]);
@@ -49,20 +49,21 @@ static void fruits_are_selected(void **state)
                     (const int[]){0, 1, 2, 3, 8, 9, 10, 11}, 8);
     expect_selected("--fruit 7/1000,0/5/1001-1002", "6 of 12 views, 3 of 6 fruits",
                     (const int[]){1, 3, 4, 6, 8, 10}, 6);
-    replay_start("--to-time 1970-01-01T00:00 --rate max"); /* not the same as no limit */
+    replay_start(
+        "--to-time 1970-01-01T00:00 --rate max --unwatched"); /* not the same as no limit */
     assert_int_equal(replay_finish(), 1);
     assert_non_null(strstr(replay_output,
                            ": none of 12 views is selected: there are lanes 0 to 7, fruits "
                            "1000 to 1002, from 2026-"));
-    replay_start("--fruit 1000,0/6/1000 --rate max");
+    replay_start("--fruit 1000,0/6/1000 --rate max --unwatched");
     assert_int_equal(replay_finish(), 1);
     assert_non_null(strstr(
         replay_output, ": no fruit 0/6/1000 is there; the fruits are 1000 to 1002; of epochs 5\n"));
-    replay_start("--fruit 1000,7/999-1000,8/1000 --rate max");
+    replay_start("--fruit 1000,7/999-1000,8/1000 --rate max --unwatched");
     assert_int_equal(replay_finish(), 1);
     assert_non_null(
         strstr(replay_output, ": no fruit 8/1000 is there; the fruits are none of these"));
-    replay_start("--fruit 2000 --rate max");
+    replay_start("--fruit 2000 --rate max --unwatched");
     assert_int_equal(replay_finish(), 1);
     assert_non_null(
         strstr(replay_output, ": no fruit 2000 is there; the fruits are 1000 to 1002\n"));
