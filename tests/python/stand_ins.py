@@ -237,13 +237,22 @@ class JaxArray:
 
 
 class JaxDeviceArray(JaxArray):
+    """Its memory is filled in the background: until block_until_ready() it may hold anything."""
     __module__ = "jaxlib.xla_extension"
+
+    def __init__(self, array):
+        super().__init__(array)
+        self._memory = np.zeros_like(self._array, order="C")
+
+    def block_until_ready(self):
+        self._memory[...] = self._array
+        return self
 
     def __dlpack_device__(self):
         return 2, 0
 
     @property
     def __cuda_array_interface__(self):
-        told = self._array.__array_interface__
+        told = self._memory.__array_interface__
         return {"version": 2, "shape": self.shape, "typestr": self.dtype.str, "strides": None,
                 "data": (told["data"][0], False)}

@@ -89,6 +89,8 @@ def _device_number(array: Any) -> int:
 
 def _interface_array(argument: str, array: Any) -> DeviceArray:
     told = array.__cuda_array_interface__
+    if "stream" not in told and hasattr(array, "block_until_ready"):
+        array.block_until_ready()  # JAX's version 2 names no stream that fills the array
     if told.get("mask") is not None:
         raise TypeError(f"{argument} must have no mask of its own; cernita reads all elements")
     dtype, shape = np.dtype(told["typestr"]), told["shape"]
