@@ -18,6 +18,7 @@ except ImportError as fault:
 from cernita import Line
 from cernita._line.wire import check_maps
 
+STATUS_S = 5.0
 CLASSES = ("background,rot,rust,fresh hail,healed hail,picking damage,transport damage,"
            "bruise,mould,stem,calyx,roller")  # those of config/line.yaml
 
@@ -136,6 +137,24 @@ def connect(options, classes):
         sys.exit(f"sender.py: {named}: {fault}")
 
 
+def await_status(line):
+    """Waits for the daemon's first status: views that it refuses before are not counted."""
+    if not line._refusals.heard.wait(STATUS_S):
+        say(f"sender.py: no status from {line._refusals.address}: name the daemon's publish.viewers.bind with --viewers",
+            sys.stderr)
+
+
+def hear_refusals(line):
+    """Waits for two of the daemon's statuses, which come once a second: the first may be older than the last view.
+    Returns how many views the daemon refused."""
+    told, end = line._refusals, time.monotonic() + STATUS_S
+    last = told.statuses + 2
+    while (told.heard.is_set() and told.statuses < last and sum(line.refused.values()) < line.sequence
+           and time.monotonic() < end):
+        time.sleep(0.02)
+    return sum(line.refused.values())
+
+
 def main():
     options = read_options()
     classes = options.classes.split(",")
@@ -145,6 +164,8 @@ def main():
     if options.test:
         from sender_test import try_out
         sys.exit(try_out(line, pool, options))
+    if options.viewers:
+        await_status(line)
     refused, start, connected = 0, time.monotonic(), True
     try:
         while not options.fruits or line.sequence < options.fruits * options.views:
@@ -158,10 +179,12 @@ def main():
             connected = line.connected
     except KeyboardInterrupt:
         pass
+    by_daemon = hear_refusals(line) if options.viewers and line.connected else 0
     lost = line.close(options.linger)
     say(f"{line.sequence - refused - lost} views sent, {refused} not taken"
-        + (f", {lost} taken but perhaps not delivered" if lost else ""), sys.stdout)
-    sys.exit(1 if refused or lost else 0)
+        + (f", {lost} taken but perhaps not delivered" if lost else "")
+        + (f", {by_daemon} refused by the daemon" if by_daemon else ""), sys.stdout)
+    sys.exit(1 if refused or lost or by_daemon else 0)
 
 
 if __name__ == "__main__":

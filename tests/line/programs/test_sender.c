@@ -135,6 +135,22 @@ static void a_try_says_what_became_of_it(void **state)
     assert_int_equal(good, 0);
 }
 
+/* A run shorter than the time between two messages of the topic `status`. */
+static void refusals_of_a_short_run_are_told(void **state)
+{
+    (void)state;
+    need_python();
+    line_fixture line;
+    line_start(&line, yaml);
+    int wrong = run_sender("--to ipc://%s/in --viewers ipc://%s/viewers --fruits 1 --views 2 "
+                           "--classes ground,rust",
+                           line.folder, line.folder);
+    line_stop(&line);
+    expect_said("2 messages refused (class_set): name the classes as the daemon's file does");
+    expect_said("2 views sent, 0 not taken, 2 refused by the daemon\n");
+    assert_int_equal(wrong, 1);
+}
+
 /* Runs Python with the module `sender`, a view `m` and send() by the package, which reports errors.
  */
 static void run_python(const char *code)
@@ -311,6 +327,7 @@ int main(void)
         cmocka_unit_test(an_absent_daemon_is_told_in_one_line),
         cmocka_unit_test(what_is_not_delivered_is_counted),
         cmocka_unit_test(a_try_says_what_became_of_it),
+        cmocka_unit_test(refusals_of_a_short_run_are_told),
         cmocka_unit_test(a_wrong_argument_is_named),
         cmocka_unit_test(no_more_views_are_generated_than_are_sent),
         cmocka_unit_test(a_file_that_holds_no_maps_is_named),

@@ -50,6 +50,7 @@ class Refusals:
     camera, and what is not read piles up at the daemon.
 
     counts: by reason, replaced as a whole. heard: set by the first status: what comes from then on is counted.
+    statuses: how many came.
     """
 
     def __init__(self, address: str, lane: int, key: Path | None, server_key: Path | None) -> None:
@@ -58,6 +59,7 @@ class Refusals:
         need("msgpack", "The status of a Line")
         self.address, self._lane, self._run = address, lane, ""
         self.counts: dict[str, int] = {}
+        self.statuses = 0
         self._before: dict[str, int] = {}
         self.heard, self._end = threading.Event(), threading.Event()
         context = zmq.Context()
@@ -97,4 +99,5 @@ class Refusals:
             log.warning("lane %d: %d messages refused (%s): %s", self._lane, new[reason], reason,
                         HINTS.get(reason, "see the log of the daemon"))
         self.counts = {**self.counts, **{reason: self.counts.get(reason, 0) + count for reason, count in new.items()}}
+        self.statuses += 1
         self.heard.set()
