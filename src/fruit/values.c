@@ -100,12 +100,14 @@ static void describe(const crn_value_fault *fault, const crn_values_count *count
                  "NaN or infinity (%" PRIu64 " values): look at the CNN's weights and input",
                  fault->count);
     else
-        snprintf(
-            text, TEXT_BYTES,
-            "not probabilities (%" PRIu64 " values; the class has %.4g to %.4g): %s%s",
-            fault->count, (double)count->min, (double)count->max,
-            are_bytes ? "divide by 255" : "is the CNN's last layer, softmax or sigmoid, missing?",
-            may_be_bytes && !are_bytes ? " (only what is 0 to 255 is to be divided by 255)" : "");
+        snprintf(text, TEXT_BYTES,
+                 "not probabilities (%" PRIu64 " values; the class has %.4g to %.4g): %s%s",
+                 fault->count, (double)count->min, (double)count->max,
+                 are_bytes ? "divide by 255"
+                           : "is the CNN's last layer, softmax or sigmoid, missing?",
+                 !may_be_bytes || are_bytes ? ""
+                 : count->max > 50          ? " (only what is per cent is to be divided by 100)"
+                                            : " (only what is 0 to 255 is to be divided by 255)");
 }
 
 /* True if a line of that reason may be logged now. */

@@ -145,6 +145,18 @@ static void logits_are_not_taken_for_bytes(void **state)
                 "missing? (only what is 0 to 255 is to be divided by 255); its fruit");
 }
 
+static void per_cent_as_floats_is_told(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ELEMENTS; i++)
+        maps[i] = (float)(i % 101);
+    uint64_t above = 0;
+    for (int pixel = 0; pixel < PIXELS; pixel++)
+        above += *at(1, pixel) > 1.001f;
+    expect(CRN_REASON_OUT_OF_RANGE, 1, above);
+    expect_told("missing? (only what is per cent is to be divided by 100); its fruit");
+}
+
 static void halves_are_checked_as_halves(void **state)
 {
     (void)state;
@@ -286,6 +298,7 @@ int main(void)
         WITH_VALUES(the_first_class_with_a_level_is_named),
         WITH_VALUES(bytes_as_floats_are_recognised),
         WITH_VALUES(logits_are_not_taken_for_bytes),
+        WITH_VALUES(per_cent_as_floats_is_told),
         WITH_VALUES(halves_are_checked_as_halves),
         WITH_VALUES(masks_are_told_from_bytes),
         WITH_VALUES(rules_waive_what_they_say),
