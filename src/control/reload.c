@@ -75,13 +75,15 @@ static int change_line(crn_reloader *self, crn_config *config, crn_error *error)
     return r;
 }
 
-/* What the machine chose at the start stays, and no reload changes what it chose from. */
+/* What the machine chose at the start stays, and no reload changes what it chose from. The live
+ * keys of these sections are the file's. */
 static void resolve(const crn_config *running, crn_config *config)
 {
-    int64_t stop_ms = config->run.stop_ms;
+    int64_t stop_ms = config->run.stop_ms, lane_idle_s = config->limits.lane_idle_s;
     config->run = running->run;
     config->run.stop_ms = stop_ms;
     config->limits = running->limits;
+    config->limits.lane_idle_s = lane_idle_s;
     config->monitor = running->monitor;
 }
 

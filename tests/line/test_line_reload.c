@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/line_internal.h"
 #include "stages/base/log.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/log_capture.h"
@@ -65,20 +66,20 @@ static void a_fruit_is_judged_by_the_settings_of_its_first_view(void **state)
     reloading_stop(&self);
 }
 
-/* Puts a key into the section of the file that says where views come in. */
-static void list_lanes(const reloading_line *self, const char *lanes)
+/* Puts a key into a section of the file, which begins with these characters. */
+static void add_key(const reloading_line *self, const char *section, const char *key)
 {
     static char text[8192];
     FILE *file = fopen(self->path, "r");
     assert_non_null(file);
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     fclose(file);
-    const char *rest = strstr(text, "ingest: {");
+    const char *rest = strstr(text, section);
     assert_non_null(rest);
-    rest += strlen("ingest: {");
+    rest += strlen(section);
     file = fopen(self->path, "w");
     assert_non_null(file);
-    fprintf(file, "%.*slanes: %s, %s", (int)(rest - text), text, lanes, rest);
+    fprintf(file, "%.*s%s, %s", (int)(rest - text), text, key, rest);
     fclose(file);
 }
 
@@ -89,7 +90,7 @@ static void lanes_that_exist_are_listed_while_it_runs(void **state)
     reloading_line self;
     char answer[4096], hash[20];
     reloading_start(&self, 3, "");
-    list_lanes(&self, "[5-7, 9]");
+    add_key(&self, "ingest: {", "lanes: [5-7, 9]");
     assert_true(reloading_ask(&self, "reload", answer));
     reloading_send(&self, 1, 0, 1);
     crn_view_header other =
@@ -106,6 +107,23 @@ static void lanes_that_exist_are_listed_while_it_runs(void **state)
     expect_verdict(&self, 3, 3, hash);
     reloading_stop(&self);
     assert_int_equal(self.line.metrics.fruits.lanes_not_listed, 1);
+}
+
+/* The other limits stay as the machine chose them at the start. */
+static void live_keys_of_sections_that_are_fixed_come_into_force(void **state)
+{
+    (void)state;
+    reloading_line self;
+    char answer[4096];
+    reloading_start(&self, 3, "");
+    add_key(&self, "limits: {", "lane_idle_s: 7");
+    add_key(&self, "run: {", "stop_ms: 77");
+    assert_true(reloading_ask(&self, "reload", answer));
+    const crn_config *in_force = self.line.line->settings.in_force;
+    assert_int_equal(in_force->limits.lane_idle_s, 7);
+    assert_int_equal(in_force->run.stop_ms, 77);
+    assert_int_equal(in_force->limits.slots, self.line.config.limits.slots);
+    reloading_stop(&self);
 }
 
 static void a_faulty_file_changes_nothing_and_its_faults_are_told(void **state)
@@ -377,6 +395,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fruit_is_judged_by_the_settings_of_its_first_view),
         cmocka_unit_test(lanes_that_exist_are_listed_while_it_runs),
+        cmocka_unit_test(live_keys_of_sections_that_are_fixed_come_into_force),
         cmocka_unit_test(a_faulty_file_changes_nothing_and_its_faults_are_told),
         cmocka_unit_test(a_file_of_faults_floods_neither_log_nor_answer),
         cmocka_unit_test(recipes_are_switched_and_outlive_a_reload),
