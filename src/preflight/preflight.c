@@ -175,7 +175,7 @@ int crn_preflight(const crn_config *config, const crn_gpu *gpu, FILE *faults, FI
     crn_preflight_threads(&check);
     crn_preflight_realtime(&check);
     check_levels(&check);
-    if (check.in_use[0] && notes) /* after all else: it is no news on a line that runs */
+    if (check.in_use[0] && notes) /* last: expected where the line runs already */
         crn_preflight_note(
             &check, "in use",
             "perhaps by this line's running daemon, and a second one cannot have it: %s",
