@@ -132,6 +132,9 @@ class Lines(PackageTest):
         self.refuses(ValueError, "address must be tcp://HOST:PORT, tcp://[IPV6]:PORT or ipc://PATH, not 'nowhere'",
                      cernita.Line, "nowhere")
         self.refuses(ValueError, "address must be", cernita.Line, 5555)
+        for port in ("555O", "5555x", "70000", ""):
+            self.refuses(ValueError, f"address must have a port from 1 to 65535, not 'tcp://127.0.0.1:{port}'",
+                         cernita.Line, f"tcp://127.0.0.1:{port}")
         self.refuses(ValueError, "lane must be from 0 to 4294967295, not -1", cernita.Line, NOWHERE, lane=-1)
         self.refuses(ValueError, "views must be from 0 to 65535", cernita.Line, NOWHERE, views=65536)
         self.refuses(ValueError, "status must be tcp://HOST:PORT, tcp://[IPV6]:PORT or ipc://PATH, not 'x'",

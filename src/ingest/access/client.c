@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -135,12 +136,28 @@ static bool is_ipv6(const char *endpoint)
     return name_is_ipv6(name, colon + 1);
 }
 
+/* True for tcp://HOST:PORT whose PORT libzmq would read in part, or modulo 65536. */
+static bool has_wrong_port(const char *endpoint)
+{
+    if (strncmp(endpoint, TCP, sizeof TCP - 1) != 0)
+        return false;
+    const char *colon = strrchr(endpoint + sizeof TCP - 1, ':');
+    if (!colon || strchr(colon, ']')) /* none: libzmq says so */
+        return false;
+    size_t digits = strspn(colon + 1, "0123456789");
+    return digits == 0 || digits > 5 || colon[1 + digits] || atoi(colon + 1) > 65535;
+}
+
 int crn_client_connect(void *socket, const char *endpoint, const crn_client_keys *keys,
                        crn_error *error)
 {
     int r = crn_client_keys_use(socket, keys, error);
     if (r < 0)
         return r;
+    if (has_wrong_port(endpoint))
+        return crn_error_set(error, -EINVAL,
+                             "cannot connect to '%s': its port is not a number from 1 to 65535",
+                             endpoint);
     int six = is_ipv6(endpoint);
     if (zmq_setsockopt(socket, ZMQ_IPV6, &six, sizeof six) < 0 || zmq_connect(socket, endpoint) < 0)
         return crn_error_set(error, -errno,

@@ -161,6 +161,12 @@ static void what_is_no_address_is_said(void **state)
                                     "tcp://HOST:PORT, tcp://[IPV6]:PORT or ipc://PATH");
     assert_true(crn_client_connect(push, "tcp://[", &none, &error) < 0);
     assert_true(crn_client_connect(push, "tcp://", &none, &error) < 0);
+    const char *const ports[] = {"tcp://127.0.0.1:555O", "tcp://127.0.0.1:5555x",
+                                 "tcp://[::1]:70000", "tcp://127.0.0.1:", "tcp://127.0.0.1:71091"};
+    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
+        assert_true(crn_client_connect(push, ports[i], &none, &error) < 0);
+        assert_non_null(strstr(error.text, "': its port is not a number from 1 to 65535"));
+    }
     zmq_close(push);
     zmq_ctx_term(zmq);
 }

@@ -32,6 +32,16 @@ def _is_ipv6(address: str) -> bool:
     return len(six) == len(found) or any(_listens(one[0], one[4]) for one in six)
 
 
+def _has_wrong_port(address: str) -> bool:
+    """tcp://HOST:PORT whose PORT libzmq would read in part, or modulo 65536."""
+    if not isinstance(address, str) or not address.startswith("tcp://"):
+        return False
+    _, colon, port = address[len("tcp://"):].rpartition(":")
+    if not colon or "]" in port:  # none: libzmq says so
+        return False
+    return not (port.isascii() and port.isdigit()) or int(port) > 65535
+
+
 def connect(socket: Any, argument: str, address: str, key: Path | None, server_key: Path | None) -> None:
     """Connects a zmq.Socket to a daemon, now or whenever one is there, by IPv4 or IPv6, with these keys.
 
@@ -41,6 +51,8 @@ def connect(socket: Any, argument: str, address: str, key: Path | None, server_k
     import zmq
     socket.reconnect_ivl, socket.connect_timeout = _RECONNECT_MS, _ATTEMPT_MS
     use_keys(socket, key, server_key)
+    if _has_wrong_port(address):
+        raise ValueError(f"{argument} must have a port from 1 to 65535, not {address!r}")
     socket.ipv6 = _is_ipv6(address)
     try:
         socket.connect(address)
