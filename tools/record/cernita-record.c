@@ -114,13 +114,34 @@ static const crn_classes *read_classes(const char *path)
     return &classes;
 }
 
+static void read_limit(int option, const char *text, crn_relay_plan *p)
+{
+    const char *name = options[option].name;
+    switch (option) {
+    case OPTION_SEGMENT:
+        p->segment_bytes = (uint64_t)crn_option_integer(&tool, name, text, 1, 1048576) << 20;
+        break;
+    case OPTION_QUEUE:
+        p->queue_bytes = (uint64_t)crn_option_integer(&tool, name, text, 1, 65536) << 20;
+        break;
+    case OPTION_VIEW_MIB:
+        p->view_mib = crn_option_integer(&tool, name, text, 1, 1024);
+        break;
+    case OPTION_PEER_MIB:
+        p->peer_mib = crn_option_integer(&tool, name, text, 1, 65536);
+        break;
+    case OPTION_PEERS:
+        p->peers = crn_option_integer(&tool, name, text, 1, 16384);
+        break;
+    }
+}
+
 static void read_options(int argc, char **argv, crn_relay_plan *p)
 {
     const char *text = NULL, *config = NULL;
     bool plain_tcp = false;
     int option;
     while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
-        const char *name = options[option].name;
         switch (option) {
         case OPTION_FROM:
             p->from = text;
@@ -130,21 +151,6 @@ static void read_options(int argc, char **argv, crn_relay_plan *p)
             break;
         case OPTION_DIR:
             p->dir = text;
-            break;
-        case OPTION_SEGMENT:
-            p->segment_bytes = (uint64_t)crn_option_integer(&tool, name, text, 1, 1048576) << 20;
-            break;
-        case OPTION_QUEUE:
-            p->queue_bytes = (uint64_t)crn_option_integer(&tool, name, text, 1, 65536) << 20;
-            break;
-        case OPTION_VIEW_MIB:
-            p->view_mib = crn_option_integer(&tool, name, text, 1, 1024);
-            break;
-        case OPTION_PEER_MIB:
-            p->peer_mib = crn_option_integer(&tool, name, text, 1, 65536);
-            break;
-        case OPTION_PEERS:
-            p->peers = crn_option_integer(&tool, name, text, 1, 16384);
             break;
         case OPTION_KEYS:
             p->keys = text;
@@ -161,6 +167,8 @@ static void read_options(int argc, char **argv, crn_relay_plan *p)
         case OPTION_SERVER_KEY:
             p->client.server_key = text;
             break;
+        default:
+            read_limit(option, text, p);
         }
     }
     if (!p->from || !p->dir)
