@@ -379,10 +379,11 @@ static void check_lanes(crn_reader *reader)
     crn_lane_ranges ranges;
     const crn_node *node = value_of(reader, "ingest", "lanes");
     if (is_given(reader, node) && crn_lane_ranges_parse(&reader->config->ingest.lanes, &ranges) < 0)
-        crn_diagnostics_add(reader->faults, node->position,
-                            "ingest.lanes: no list of lanes, numbers or ranges such as [0, 1, 2] "
-                            "or 0-39 expected, at most %d",
-                            CRN_LANE_RANGES_MAX);
+        crn_diagnostics_add(
+            reader->faults, node->position,
+            "ingest.lanes: not a list of lanes, at most %d numbers or ranges such as "
+            "[0, 1, 2] or 0-39 expected",
+            CRN_LANE_RANGES_MAX);
 }
 
 static void check_cpus(crn_reader *reader, const char *key, const char *cpus)

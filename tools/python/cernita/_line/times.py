@@ -14,7 +14,7 @@ def _near(ns: int, now_ns: int) -> bool:
 
 
 def doubt(ns: int) -> str:
-    """Why a time is none of now on CLOCK_REALTIME in ns, with the cure; "" for one that is, or 0 (not given).
+    """Why a time is not close to now on CLOCK_REALTIME in ns, with the cure; "" if it is, or is 0 (not given).
 
     >>> doubt(time.time_ns() // 10**6)
     'is a time in ms; times 1000000 it is one in ns'
