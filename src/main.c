@@ -141,6 +141,24 @@ static const struct option long_options[] = {
     {"version", no_argument, NULL, 'v'},       {NULL, 0, NULL, 0},
 };
 
+/* Checks that the options go together and that nothing else was given; tells what is wrong. */
+static int check_options(int argc, char **argv, const options *given)
+{
+    crn_error error;
+    if (given->json && !given->self_check) {
+        fprintf(stderr, "cernitad: --json is for --self-check; see cernitad --help\n");
+        return -EINVAL;
+    }
+    if (optind < argc || !(given->config_path || given->self_check)) {
+        crn_error_set(&error, 0, "cernitad: %s%s; see cernitad --help",
+                      optind < argc ? "unexpected argument " : "--config FILE is missing",
+                      optind < argc ? argv[optind] : "");
+        fprintf(stderr, "%s\n", error.text);
+        return -EINVAL;
+    }
+    return 0;
+}
+
 /* Returns 0 to continue with *ret_options; a positive value: exit with status value - 1. */
 static int parse_options(int argc, char **argv, options *ret_options)
 {
@@ -182,17 +200,8 @@ static int parse_options(int argc, char **argv, options *ret_options)
             return 1 + EXIT_SUCCESS;
         }
     }
-    if (given.json && !given.self_check) {
-        fprintf(stderr, "cernitad: --json is for --self-check; see cernitad --help\n");
+    if (check_options(argc, argv, &given) < 0)
         return 1 + EXIT_CONFIG;
-    }
-    if (optind < argc || !(given.config_path || given.self_check)) {
-        crn_error_set(&error, 0, "cernitad: %s%s; see cernitad --help",
-                      optind < argc ? "unexpected argument " : "--config FILE is missing",
-                      optind < argc ? argv[optind] : "");
-        fprintf(stderr, "%s\n", error.text);
-        return 1 + EXIT_CONFIG;
-    }
     *ret_options = given;
     return 0;
 }
