@@ -119,6 +119,7 @@ static void live_keys_of_sections_that_are_fixed_come_into_force(void **state)
     add_key(&self, "limits: {", "lane_idle_s: 7");
     add_key(&self, "run: {", "stop_ms: 77");
     assert_true(reloading_ask(&self, "reload", answer));
+    crn_control_close(&self.control); /* its thread has seen what the line's wrote */
     const crn_config *in_force = self.line.line->settings.in_force;
     assert_int_equal(in_force->limits.lane_idle_s, 7);
     assert_int_equal(in_force->run.stop_ms, 77);
