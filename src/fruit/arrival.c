@@ -145,8 +145,10 @@ static bool look_at_judged(crn_fruits *fruits, crn_lane *lane, const crn_view_he
     if (!judged)
         return true;
     int64_t age_ns = fruits->now_ns - judged->judged_ns;
-    crn_judged_look look = crn_judged_view(judged, header, is_new,
-                                           crn_fruits_straggler_ns(fruits, lane), fruits->now_ns);
+    crn_judged_times times = {.now_ns = fruits->now_ns,
+                              .straggler_ns = crn_fruits_straggler_ns(fruits, lane),
+                              .assemble_ns = fruits->rules.assemble_ns};
+    crn_judged_look look = crn_judged_view(judged, header, is_new, &times);
     if (look == CRN_JUDGED_RETURNS) {
         fruits->stats.returned++;
         fruits->returned_after_ns = age_ns;

@@ -132,23 +132,39 @@ static crn_judged_look straggle(crn_judged_fruit *fruit, uint64_t bit)
     return CRN_JUDGED_STRAGGLER;
 }
 
-crn_judged_look crn_judged_view(crn_judged_fruit *fruit, const crn_view_header *header, bool is_new,
-                                int64_t straggler_ns, int64_t now_ns)
+/* Whether the view may be one more of the fruit that took the number too early. */
+static bool is_of_again(const crn_judged_fruit *fruit, uint64_t bit, int64_t age_ns,
+                        int64_t assemble_ns)
 {
+    return fruit->again && !(fruit->again & bit) &&
+           age_ns - fruit->again_ms * CRN_NS_PER_MS <= assemble_ns;
+}
+
+crn_judged_look crn_judged_view(crn_judged_fruit *fruit, const crn_view_header *header, bool is_new,
+                                const crn_judged_times *times)
+{
+    int64_t straggler_ns = times->straggler_ns;
     uint64_t bit = UINT64_C(1) << (header->view & 63);
     bool had = fruit->came & bit,
          timed = fruit->captured_ns > 0 && crn_wire_captured_ns(header) > 0;
     bool near = crn_judged_is_near(fruit, header, straggler_ns, false);
-    int64_t age_ns = now_ns - fruit->judged_ns;
+    int64_t age_ns = times->now_ns - fruit->judged_ns;
     if (age_ns > CRN_JUDGED_KEEP_NS)
         return CRN_JUDGED_RETURNS;
     if (age_ns > straggler_ns) {
         bool returns = had ? is_new || (timed && !near) : timed && !near;
-        return returns ? CRN_JUDGED_RETURNS : straggle(fruit, bit);
+        if (!returns)
+            return straggle(fruit, bit);
+        if (!is_of_again(fruit, bit, age_ns, times->assemble_ns))
+            return CRN_JUDGED_RETURNS;
+        fruit->again |= bit;
+        return CRN_JUDGED_EARLY_TOO;
     }
     if (!had || !(timed ? header->captured_ns > fruit->captured_ns : is_new))
         return straggle(fruit, bit);
     bool another = fruit->again == 0 || fruit->again & bit;
     fruit->again = another ? bit : fruit->again | bit;
+    if (another)
+        fruit->again_ms = (uint32_t)(age_ns / CRN_NS_PER_MS) & INT32_MAX;
     return another ? CRN_JUDGED_EARLY : CRN_JUDGED_EARLY_TOO;
 }

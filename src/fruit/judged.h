@@ -8,7 +8,7 @@
  * number has returned, with another fruit. A view that the judged fruit had, and that comes again
  * within that time, captured after all of the judged fruit's (without capture times: with a new
  * sequence number), shows that the number has returned too early: its views are dropped like
- * stragglers, and its fruit gets no verdict.
+ * stragglers, those too that come just after that time, and its fruit gets no verdict.
  *
  * Memory: as many verdicts as the table has entries, each for CRN_JUDGED_KEEP_NS at most.
  */
@@ -32,7 +32,8 @@ typedef struct crn_judged_fruit {
     uint64_t captured_ns; /* latest of its views; 0: unknown */
     int64_t judged_ns;
     uint32_t lane;
-    bool known; /* false: the entry is free, or a later fruit has the number */
+    uint32_t known : 1;     /* 0: the entry is free, or a later fruit has the number */
+    uint32_t again_ms : 31; /* from the verdict to the first of `again` */
 } crn_judged_fruit;
 
 /* What a view of no open fruit is. */
@@ -57,10 +58,15 @@ void crn_judged_free(crn_judged **judged);
 crn_judged_fruit *crn_judged_find(crn_judged *judged, uint32_t lane, uint64_t epoch,
                                   uint64_t fruit);
 
+typedef struct crn_judged_times {
+    int64_t now_ns, straggler_ns;
+    int64_t assemble_ns; /* from a fruit's first view to its last */
+} crn_judged_times;
+
 /* Decides on a view whose number crn_judged_find found, and notes that it came. is_new: its
  * sequence number was not seen before. */
 crn_judged_look crn_judged_view(crn_judged_fruit *fruit, const crn_view_header *header, bool is_new,
-                                int64_t straggler_ns, int64_t now_ns);
+                                const crn_judged_times *times);
 
 /* Whether the view was captured within that time of the judged fruit; `otherwise` if nothing tells.
  */

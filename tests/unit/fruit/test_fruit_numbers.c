@@ -158,6 +158,23 @@ static void test_what_returns_too_early_is_a_gap_for_the_grader(void **state)
     assert_int_equal(lane_sequence(), 400);
 }
 
+/* The time ends between two views of each fruit whose number returns. */
+static void test_a_fruit_is_either_a_gap_or_a_verdict(void **state)
+{
+    (void)state;
+    crn_fruit_rules rules = bench_rules;
+    rules.straggler_ns = 8 * BELT - VIEWS / 2 * CRN_FRUIT_MS;
+    assert_int_equal(crn_fruits_set_rules(fruits, &rules), 0);
+    uint64_t verdicts = 0;
+    for (uint64_t fruit = 0; fruit < 80; fruit++)
+        verdicts += pass(fruit % 8, 15);
+    const crn_fruit_stats *stats = crn_fruits_get_stats(fruits);
+    assert_true(stats->returned_early > 0);
+    assert_int_equal(stats->partial, 0);
+    assert_int_equal(verdicts + stats->returned_early, 80);
+    assert_int_equal(lane_sequence(), 80);
+}
+
 static void test_a_time_of_its_own_decides(void **state)
 {
     (void)state;
@@ -244,6 +261,7 @@ int main(void)
         TIMED_OR_NOT(test_an_impossible_capture_time_tells_nothing),
         TIMED_OR_NOT(test_a_repeated_view_opens_nothing),
         TIMED_OR_NOT(test_what_returns_too_early_is_a_gap_for_the_grader),
+        TIMED_OR_NOT(test_a_fruit_is_either_a_gap_or_a_verdict),
         TIMED_OR_NOT(test_a_time_of_its_own_decides),
         TIMED_OR_NOT(test_the_lanes_own_delays_make_the_time_longer),
         cmocka_unit_test_setup_teardown(test_verdicts_forgotten_too_soon_are_counted, set_up_small,
