@@ -77,8 +77,12 @@ void crn_meters_arrival(crn_meters *meters, const crn_lane *lane, const crn_view
     /* A capture time that does not even fit the clock's type is as wrong as one in the future. */
     bool later = header->captured_ns > (uint64_t)realtime_ns;
     own->captured_later += later;
-    crn_histogram_add(&own->lateness, &meters->edges[CRN_SCALE_SENDER],
-                      later ? 0 : realtime_ns - (int64_t)header->captured_ns);
+    const crn_histogram_edges *edges = &meters->edges[CRN_SCALE_SENDER];
+    int64_t late_ns = later ? 0 : realtime_ns - (int64_t)header->captured_ns;
+    /* A clock that counts from the machine's start is decades off: ten views would overflow the
+     * sum. Beyond all edges it says nothing more. */
+    int64_t most_ns = 2 * edges->ns[CRN_HISTOGRAM_EDGES - 1];
+    crn_histogram_add(&own->lateness, edges, late_ns < most_ns ? late_ns : most_ns);
 }
 
 void crn_meters_view(crn_meters *meters, const crn_config *config, const crn_judgement *judgement)

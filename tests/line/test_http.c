@@ -151,6 +151,25 @@ static void lateness_is_counted_from_the_capture(void **state)
     free(text);
 }
 
+/* As of a clock that counts from the machine's start: together more than 64 bits of nanoseconds. */
+static void a_clock_of_another_beginning_overflows_no_sum(void **state)
+{
+    http_fixture *f = *state;
+    int code;
+    for (int i = 1; i <= 20; i++) {
+        crn_view_header header = line_header(&f->line, f->fruits++, 0, 1, 40, 60);
+        seen_verdict verdict;
+        header.captured_ns = (uint64_t)i;
+        line_send(&f->line, header, f->maps, NULL);
+        assert_true(line_receive(&f->line, CRN_FIXTURE_PATIENCE_MS, &verdict));
+    }
+    wait_for_verdicts(f);
+    char *text = http_get(f->address, "/metrics", &code);
+    double sum = http_sample(text, "cernita_view_lateness_seconds_sum{lane=\"0\"}");
+    assert_true(sum > 20 && sum < 1e6);
+    free(text);
+}
+
 static void views_that_never_come_are_counted(void **state)
 {
     http_fixture *f = *state;
@@ -461,6 +480,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(metrics_are_the_lines_own),
         TEST(lateness_is_counted_from_the_capture),
+        TEST(a_clock_of_another_beginning_overflows_no_sum),
         TEST(views_that_never_come_are_counted),
         TEST(health_says_the_state_and_why),
         TEST(an_address_with_control_bytes_names_no_page),
