@@ -35,6 +35,14 @@ static int count_descriptors(int count)
     return there;
 }
 
+/* libzmq starts its threads with the first socket, and aborts where it cannot: now, as there is
+ * room for them, and before the caller starts threads of its own. */
+static int start_threads(void *zmq)
+{
+    void *socket = zmq_socket(zmq, ZMQ_PAIR);
+    return socket && zmq_close(socket) == 0 ? 0 : -errno;
+}
+
 int crn_client_context(void **ret_zmq, crn_error *error)
 {
     if (crn_thread_room(CONTEXT_THREADS) < CONTEXT_THREADS)
@@ -47,8 +55,12 @@ int crn_client_context(void **ret_zmq, crn_error *error)
                              "cannot open %d files more: raise the limit (ulimit -n)",
                              CONTEXT_DESCRIPTORS);
     void *zmq = zmq_ctx_new();
-    if (!zmq)
-        return crn_error_set(error, -errno, "no ZeroMQ context: %s", zmq_strerror(errno));
+    int r = zmq ? start_threads(zmq) : -errno;
+    if (r < 0) {
+        if (zmq)
+            zmq_ctx_term(zmq);
+        return crn_error_set(error, r, "no ZeroMQ context: %s", zmq_strerror(-r));
+    }
     *ret_zmq = zmq;
     return 0;
 }

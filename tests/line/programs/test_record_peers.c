@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -171,12 +172,48 @@ static void few_descriptors_keep_no_sender_out(void **state)
     assert_non_null(strstr(f.recorder.text, "--peers: 256 connections to each port need"));
 }
 
+static rlim_t processes; /* of a user without another one: root's are not limited */
+
+static void lower_threads(void)
+{
+    const uid_t nobody_else = 1234567;
+    struct rlimit limit = {processes, processes};
+    setrlimit(RLIMIT_NPROC, &limit);
+    if (setresuid(nobody_else, nobody_else, nobody_else) < 0)
+        _exit(99);
+}
+
+/* Too few for libzmq's, or for them and the one that writes. */
+static void too_few_threads_are_said(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    char from[96];
+    snprintf(from, sizeof from, "ipc://%s/from", recorded_folder);
+    const char *const arguments[] = {"cernita-record", "--from",        from,
+                                     "--dir",          recorded_folder, NULL};
+    assert_int_equal(chmod(recorded_folder, 0777), 0);
+    for (processes = 1; processes <= 3; processes++) {
+        daemon_process recorder;
+        daemon_start_as(&recorder, CRN_BIN "/cernita-record", arguments, lower_threads);
+        daemon_read_until(&recorder, NULL);
+        int status = daemon_end(&recorder);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 1);
+        if (!strstr(recorder.text, "thread"))
+            fail_msg("%s", recorder.text);
+    }
+    assert_int_equal(chmod(recorded_folder, 0700), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_message_without_end_cuts_its_sender),
         cmocka_unit_test(what_waits_for_a_line_is_bounded),
         cmocka_unit_test(few_descriptors_keep_no_sender_out),
+        cmocka_unit_test(too_few_threads_are_said),
     };
     return cmocka_run_group_tests(tests, recorded_setup, recorded_teardown);
 }
