@@ -1,6 +1,5 @@
 /* What the start will take of the machine: memory, descriptors, threads, devices, priorities. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -73,8 +72,7 @@ void crn_preflight_descriptors(crn_preflight_check *check)
 /* Threads that the line starts beside the one that calls this. */
 static int threads_needed(const crn_config *config)
 {
-    bool has_service = getenv("NOTIFY_SOCKET") != NULL;
-    int64_t count = 2 * CONTEXT_THREADS + 1 /* viewers */ + 1 /* control */ + has_service;
+    int64_t count = 2 * CONTEXT_THREADS + 1 /* viewers */ + 1 /* control */ + 1 /* service */;
     count += config->monitor.http[0] != '\0';
     count += config->record.dir[0] != '\0';
     count += config->publish.log.dir[0] != '\0';

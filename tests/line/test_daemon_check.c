@@ -377,14 +377,25 @@ static void there_must_be_descriptors(void **state)
 }
 
 /* A user without another process, as a service's: the limit is the user's, and not root's. */
-static void allow_few_threads(void)
+static void allow_threads(rlim_t count)
 {
     const uid_t nobody_else = 1234567;
-    struct rlimit few = {4, 4};
+    struct rlimit few = {count, count};
     setrlimit(RLIMIT_NPROC, &few);
     if (setresgid(nobody_else, nobody_else, nobody_else) < 0 ||
         setresuid(nobody_else, nobody_else, nobody_else) < 0)
         _exit(99);
+}
+
+static void allow_few_threads(void)
+{
+    allow_threads(4);
+}
+
+/* One less than the 8 that the line starts, and its own. */
+static void allow_one_too_few(void)
+{
+    allow_threads(8);
 }
 
 static void there_must_be_threads(void **state)
@@ -399,11 +410,15 @@ static void there_must_be_threads(void **state)
     for (int i = 0; i < 2; i++) {
         daemon_process daemon;
         assert_int_equal(run(&daemon, yaml, options[i], allow_few_threads), options[i] ? 78 : 1);
-        const char *said = strstr(daemon.text, "run.workers: the line needs 7 threads, 1 workers "
+        const char *said = strstr(daemon.text, "run.workers: the line needs 8 threads, 1 workers "
                                                "of 1 among them, and can start ");
-        if (!said) fail_msg("%s", daemon.text);
+        if (!said)
+            fail_msg("%s", daemon.text);
         assert_non_null(strstr(said, "raise their number (ulimit -u; LimitNPROC="));
     }
+    daemon_process daemon;
+    assert_int_equal(run(&daemon, yaml, NULL, allow_one_too_few), 1);
+    assert_non_null(strstr(daemon.text, "can start 7; raise their number"));
     assert_int_equal(chmod(folder, 0700), 0);
 }
 
