@@ -113,7 +113,8 @@ static void record(void **state)
     (void)state;
     run("$BIN/cernita-record --from $RECORDER --to $IN --dir $DIR --queue 8 > $DIR/said 2>&1 & "
         "P=$!; "
-        "timeout 60 $BIN/cernita-replay $DIR/rec.tif --to $RECORDER --wait 20 --rate max --unwatched --loop 1; "
+        "timeout 60 $BIN/cernita-replay $DIR/rec.tif --to $RECORDER --wait 20 --rate max "
+        "--unwatched --loop 1; "
         "S=$?; timeout 60 $BIN/cernita-tail --grader $GRADER --count 10; kill $P; wait $P; "
         "grep '40 messages, 40 passed on' $DIR/said || exit 1; exit $S");
 }
