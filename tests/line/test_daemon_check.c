@@ -19,6 +19,7 @@
 
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/daemon.h"
+#include "tests/support/sanitized.h"
 
 /* An address of no machine: reserved for documentation (RFC 5737). */
 #define STRANGE_ADDRESS "192.0.2.1"
@@ -395,7 +396,7 @@ static void allow_few_threads(void)
 /* One less than the 8 that the line starts, and its own. */
 static void allow_one_too_few(void)
 {
-    allow_threads(8);
+    allow_threads(8 + CRN_SANITIZER_THREADS);
 }
 
 static void there_must_be_threads(void **state)
