@@ -14,33 +14,36 @@
 #include "src/publish/log/writer.h"
 #include "src/recording/recorder.h"
 
+/* Prints one line, with what does not print as \xNN: the text behind `where: key`. */
+__attribute__((format(printf, 4, 0))) static void
+print(FILE *out, const char *where, const char *key, const char *format, va_list list)
+{
+    crn_error error;
+    char text[sizeof error.text];
+    vsnprintf(text, sizeof text, format, list);
+    crn_error_set(&error, 0, "%s: %s: %s", where, key, text);
+    fprintf(out, "%s\n", error.text);
+}
+
 void crn_preflight_fail(crn_preflight_check *check, const char *key, const char *format, ...)
 {
     check->failed = true;
     if (!check->faults)
         return;
-    va_list arguments;
-    va_start(arguments, format);
-    crn_error error;
-    char text[sizeof error.text];
-    vsnprintf(text, sizeof text, format, arguments);
-    crn_error_set(&error, 0, "%s: %s: %s", check->config->file, key, text);
-    fprintf(check->faults, "%s\n", error.text);
-    va_end(arguments);
+    va_list list;
+    va_start(list, format);
+    print(check->faults, check->config->file, key, format, list);
+    va_end(list);
 }
 
 void crn_preflight_note(const crn_preflight_check *check, const char *key, const char *format, ...)
 {
     if (!check->notes)
         return;
-    va_list arguments;
-    va_start(arguments, format);
-    crn_error error;
-    char text[sizeof error.text];
-    vsnprintf(text, sizeof text, format, arguments);
-    crn_error_set(&error, 0, "note: %s: %s", key, text);
-    fprintf(check->notes, "%s\n", error.text);
-    va_end(arguments);
+    va_list list;
+    va_start(list, format);
+    print(check->notes, "note", key, format, list);
+    va_end(list);
 }
 
 void crn_preflight_in_use(crn_preflight_check *check, const char *key, const char *what,
