@@ -1,20 +1,14 @@
 /* Lists of lanes: numbers, and ranges of them. */
 #include <errno.h>
-#include <stdlib.h>
 
+#include "stages/base/digits.h"
 #include "src/config/config.h"
 
-/* One number from *text on, which is moved behind it. */
 static int read_number(const char **text, uint32_t *ret_number)
 {
-    char *end;
-    if (**text < '0' || **text > '9')
+    uint64_t number;
+    if (!crn_digits_read(text, UINT32_MAX, &number))
         return -EINVAL;
-    errno = 0;
-    unsigned long long number = strtoull(*text, &end, 10);
-    if (errno != 0 || number > UINT32_MAX)
-        return -EINVAL;
-    *text = end;
     *ret_number = (uint32_t)number;
     return 0;
 }

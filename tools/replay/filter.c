@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stages/base/digits.h"
 #include "tools/common/append_text.h"
 
 /* Runs of numbers that a message lists. */
@@ -14,27 +15,13 @@
 
 /* --- reading --- */
 
-/* Reads a whole number and advances behind it. */
-static bool read_number(const char **text, uint64_t max, uint64_t *ret_value)
-{
-    char *end;
-    if (**text < '0' || **text > '9')
-        return false;
-    errno = 0;
-    unsigned long long value = strtoull(*text, &end, 10);
-    if (errno || value > max)
-        return false;
-    *text = end;
-    *ret_value = value;
-    return true;
-}
-
 bool crn_replay_filter_read_lanes(crn_replay_filter *filter, const char *text)
 {
     uint64_t lane;
     filter->lane_count = 0;
     do {
-        if (filter->lane_count == CRN_REPLAY_LANES_MAX || !read_number(&text, UINT32_MAX, &lane))
+        if (filter->lane_count == CRN_REPLAY_LANES_MAX ||
+            !crn_digits_read(&text, UINT32_MAX, &lane))
             return false;
         filter->lanes[filter->lane_count++] = (uint32_t)lane;
     } while (*text == ',' && text++);
@@ -44,24 +31,24 @@ bool crn_replay_filter_read_lanes(crn_replay_filter *filter, const char *text)
 static bool read_range(const char **text, crn_replay_range *ret_range)
 {
     crn_replay_range range = {0};
-    if (!read_number(text, UINT64_MAX, &range.min))
+    if (!crn_digits_read(text, UINT64_MAX, &range.min))
         return false;
     if (**text == '/') {
         range.has_lane = true;
         range.lane = range.min;
         (*text)++;
-        if (!read_number(text, UINT64_MAX, &range.min))
+        if (!crn_digits_read(text, UINT64_MAX, &range.min))
             return false;
     }
     if (**text == '/') {
         range.has_epoch = true;
         range.epoch = range.min;
         (*text)++;
-        if (!read_number(text, UINT64_MAX, &range.min))
+        if (!crn_digits_read(text, UINT64_MAX, &range.min))
             return false;
     }
     range.max = range.min;
-    if (**text == '-' && ((*text)++, !read_number(text, UINT64_MAX, &range.max)))
+    if (**text == '-' && ((*text)++, !crn_digits_read(text, UINT64_MAX, &range.max)))
         return false;
     *ret_range = range;
     return range.min <= range.max;

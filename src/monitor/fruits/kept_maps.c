@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "stages/base/clock.h"
+#include "stages/base/digits.h"
 
 /* Only the line's thread fills and empties a place, and only the HTTP thread reads one: each has to
  * find it KEPT. */
@@ -185,15 +186,7 @@ int crn_kept_maps_copy_photo(crn_kept_maps *maps, const crn_kept_fruit *fruit, u
 /* A number and the character behind it. */
 static bool parse_number(const char **text, char end, uint64_t max, uint64_t *ret_value)
 {
-    char *stop;
-    if (**text < '0' || **text > '9')
-        return false;
-    errno = 0;
-    *ret_value = strtoull(*text, &stop, 10);
-    if (errno || *stop != end || *ret_value > max)
-        return false;
-    *text = stop + 1;
-    return true;
+    return crn_digits_read(text, max, ret_value) && *(*text)++ == end;
 }
 
 bool crn_kept_fruit_parse(const char *text, crn_kept_fruit *ret_fruit)
