@@ -23,7 +23,7 @@ from alert_cases import CASES, healthy
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "config/prometheus"
-DASHBOARD = ROOT / "config/grafana/cernita.json"
+MAKE_DASHBOARD = ROOT / "config/grafana/make_dashboard.py"
 FAMILIES = ROOT / "src/monitor/README.md"
 SUFFIXES = ("_bucket", "_sum", "_count")
 OWN_LABELS = {"job", "instance"} # set by Prometheus
@@ -227,9 +227,9 @@ def check_dashboard(dashboard, known, values, folder):
     if (fault := promtool("check", "rules", folder / "dashboard.yml")):
         yield fault
     for title, text in used:
-        yield from check_names(f"cernita.json: {title}", text, known, values)
+        yield from check_names(f"dashboard: {title}", text, known, values)
         if "$" in text:
-            yield f"cernita.json: {title}: a variable that this check does not know: {text}"
+            yield f"dashboard: {title}: a variable that this check does not know: {text}"
     yield from check_layout(dashboard)
 
 
@@ -239,14 +239,14 @@ def check_layout(dashboard):
     for panel in dashboard["panels"]:
         title, place = panel["title"], panel["gridPos"]
         if panel["id"] in numbers:
-            yield f"cernita.json: {title}: id {panel['id']} is used twice"
+            yield f"dashboard: {title}: id {panel['id']} is used twice"
         numbers.add(panel["id"])
         if panel["type"] != "row" and panel.get("datasource", {}).get("uid") != "${datasource}":
-            yield f"cernita.json: {title}: its data source is not ${{datasource}}"
+            yield f"dashboard: {title}: its data source is not ${{datasource}}"
         for cell in itertools.product(range(place["x"], place["x"] + place["w"]),
                                       range(place["y"], place["y"] + place["h"])):
             if cell[0] >= 24 or cell in taken:
-                yield f"cernita.json: {title}: lies on {taken.get(cell, 'the edge')}"
+                yield f"dashboard: {title}: lies on {taken.get(cell, 'the edge')}"
                 break
             taken[cell] = title
 
@@ -268,9 +268,10 @@ def main():
     for rule in (rule for group in groups for rule in group["rules"]):
         faults += check_names(rule.get("alert") or rule["record"], rule["expr"], known, values)
     faults += check_alerts_documented(alerts)
+    dashboard = subprocess.run([MAKE_DASHBOARD], capture_output=True, text=True, check=True).stdout
     with tempfile.TemporaryDirectory() as folder:
         faults += check_alerts_fire(alerts, pathlib.Path(folder))
-        faults += check_dashboard(json.loads(DASHBOARD.read_text()), known, values, pathlib.Path(folder))
+        faults += check_dashboard(json.loads(dashboard), known, values, pathlib.Path(folder))
     print("\n".join(faults) if faults else f"{len(alerts)} alerts, {len(CASES)} cases, and the dashboard are as expected")
     return 1 if faults else 0
 
