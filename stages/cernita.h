@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-/** @return "0.1.0" (static); while it begins with 0 a minor version may change declarations */
+/** @return "0.2.0-dev" (static); while it begins with 0 a minor version may change declarations */
 CRN_API const char *crn_version(void);
 
 /** Type of an image's elements. */

@@ -2,7 +2,7 @@
 
     pip install tools/python
 
-A wheel holds the Python files of cernita/ and libcernita.so.0.1, which is built first, in build/ of the tree or in the
+A wheel holds the Python files of cernita/ and libcernita.so, which is built first, in build/ of the tree or in the
 folder that CRN_BUILD names, relative to the tree. It needs a tree with its C sources, so there is no source distribution.
 """
 import base64
@@ -53,8 +53,10 @@ Tag: {tag}
 
 
 def _version():
-    """The project's, which CMakeLists.txt states."""
-    return re.search(r"project\(cernita VERSION ([0-9.]+)", (_TREE / "CMakeLists.txt").read_text())[1]
+    """The project's, which CMakeLists.txt states, as PEP 440 writes it."""
+    stated = re.search(r"project\(cernita VERSION ([0-9.]+).*?CRN_VERSION_SUFFIX *(\S*)\)",
+                       (_TREE / "CMakeLists.txt").read_text(), re.DOTALL)
+    return stated[1] + stated[2].replace("-dev", ".dev0")
 
 
 def _tag():
@@ -122,7 +124,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     for path in sorted([*package.rglob("*.py"), *package.rglob("py.typed")]):
         archive.add(path.relative_to(_HERE).as_posix(), path.read_bytes())
     # By its soname: *.so would pass for a module of the package.
-    soname = "libcernita.so." + version.rsplit(".", 1)[0]
+    soname = "libcernita.so." + ".".join(version.split(".")[:2])
     archive.add(f"cernita/{soname}", library, 0o755)
     archive.add(f"{info}/METADATA", _METADATA.format(version=version, debian=_DEBIAN).encode())
     archive.add(f"{info}/WHEEL", _WHEEL.format(version=version, tag=tag).encode())

@@ -10,7 +10,7 @@ from ctypes import POINTER, Structure, c_bool, c_char_p, c_double, c_float, c_in
 from ctypes import c_size_t, c_void_p
 from typing import Any
 
-VERSION = "0.1"  # of the header, whose minor versions differ while the major one is 0
+VERSION = "0.2"  # of the header, whose minor versions differ while the major one is 0
 
 # In the order of their enumerations; the first is 0, of TYPES 1.
 TYPES = ("uint8", "float16", "float32", "uint16", "float64")
@@ -174,7 +174,8 @@ lib = _Library()
 
 
 def library_version() -> str:
-    return str(lib.crn_version().decode())
+    """As the package's metadata has it: what libcernita calls 0.2.0-dev is 0.2.0.dev0 to Python (PEP 440)."""
+    return str(lib.crn_version().decode()).replace("-dev", ".dev0")
 
 
 def check(result: int, text: str) -> None:
