@@ -31,17 +31,14 @@ bool crn_device_is_stuck(const crn_device *device, const crn_device_slot *slot, 
 
 static void tell_slow(crn_device *device, int64_t took_ns, int64_t limit_ns)
 {
-    char more[CRN_LOG_HELD_BYTES];
-    uint64_t held;
     atomic_fetch_add_explicit(&device->slow, 1, memory_order_relaxed);
-    if (crn_log_gate_open(&device->slow_gate, crn_now_ns(), &held))
-        crn_log(CRN_LOG_WARNING,
-                "device %d: a batch took %.1f ms; after %.1f ms the device counts as lost: %s%s",
-                device->number, (double)took_ns / CRN_NS_PER_MS, (double)limit_ns / CRN_NS_PER_MS,
-                device->about.mps
-                    ? CRN_DEVICE_SHARED_CURE
-                    : "does another process compute on it, or did this thread find no core free?",
-                crn_log_held(held, more));
+    crn_log_gated(
+        &device->slow_gate, crn_now_ns(), CRN_LOG_WARNING,
+        "device %d: a batch took %.1f ms; after %.1f ms the device counts as lost: %s",
+        device->number, (double)took_ns / CRN_NS_PER_MS, (double)limit_ns / CRN_NS_PER_MS,
+        device->about.mps
+            ? CRN_DEVICE_SHARED_CURE
+            : "does another process compute on it, or did this thread find no core free?");
 }
 
 void crn_device_note_batch(crn_device *device, const crn_device_slot *slot, int64_t now_ns)

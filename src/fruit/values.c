@@ -111,25 +111,24 @@ static void describe(const crn_value_fault *fault, const crn_values_count *count
 }
 
 /* True if a line of that reason may be logged now. */
-static bool may_log(crn_values *values, crn_view_reason reason, uint64_t *ret_held)
+static bool may_log(crn_values *values, crn_view_reason reason)
 {
-    return crn_log_gate_open(&values->fault_gate[reason], crn_now_ns(), ret_held);
+    return crn_log_gate_open(&values->fault_gate[reason], crn_now_ns());
 }
 
-static void log_fault(const crn_values *values, const crn_view *view, const char *text,
-                      uint64_t held)
+static void log_fault(crn_values *values, const crn_view *view, const char *text)
 {
     const crn_value_fault *fault = &view->values;
-    char of_class[CRN_CLASS_NAME_MAX + 16] = "", more[CRN_LOG_HELD_BYTES];
+    char of_class[CRN_CLASS_NAME_MAX + 16] = "";
     if (fault->class_index >= 0)
         snprintf(of_class, sizeof of_class, ", class '%s'",
                  values->config->classes.name[fault->class_index]);
     const crn_view_header *header = &view->header;
-    crn_log(CRN_LOG_WARNING,
-            "lane %" PRIu32 ", fruit %" PRIu64 ", view %u%s: %s: %s; its fruit is at best "
-            "partial%s",
-            header->lane, header->fruit, (unsigned)header->view, of_class,
-            crn_view_reason_names[fault->reason], text, crn_log_held(held, more));
+    crn_log_through(&values->fault_gate[fault->reason], CRN_LOG_WARNING,
+                    "lane %" PRIu32 ", fruit %" PRIu64 ", view %u%s: %s: %s; its fruit is at best "
+                    "partial",
+                    header->lane, header->fruit, (unsigned)header->view, of_class,
+                    crn_view_reason_names[fault->reason], text);
 }
 
 /* The quick check fired: determines what is wrong, if it concerns a class with a level. */
@@ -149,11 +148,10 @@ static void classify_values(crn_values *values, crn_view *view)
     }
     values->stats.faulty[fault->reason]++;
     char text[TEXT_BYTES];
-    uint64_t held;
-    if (!may_log(values, fault->reason, &held))
+    if (!may_log(values, fault->reason))
         return;
     describe(fault, &count, text);
-    log_fault(values, view, text, held);
+    log_fault(values, view, text);
 }
 
 /* --- values of another scale --- */
@@ -186,37 +184,31 @@ static void describe_scale(const crn_scale_finding *found, crn_type type, char t
 static void log_decision(crn_values *values, crn_lane *lane)
 {
     const crn_scale *scale = crn_lane_scale(lane);
-    uint64_t held;
-    if (!crn_log_gate_open(&values->decision_gate, crn_now_ns(), &held))
-        return;
-    char more[CRN_LOG_HELD_BYTES];
+    int64_t now_ns = crn_now_ns();
     if (scale->decision == CRN_SCALE_ONE)
-        crn_log(CRN_LOG_INFO,
-                "lane %" PRIu32 ": ingest.sum: auto: in %d views the values of each pixel sum to "
-                "1: a fruit with a view whose values do not is from now on partial%s",
-                crn_lane_number(lane), CRN_SCALE_VIEWS, crn_log_held(held, more));
+        crn_log_gated(&values->decision_gate, now_ns, CRN_LOG_INFO,
+                      "lane %" PRIu32
+                      ": ingest.sum: auto: in %d views the values of each pixel sum to "
+                      "1: a fruit with a view whose values do not is from now on partial",
+                      crn_lane_number(lane), CRN_SCALE_VIEWS);
     else
-        crn_log(CRN_LOG_INFO,
-                "lane %" PRIu32
-                ": ingest.sum: auto: in %u of %d views the values of a pixel do not "
-                "sum to 1 (%.3g to %.3g): after sigmoids, so sums tell nothing; after a softmax, "
-                "set ingest.sum: 1%s",
-                crn_lane_number(lane), (unsigned)scale->off, CRN_SCALE_VIEWS,
-                (double)scale->off_min, (double)scale->off_max, crn_log_held(held, more));
+        crn_log_gated(
+            &values->decision_gate, now_ns, CRN_LOG_INFO,
+            "lane %" PRIu32 ": ingest.sum: auto: in %u of %d views the values of a pixel do not "
+            "sum to 1 (%.3g to %.3g): after sigmoids, so sums tell nothing; after a softmax, "
+            "set ingest.sum: 1",
+            crn_lane_number(lane), (unsigned)scale->off, CRN_SCALE_VIEWS, (double)scale->off_min,
+            (double)scale->off_max);
 }
 
 static void log_unproven(crn_values *values, const crn_lane *lane)
 {
-    uint64_t held;
-    if (!crn_log_gate_open(&values->unproven_gate, crn_now_ns(), &held))
-        return;
-    char more[CRN_LOG_HELD_BYTES];
-    crn_log(CRN_LOG_WARNING,
-            "lane %" PRIu32 ": %d views in a row have no value of %g or more (u8: 128): nothing "
-            "shows that the CNN works; is it dead, or are its maps divided by 255, labels or per "
-            "cent? Sound fruit only looks the same where no class is a background%s",
-            crn_lane_number(lane), CRN_SCALE_VIEWS, (double)CRN_SCALE_PROVEN,
-            crn_log_held(held, more));
+    crn_log_gated(
+        &values->unproven_gate, crn_now_ns(), CRN_LOG_WARNING,
+        "lane %" PRIu32 ": %d views in a row have no value of %g or more (u8: 128): nothing "
+        "shows that the CNN works; is it dead, or are its maps divided by 255, labels or per "
+        "cent? Sound fruit only looks the same where no class is a background",
+        crn_lane_number(lane), CRN_SCALE_VIEWS, (double)CRN_SCALE_PROVEN);
 }
 
 /* Returns true if the view is all 0 and may not be. */
@@ -236,11 +228,10 @@ static bool check_scale(crn_values *values, crn_lane *lane, crn_view *view, floa
     view->values.reason = found.reason;
     view->values.count = found.pixels;
     values->stats.faulty[found.reason]++;
-    uint64_t held;
-    if (may_log(values, found.reason, &held)) {
+    if (may_log(values, found.reason)) {
         char text[TEXT_BYTES];
         describe_scale(&found, view->header.type, text);
-        log_fault(values, view, text, held);
+        log_fault(values, view, text);
     }
     return found.reason == CRN_REASON_ALL_ZERO;
 }
@@ -289,16 +280,13 @@ static void watch_lane(crn_values *values, crn_lane *lane, const crn_view *view,
     if (in_a_row < CRN_VALUES_FROZEN_VIEWS)
         return;
     values->stats.frozen++;
-    uint64_t held;
-    if (!crn_log_gate_open(&values->frozen_gate, crn_now_ns(), &held))
-        return;
-    char more[CRN_LOG_HELD_BYTES];
-    crn_log(CRN_LOG_WARNING,
-            "lane %" PRIu32 ", fruit %" PRIu64 ", view %u: %" PRIu64
-            " views in a row hold the same values (%d were compared): does the CNN hang, or is an "
-            "old buffer sent?%s",
-            view->header.lane, view->header.fruit, (unsigned)view->header.view, in_a_row,
-            CRN_VALUES_SAMPLES, crn_log_held(held, more));
+    crn_log_gated(
+        &values->frozen_gate, crn_now_ns(), CRN_LOG_WARNING,
+        "lane %" PRIu32 ", fruit %" PRIu64 ", view %u: %" PRIu64
+        " views in a row hold the same values (%d were compared): does the CNN hang, or is an "
+        "old buffer sent?",
+        view->header.lane, view->header.fruit, (unsigned)view->header.view, in_a_row,
+        CRN_VALUES_SAMPLES);
 }
 
 void crn_values_check(crn_values *values, crn_lane *lane, crn_view *view,

@@ -203,13 +203,12 @@ static void write_sender(const zmq_msg_t *part, char *text, size_t size)
 
 static void log_refusal(crn_ingest *ingest, crn_wire_fault fault)
 {
-    uint64_t held;
-    if (!crn_log_gate_open(&ingest->fault_gate[fault], crn_now_ns(), &held))
+    if (!crn_log_gate_open(&ingest->fault_gate[fault], crn_now_ns()))
         return;
     size_t size[CRN_WIRE_PARTS_MAX] = {0};
     for (size_t i = 0; i < CRN_WIRE_PARTS_MAX && i < ingest->parts; i++)
         size[i] = zmq_msg_size(&ingest->part[i]);
-    char which[160] = "", more[CRN_LOG_HELD_BYTES];
+    char which[160] = "";
     if (fault != CRN_WIRE_MAGIC && size[0] == CRN_WIRE_HEADER_BYTES) {
         crn_view_header header;
         crn_wire_peek(zmq_msg_data(&ingest->part[0]), &header);
@@ -220,10 +219,10 @@ static void log_refusal(crn_ingest *ingest, crn_wire_fault fault)
     }
     char sender[160];
     write_sender(&ingest->part[0], sender, sizeof sender);
-    crn_log(CRN_LOG_WARNING,
-            "ingest: message refused (%s): %s; from %s%s, %zu parts of %zu, %zu, %zu bytes%s",
-            crn_wire_fault_names[fault], crn_wire_fault_hints[fault], sender, which, ingest->parts,
-            size[0], size[1], size[2], crn_log_held(held, more));
+    crn_log_through(&ingest->fault_gate[fault], CRN_LOG_WARNING,
+                    "ingest: message refused (%s): %s; from %s%s, %zu parts of %zu, %zu, %zu bytes",
+                    crn_wire_fault_names[fault], crn_wire_fault_hints[fault], sender, which,
+                    ingest->parts, size[0], size[1], size[2]);
 }
 
 /* Counts the message last read as refused and calls the callback. */
@@ -324,13 +323,10 @@ bool crn_ingest_service(crn_ingest *ingest)
         stats->failed_handshakes += gate == GATE_FAILED_HANDSHAKE;
         if (kind == CRN_ENDPOINT_REFUSED_KEY)
             continue;
-        uint64_t held;
-        char more[CRN_LOG_HELD_BYTES];
-        if (crn_log_gate_open(&ingest->peer_gate[gate], crn_now_ns(), &held))
-            crn_log(line[gate].level, "ingest: %s; %" PRIu64 " now connected%s", line[gate].text,
-                    stats->connected > stats->disconnected ? stats->connected - stats->disconnected
-                                                           : 0,
-                    crn_log_held(held, more));
+        crn_log_gated(
+            &ingest->peer_gate[gate], crn_now_ns(), line[gate].level,
+            "ingest: %s; %" PRIu64 " now connected", line[gate].text,
+            stats->connected > stats->disconnected ? stats->connected - stats->disconnected : 0);
     }
     crn_endpoint_report(ingest->endpoint);
     crn_endpoint_get_cut(ingest->endpoint, &stats->peers);

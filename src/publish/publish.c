@@ -171,8 +171,7 @@ static void grader_connected(crn_publish *publish, int64_t now_ns)
     publish->stats.graders++;
     bool extra = publish->stats.graders > 1;
     publish->stats.extra_graders += extra;
-    uint64_t held;
-    if (!crn_log_gate_open(extra ? &publish->extra : &publish->came, now_ns, &held))
+    if (!crn_log_gate_open(extra ? &publish->extra : &publish->came, now_ns))
         return;
     if (extra)
         crn_log(CRN_LOG_ERROR,
@@ -192,19 +191,17 @@ static void grader_disconnected(crn_publish *publish, int64_t now_ns)
     publish->stats.grader_disconnects++;
     uint64_t doubtful = crn_backlog_count_doubtful(publish->backlog, now_ns);
     publish->stats.possibly_lost += doubtful;
-    uint64_t held;
-    char more[CRN_LOG_HELD_BYTES], lost[128] = "no verdict was in transit to it";
-    if (!crn_log_gate_open(&publish->left, now_ns, &held))
+    char lost[128] = "no verdict was in transit to it";
+    if (!crn_log_gate_open(&publish->left, now_ns))
         return;
     if (doubtful)
         snprintf(lost, sizeof lost,
                  "of the last %" PRIu64 " verdicts some may not have reached it (the lanes' "
                  "sequence numbers show which)",
                  doubtful);
-    crn_log(CRN_LOG_ERROR,
-            "publish.grader: a grader disconnected from %s, %" PRIu64 " remain; %s%s",
-            crn_publish_endpoint(publish, CRN_OUTLET_GRADER), publish->stats.graders, lost,
-            crn_log_held(held, more));
+    crn_log_through(&publish->left, CRN_LOG_ERROR,
+                    "publish.grader: a grader disconnected from %s, %" PRIu64 " remain; %s",
+                    crn_publish_endpoint(publish, CRN_OUTLET_GRADER), publish->stats.graders, lost);
 }
 
 static void read_events(crn_publish *publish, int64_t now_ns)
@@ -213,19 +210,18 @@ static void read_events(crn_publish *publish, int64_t now_ns)
     int reads = 0;
     while (reads < READS_AT_ONCE && crn_endpoint_event(publish->grader, &kind)) {
         reads++;
-        uint64_t held;
-        char more[CRN_LOG_HELD_BYTES];
         if (kind == CRN_ENDPOINT_CONNECTED) {
             grader_connected(publish, now_ns);
         } else if (kind == CRN_ENDPOINT_DISCONNECTED) {
             grader_disconnected(publish, now_ns);
         } else {
             publish->refused_graders++;
-            if (kind == CRN_ENDPOINT_REFUSED && crn_log_gate_open(&publish->refused, now_ns, &held))
-                crn_log(CRN_LOG_WARNING,
-                        "publish: a connection to %s was refused: no ZeroMQ, or the wrong socket "
-                        "type%s",
-                        crn_publish_endpoint(publish, CRN_OUTLET_GRADER), crn_log_held(held, more));
+            if (kind == CRN_ENDPOINT_REFUSED)
+                crn_log_gated(
+                    &publish->refused, now_ns, CRN_LOG_WARNING,
+                    "publish: a connection to %s was refused: no ZeroMQ, or the wrong socket "
+                    "type",
+                    crn_publish_endpoint(publish, CRN_OUTLET_GRADER));
         }
     }
     publish->unread |= reads == READS_AT_ONCE;
@@ -265,8 +261,7 @@ static void send_to_grader(crn_publish *publish, crn_waiting *item, int64_t now_
     flush_backlog(publish, now_ns); /* send the oldest rather than drop it */
     size_t dropped = crn_backlog_push(publish->backlog, item);
     publish->stats.dropped += dropped;
-    uint64_t held;
-    if (dropped > 0 && crn_log_gate_open(&publish->dropped, now_ns, &held))
+    if (dropped > 0 && crn_log_gate_open(&publish->dropped, now_ns))
         crn_log(CRN_LOG_ERROR,
                 "publish.grader: the queue is full, the oldest verdicts are dropped (%" PRIu64
                 " so far): start a grader on %s, or see why it does not keep up",
@@ -326,8 +321,7 @@ static int make_message(crn_publish *publish, crn_format format, const crn_fruit
 static void log_without_defects(crn_publish *publish, int64_t now_ns)
 {
     publish->stats.without_defects++;
-    uint64_t held;
-    if (crn_log_gate_open(&publish->without_defects, now_ns, &held))
+    if (crn_log_gate_open(&publish->without_defects, now_ns))
         crn_log(CRN_LOG_ERROR, "publish: no memory for whole verdicts, their defects are left out");
 }
 

@@ -141,12 +141,11 @@ static bool read_subscriptions(crn_viewers *self)
 static void count_refused(crn_viewers *self, bool logged)
 {
     atomic_fetch_add_explicit(&self->refused, 1, memory_order_relaxed);
-    uint64_t held;
-    char more[CRN_LOG_HELD_BYTES];
-    if (!logged && crn_log_gate_open(&self->refused_gate, crn_now_ns(), &held))
-        crn_log(CRN_LOG_WARNING,
-                "publish: a connection to %s was refused: no ZeroMQ, or the wrong socket type%s",
-                crn_endpoint_bound(self->endpoint, 0), crn_log_held(held, more));
+    if (!logged)
+        crn_log_gated(
+            &self->refused_gate, crn_now_ns(), CRN_LOG_WARNING,
+            "publish: a connection to %s was refused: no ZeroMQ, or the wrong socket type",
+            crn_endpoint_bound(self->endpoint, 0));
 }
 
 /* Reads connection events. Returns true if more may be pending. */

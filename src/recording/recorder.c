@@ -63,8 +63,7 @@ static void count(atomic_uint_fast64_t *counter)
 
 static void tell_refusal(crn_recorder *recorder, const char *text)
 {
-    uint64_t held = 0;
-    if (crn_log_gate_open(&recorder->refused, crn_now_ns(), &held))
+    if (crn_log_gate_open(&recorder->refused, crn_now_ns()))
         crn_log(CRN_LOG_WARNING,
                 "recording: %s; %" PRIu64 " views not recorded so far, sorting continues", text,
                 atomic_load_explicit(&recorder->failed, memory_order_relaxed));
@@ -72,9 +71,8 @@ static void tell_refusal(crn_recorder *recorder, const char *text)
 
 static void tell_drops(crn_recorder *recorder)
 {
-    uint64_t held = 0, dropped = atomic_load_explicit(&recorder->dropped, memory_order_relaxed);
-    if (dropped == recorder->dropped_told ||
-        !crn_log_gate_open(&recorder->slow, crn_now_ns(), &held))
+    uint64_t dropped = atomic_load_explicit(&recorder->dropped, memory_order_relaxed);
+    if (dropped == recorder->dropped_told || !crn_log_gate_open(&recorder->slow, crn_now_ns()))
         return;
     crn_log(CRN_LOG_WARNING,
             "recording: %s is slower than the line: %" PRIu64
@@ -114,7 +112,6 @@ static void retain(crn_recorder *recorder, uint64_t coming_bytes)
     const crn_segment_limits *limits = &recorder->limits;
     crn_segments_removed removed;
     crn_error error;
-    uint64_t held;
     recorder->retained_ns = crn_now_ns();
     adopt(recorder);
     if (!limits->keep_bytes && !limits->keep_ns)
@@ -128,7 +125,7 @@ static void retain(crn_recorder *recorder, uint64_t coming_bytes)
                 " MiB are left",
                 recorder->dir, removed.removed, removed.removed_bytes >> 20, removed.left,
                 removed.left_bytes >> 20);
-    if (r && crn_log_gate_open(&recorder->unremoved, recorder->retained_ns, &held))
+    if (r && crn_log_gate_open(&recorder->unremoved, recorder->retained_ns))
         crn_log(CRN_LOG_WARNING, "recording: %s", error.text);
 }
 

@@ -83,17 +83,20 @@ static void tell_lost(unsigned lines)
     write_line(line, used);
 }
 
-void crn_log(crn_log_level level, const char *format, ...)
+/* Logs one line; `held`: how many like it were not logged. */
+__attribute__((format(printf, 2, 0))) static void log_line(crn_log_level level, const char *format,
+                                                           va_list arguments, uint64_t held)
 {
     if ((int)level > atomic_load_explicit(&loudest, memory_order_relaxed))
         return;
     char line[1400];
     int used = begin_line(level, line, sizeof line);
-    va_list arguments;
-    va_start(arguments, format);
     char text[sizeof line] = "";
     vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
+    size_t length = strlen(text);
+    if (held > 0)
+        snprintf(text + length, sizeof text - length, "; %" PRIu64 " more like it %s not logged",
+                 held, held == 1 ? "was" : "were");
     used += (int)crn_utf8_show(text, strlen(text), line + used, sizeof line - (size_t)used - 1);
     line[used++] = '\n';
     /* A reader that hangs, a journal on a stalled disk say, must not hold up the line. */
@@ -107,23 +110,45 @@ void crn_log(crn_log_level level, const char *format, ...)
     write_line(line, used);
 }
 
-_Bool crn_log_gate_open(crn_log_gate *gate, int64_t now_ns, uint64_t *ret_held)
+void crn_log(crn_log_level level, const char *format, ...)
 {
-    if (now_ns < gate->next_ns) {
-        gate->held++;
-        return 0;
-    }
-    *ret_held = gate->held;
-    gate->held = 0;
-    gate->next_ns = now_ns + CRN_NS_PER_S;
-    return 1;
+    va_list arguments;
+    va_start(arguments, format);
+    log_line(level, format, arguments, 0);
+    va_end(arguments);
 }
 
-const char *crn_log_held(uint64_t held, char text[CRN_LOG_HELD_BYTES])
+_Bool crn_log_gate_open(crn_log_gate *gate, int64_t now_ns)
 {
-    text[0] = '\0';
-    if (held > 0)
-        snprintf(text, CRN_LOG_HELD_BYTES, "; %" PRIu64 " more like it %s not logged", held,
-                 held == 1 ? "was" : "were");
-    return text;
+    bool opens = now_ns >= gate->next_ns;
+    if (opens)
+        gate->next_ns = now_ns + CRN_NS_PER_S;
+    else
+        gate->held++;
+    return opens;
+}
+
+__attribute__((format(printf, 3, 0))) static void
+log_through(crn_log_gate *gate, crn_log_level level, const char *format, va_list arguments)
+{
+    log_line(level, format, arguments, gate->held);
+    gate->held = 0;
+}
+
+void crn_log_through(crn_log_gate *gate, crn_log_level level, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    log_through(gate, level, format, arguments);
+    va_end(arguments);
+}
+
+void crn_log_gated(crn_log_gate *gate, int64_t now_ns, crn_log_level level, const char *format, ...)
+{
+    if (!crn_log_gate_open(gate, now_ns))
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    log_through(gate, level, format, arguments);
+    va_end(arguments);
 }

@@ -37,26 +37,24 @@ CRN_API __attribute__((format(printf, 2, 3))) void crn_log(crn_log_level level, 
  * and starts zeroed. */
 typedef struct crn_log_gate {
     int64_t next_ns;
-    uint64_t held;
+    uint64_t held; /**< events suppressed since crn_log_through() */
 } crn_log_gate;
 
 /**
  * Asks the gate whether to log this event.
  *
  * @param now_ns CLOCK_MONOTONIC
- * @param ret_held number of events suppressed since the last line
  * @return false while the last line is younger than a second
  */
-CRN_API _Bool crn_log_gate_open(crn_log_gate *gate, int64_t now_ns, uint64_t *ret_held);
+CRN_API _Bool crn_log_gate_open(crn_log_gate *gate, int64_t now_ns);
 
-/** Bytes of the text that crn_log_held() writes. */
-#define CRN_LOG_HELD_BYTES 64
+/** Logs the line that the gate was opened for, and behind it "; 3 more like it were not logged" if
+ * some were suppressed. */
+CRN_API __attribute__((format(printf, 3, 4))) void
+crn_log_through(crn_log_gate *gate, crn_log_level level, const char *format, ...);
 
-/**
- * Suffix for such a line: "; 3 more like it were not logged", or empty if none were suppressed.
- *
- * @return `text`
- */
-CRN_API const char *crn_log_held(uint64_t held, char text[CRN_LOG_HELD_BYTES]);
+/** Both: crn_log_through() if the gate opens. */
+CRN_API __attribute__((format(printf, 4, 5))) void
+crn_log_gated(crn_log_gate *gate, int64_t now_ns, crn_log_level level, const char *format, ...);
 
 #endif

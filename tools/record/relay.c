@@ -229,7 +229,6 @@ static void record(crn_relay *r, const passed_message *m)
     static const crn_wire_rules anything = {.max_bytes = UINT64_MAX};
     crn_recorded_view view = {.arrived_ns = m->arrived_ns};
     crn_wire_fault fault = crn_wire_check(m->parts, m->count, &anything, &view.header);
-    uint64_t held;
     if (!fault) {
         view.maps = m->parts[1].bytes;
         view.intensity = m->count == 3 ? m->parts[2].bytes : NULL;
@@ -237,7 +236,7 @@ static void record(crn_relay *r, const passed_message *m)
         return;
     }
     r->stats.not_views++;
-    if (crn_log_gate_open(&r->not_views_gate, crn_now_ns(), &held))
+    if (crn_log_gate_open(&r->not_views_gate, crn_now_ns()))
         crn_log(CRN_LOG_WARNING,
                 "%s: a message is not a view and was not recorded: %s; %" PRIu64 " so far",
                 r->plan->from, crn_wire_fault_hints[fault], r->stats.not_views);
@@ -245,14 +244,13 @@ static void record(crn_relay *r, const passed_message *m)
 
 static void relay_message(crn_relay *r, passed_message *m)
 {
-    uint64_t held;
     r->stats.messages++;
     if (m->bytes <= message_bytes_max(r->plan) && m->count <= CRN_SENDERS_PARTS_MAX) {
         pass(r, m);
         record(r, m);
     } else {
         r->stats.too_large++;
-        if (crn_log_gate_open(&r->too_large_gate, crn_now_ns(), &held))
+        if (crn_log_gate_open(&r->too_large_gate, crn_now_ns()))
             crn_log(CRN_LOG_WARNING,
                     "%s: a message of %" PRIu64 " MiB in %zu parts was neither passed on nor "
                     "recorded: a view has at most --view-mib, %" PRId64 " MiB; raise it with "

@@ -312,13 +312,13 @@ static int handle_message(tail *t, const char *topic, const void *bytes, size_t 
         crn_messagepack_json_done(&packed);
     }
     bool skipped = r == -EBADMSG || r == -ENOMEM;
-    uint64_t held;
     t->unreadable_count += skipped;
-    if (skipped && crn_log_gate_open(&t->unreadable, crn_now_ns(), &held)) {
+    if (skipped && crn_log_gate_open(&t->unreadable, crn_now_ns())) {
         crn_screen_flush(&t->screen); /* keeps the notice after earlier lines */
         char others[48] = "";
-        if (held)
-            snprintf(others, sizeof others, ", nor %" PRIu64 " before it", held);
+        if (t->unreadable.held)
+            snprintf(others, sizeof others, ", nor %" PRIu64 " before it", t->unreadable.held);
+        t->unreadable.held = 0;
         crn_tool_note(&tool, "a message '%.40s' cannot be read%s: %s", topic, others, error.text);
     }
     return skipped ? 0 : r;

@@ -336,28 +336,26 @@ static bool find_domain(const char *domain, crn_access_use *ret_use, bool *ret_s
 static void log_refusal(crn_access *access, crn_access_use use, crn_access_refusal reason,
                         const crn_access_peer *peer, const char *name)
 {
-    uint64_t held;
-    char more[CRN_LOG_HELD_BYTES];
     const char *address = peer->address[0] ? peer->address : "this machine";
     const char *again = crn_key_is_credential(access->folder) ? "restart" : "reload";
-    if (!crn_log_gate_open(&access->gate[reason], crn_now_ns(), &held))
-        return;
-    crn_log_held(held, more);
+    crn_log_gate *gate = &access->gate[reason];
+    int64_t now_ns = crn_now_ns();
     if (reason == CRN_ACCESS_UNKNOWN_KEY)
-        crn_log(CRN_LOG_WARNING,
-                "access: a connection from %s to %s was refused: no file in %s/%s has its key %s; "
-                "add it with cernita-keys, and %s the daemon%s",
-                address, crn_access_use_names[use], access->folder, CRN_KEY_CLIENTS, peer->key,
-                again, more);
+        crn_log_gated(
+            gate, now_ns, CRN_LOG_WARNING,
+            "access: a connection from %s to %s was refused: no file in %s/%s has its key %s; "
+            "add it with cernita-keys, and %s the daemon",
+            address, crn_access_use_names[use], access->folder, CRN_KEY_CLIENTS, peer->key, again);
     else if (reason == CRN_ACCESS_NOT_FOR_SOCKET)
-        crn_log(CRN_LOG_WARNING,
-                "access: a connection of %s from %s to %s was refused: add %s to `for:` in "
-                "%s/%s/%s%s, and %s the daemon%s",
-                name, address, crn_access_use_names[use], crn_access_use_names[use], access->folder,
-                CRN_KEY_CLIENTS, name, CRN_KEY_SUFFIX, again, more);
+        crn_log_gated(gate, now_ns, CRN_LOG_WARNING,
+                      "access: a connection of %s from %s to %s was refused: add %s to `for:` in "
+                      "%s/%s/%s%s, and %s the daemon",
+                      name, address, crn_access_use_names[use], crn_access_use_names[use],
+                      access->folder, CRN_KEY_CLIENTS, name, CRN_KEY_SUFFIX, again);
     else
-        crn_log(CRN_LOG_WARNING, "access: a connection from %s to %s without keys was refused%s",
-                address, crn_access_use_names[use], more);
+        crn_log_gated(gate, now_ns, CRN_LOG_WARNING,
+                      "access: a connection from %s to %s without keys was refused", address,
+                      crn_access_use_names[use]);
 }
 
 bool crn_access_admit(crn_access *access, const crn_access_peer *peer,

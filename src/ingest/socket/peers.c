@@ -98,10 +98,10 @@ void crn_peers_report(crn_peers *peers)
     unsigned reported = atomic_load_explicit(&peers->reported, memory_order_relaxed);
     while (reported != atomic_load_explicit(&peers->noted, memory_order_acquire)) {
         const crn_peers_note *left = &peers->notes[reported % CRN_PEERS_NOTES_MAX];
-        uint64_t held, total = crn_peers_counted(peers, left->reason);
+        uint64_t total = crn_peers_counted(peers, left->reason);
         char hint[CRN_CUT_HINT_BYTES];
         crn_peers_cut_hint(left->reason, peers->key, hint);
-        if (crn_log_gate_open(&peers->gate[left->reason], crn_now_ns(), &held))
+        if (crn_log_gate_open(&peers->gate[left->reason], crn_now_ns()))
             crn_log(CRN_LOG_WARNING, "%s: %s was %s (%s, %" PRIu64 " so far): %s", peers->key,
                     left->name, left->reason < CRN_CUTS ? "disconnected" : "refused",
                     crn_peers_cut_names[left->reason], total, hint);

@@ -79,8 +79,7 @@ static int cause_of(const crn_fruit_view *view, bool expected)
 void crn_notice_fruit(crn_notices *notices, const crn_fruit *fruit, int64_t views, int64_t now_ns)
 {
     crn_verdict_kind kind = crn_fruit_verdict(fruit);
-    uint64_t held;
-    if (kind == CRN_VERDICT_COMPLETE || !crn_log_gate_open(&notices->fruit[kind], now_ns, &held))
+    if (kind == CRN_VERDICT_COMPLETE || !crn_log_gate_open(&notices->fruit[kind], now_ns))
         return;
     int count[CAUSES] = {0}, first[CAUSES] = {0}, main_cause = CRN_REASON_NONE;
     for (int v = 0; v < views; v++) {
@@ -90,7 +89,7 @@ void crn_notice_fruit(crn_notices *notices, const crn_fruit *fruit, int64_t view
         if (cause != CRN_REASON_NONE && count[cause] > count[main_cause])
             main_cause = cause;
     }
-    char why[400] = "", more[CRN_LOG_HELD_BYTES];
+    char why[400] = "";
     for (int cause = CRN_REASON_NONE + 1; cause < CAUSES; cause++) {
         size_t used = strlen(why);
         if (count[cause] > 0)
@@ -108,83 +107,69 @@ void crn_notice_fruit(crn_notices *notices, const crn_fruit *fruit, int64_t view
     char expected[32] = "";
     if (fruit->expected > 0)
         snprintf(expected, sizeof expected, " of %u", (unsigned)fruit->expected);
-    crn_log(CRN_LOG_WARNING,
-            "lane %" PRIu32 ", fruit %" PRIu64
-            " is %s, with %u%s views received and %u judged%s%s%s%s",
-            crn_lane_number(fruit->lane), fruit->fruit, crn_verdict_kind_names[kind],
-            (unsigned)fruit->received, expected, (unsigned)fruit->judged, why, hint ? "; " : "",
-            hint ? hint : "", crn_log_held(held, more));
+    crn_log_through(&notices->fruit[kind], CRN_LOG_WARNING,
+                    "lane %" PRIu32 ", fruit %" PRIu64
+                    " is %s, with %u%s views received and %u judged%s%s%s",
+                    crn_lane_number(fruit->lane), fruit->fruit, crn_verdict_kind_names[kind],
+                    (unsigned)fruit->received, expected, (unsigned)fruit->judged, why,
+                    hint ? "; " : "", hint ? hint : "");
 }
 
 void crn_notice_failure(crn_notices *notices, const crn_output *output, int64_t now_ns)
 {
-    uint64_t held;
-    if (!crn_log_gate_open(&notices->failed, now_ns, &held))
-        return;
     const crn_view_header *header = &output->view->header;
-    char more[CRN_LOG_HELD_BYTES];
-    crn_log(CRN_LOG_ERROR,
-            "lane %" PRIu32 ", fruit %" PRIu64 ", view %u: the chain failed: %s, %" PRIu32
-            " x %" PRIu32 " x %" PRIu32 " as H x W x C; its fruit is judged without it%s%s",
-            header->lane, header->fruit, (unsigned)header->view, strerror(-output->status),
-            header->height, header->width, header->channels,
-            output->status == -ENOMEM ? "; fewer run.workers or smaller views need less memory"
-                                      : "",
-            crn_log_held(held, more));
+    crn_log_gated(
+        &notices->failed, now_ns, CRN_LOG_ERROR,
+        "lane %" PRIu32 ", fruit %" PRIu64 ", view %u: the chain failed: %s, %" PRIu32 " x %" PRIu32
+        " x %" PRIu32 " as H x W x C; its fruit is judged without it%s",
+        header->lane, header->fruit, (unsigned)header->view, strerror(-output->status),
+        header->height, header->width, header->channels,
+        output->status == -ENOMEM ? "; fewer run.workers or smaller views need less memory" : "");
 }
 
 void crn_notice_epoch(crn_notices *notices, const crn_view_header *header, int64_t now_ns)
 {
-    uint64_t held;
-    if (!crn_log_gate_open(&notices->epoch, now_ns, &held))
-        return;
-    char more[CRN_LOG_HELD_BYTES];
-    crn_log(CRN_LOG_WARNING,
-            "lane %" PRIu32 ": the sequence begins again at %" PRIu64 " within epoch %" PRIu64
-            ", with fruit %" PRIu64
-            ": fruits that have the numbers of some that were judged less than "
-            "latency.straggler_ms before get no verdict; a sender must choose a new epoch at each "
-            "start, such as its time of day in ns%s",
-            header->lane, header->sequence, header->epoch, header->fruit, crn_log_held(held, more));
+    crn_log_gated(
+        &notices->epoch, now_ns, CRN_LOG_WARNING,
+        "lane %" PRIu32 ": the sequence begins again at %" PRIu64 " within epoch %" PRIu64
+        ", with fruit %" PRIu64 ": fruits that have the numbers of some that were judged less than "
+        "latency.straggler_ms before get no verdict; a sender must choose a new epoch at each "
+        "start, such as its time of day in ns",
+        header->lane, header->sequence, header->epoch, header->fruit);
 }
 
 void crn_notice_jump(crn_notices *notices, const crn_view_header *header, int64_t now_ns)
 {
-    uint64_t held;
-    if (!crn_log_gate_open(&notices->jump, now_ns, &held))
-        return;
-    char more[CRN_LOG_HELD_BYTES];
-    crn_log(CRN_LOG_WARNING,
-            "lane %" PRIu32 ": the sequence jumps to %" PRIu64 " within epoch %" PRIu64
-            ", with fruit %" PRIu64 ", view %u: more than %d away is not counted as missing; a "
-            "sender's sequence must rise by 1 with every view, and begin again only with a new "
-            "epoch%s",
-            header->lane, header->sequence, header->epoch, header->fruit, (unsigned)header->view,
-            CRN_LANE_GAP_MAX, crn_log_held(held, more));
+    crn_log_gated(
+        &notices->jump, now_ns, CRN_LOG_WARNING,
+        "lane %" PRIu32 ": the sequence jumps to %" PRIu64 " within epoch %" PRIu64
+        ", with fruit %" PRIu64 ", view %u: more than %d away is not counted as missing; a "
+        "sender's sequence must rise by 1 with every view, and begin again only with a new "
+        "epoch",
+        header->lane, header->sequence, header->epoch, header->fruit, (unsigned)header->view,
+        CRN_LANE_GAP_MAX);
 }
 
 void crn_notice_returned(crn_notices *notices, const crn_view_header *header,
                          const crn_fruits *fruits, const crn_fruit_stats *before, int64_t now_ns)
 {
-    uint64_t held = 0;
+    crn_log_gate unlimited = {0};
     const crn_fruit_stats *stats = crn_fruits_get_stats(fruits);
     bool early = stats->returned_early > before->returned_early;
     if (!early && stats->returned == before->returned)
         return;
-    if (early ? !crn_log_gate_open(&notices->early, now_ns, &held) : now_ns < notices->returned_ns)
+    if (early ? !crn_log_gate_open(&notices->early, now_ns) : now_ns < notices->returned_ns)
         return;
     if (!early)
         notices->returned_ns = now_ns + CRN_NOTICE_RETURNED_NS;
-    char more[CRN_LOG_HELD_BYTES];
-    crn_log(CRN_LOG_WARNING,
-            "lane %" PRIu32 ": the number of fruit %" PRIu64
-            " came again %.1f s after its verdict, with another fruit, which %s: numbers must not "
-            "return within an epoch (64 bits are there), or not before latency.straggler_ms%s",
-            header->lane, header->fruit,
-            (double)crn_fruits_returned_after_ns(fruits) / CRN_NS_PER_S,
-            early ? "gets no verdict, as this is too soon to tell it from views that come late"
-                  : "gets a verdict of its own",
-            crn_log_held(held, more));
+    crn_log_through(
+        early ? &notices->early : &unlimited, CRN_LOG_WARNING,
+        "lane %" PRIu32 ": the number of fruit %" PRIu64
+        " came again %.1f s after its verdict, with another fruit, which %s: numbers must not "
+        "return within an epoch (64 bits are there), or not before latency.straggler_ms",
+        header->lane, header->fruit, (double)crn_fruits_returned_after_ns(fruits) / CRN_NS_PER_S,
+        early ? "gets no verdict, as this is too soon to tell it from views that come late"
+              : "gets a verdict of its own");
 }
 
 const char *crn_notice_mixed(const crn_met_senders *met, char text[CRN_NOTICE_MIXED_BYTES])
@@ -204,18 +189,17 @@ const char *crn_notice_mixed(const crn_met_senders *met, char text[CRN_NOTICE_MI
 void crn_notice_senders(crn_notices *notices, const crn_lanes *lanes, const crn_lane *lane,
                         const crn_lane_stats *before, int64_t now_ns)
 {
-    uint64_t held;
-    char text[CRN_NOTICE_MIXED_BYTES], more[CRN_LOG_HELD_BYTES];
+    char text[CRN_NOTICE_MIXED_BYTES];
     const crn_lane_stats *stats = crn_lane_get_stats(lane);
     const crn_met_senders *joined = crn_lanes_joined(lanes);
-    if (stats->joined > before->joined && crn_log_gate_open(&notices->joined, now_ns, &held))
-        crn_log(CRN_LOG_INFO,
-                "lane %" PRIu32 ": the senders of epochs %" PRIu64 " and %" PRIu64
-                " send at once, each its own views of the same fruits: they are joined%s",
-                joined->lane, joined->epoch, joined->other, crn_log_held(held, more));
-    if (stats->mixed > before->mixed && crn_log_gate_open(&notices->mixed, now_ns, &held))
-        crn_log(CRN_LOG_WARNING, "%s%s", crn_notice_mixed(crn_lanes_mixed(lanes), text),
-                crn_log_held(held, more));
+    if (stats->joined > before->joined)
+        crn_log_gated(&notices->joined, now_ns, CRN_LOG_INFO,
+                      "lane %" PRIu32 ": the senders of epochs %" PRIu64 " and %" PRIu64
+                      " send at once, each its own views of the same fruits: they are joined",
+                      joined->lane, joined->epoch, joined->other);
+    if (stats->mixed > before->mixed)
+        crn_log_gated(&notices->mixed, now_ns, CRN_LOG_WARNING, "%s",
+                      crn_notice_mixed(crn_lanes_mixed(lanes), text));
 }
 
 /* Refusals of messages that match the line: why, and the cure. */
@@ -245,34 +229,29 @@ void crn_notice_refused_view(crn_notices *notices, const crn_view_header *header
                              crn_arrival arrival, int64_t now_ns)
 {
     crn_refusal why;
-    uint64_t held;
     const char *cure = refusal_of(arrival, &why);
-    if (!cure || !crn_log_gate_open(&notices->refused[why - CRN_WIRE_FAULTS], now_ns, &held))
+    if (!cure || !crn_log_gate_open(&notices->refused[why - CRN_WIRE_FAULTS], now_ns))
         return;
-    char views[40] = "", more[CRN_LOG_HELD_BYTES];
+    char views[40] = "";
     if (why == CRN_REFUSAL_VIEWS_MISMATCH)
         snprintf(views, sizeof views, "its views is %u, ", (unsigned)header->views);
-    crn_log(CRN_LOG_WARNING,
-            "lane %" PRIu32 ", fruit %" PRIu64 ", view %u: message refused (%s): %s%s%s",
-            header->lane, header->fruit, (unsigned)header->view, crn_refusal_name(why), views, cure,
-            crn_log_held(held, more));
+    crn_log_through(&notices->refused[why - CRN_WIRE_FAULTS], CRN_LOG_WARNING,
+                    "lane %" PRIu32 ", fruit %" PRIu64 ", view %u: message refused (%s): %s%s",
+                    header->lane, header->fruit, (unsigned)header->view, crn_refusal_name(why),
+                    views, cure);
 }
 
 void crn_notice_deadline(crn_notices *notices, const crn_view_header *header, int64_t realtime_ns,
                          int64_t now_ns)
 {
-    uint64_t held;
-    if (!crn_log_gate_open(&notices->deadline, now_ns, &held))
-        return;
     double ahead_s = ((double)header->deadline_ns - (double)realtime_ns) / CRN_NS_PER_S;
-    char more[CRN_LOG_HELD_BYTES];
-    crn_log(CRN_LOG_WARNING,
-            "lane %" PRIu32 ", fruit %" PRIu64
-            ", view %u: deadline_ns is ignored, as it lies %.3f s "
-            "%s its reception (10 s at most): synchronise the clocks by PTP or NTP, and "
-            "send ns of CLOCK_REALTIME; until then latency.budget_ms decides%s",
-            header->lane, header->fruit, (unsigned)header->view, ahead_s < 0 ? -ahead_s : ahead_s,
-            ahead_s < 0 ? "before" : "after", crn_log_held(held, more));
+    crn_log_gated(&notices->deadline, now_ns, CRN_LOG_WARNING,
+                  "lane %" PRIu32 ", fruit %" PRIu64
+                  ", view %u: deadline_ns is ignored, as it lies %.3f s "
+                  "%s its reception (10 s at most): synchronise the clocks by PTP or NTP, and "
+                  "send ns of CLOCK_REALTIME; until then latency.budget_ms decides",
+                  header->lane, header->fruit, (unsigned)header->view,
+                  ahead_s < 0 ? -ahead_s : ahead_s, ahead_s < 0 ? "before" : "after");
 }
 
 void crn_notice_grader(crn_notices *notices, const crn_publish *publish, int64_t now_ns)

@@ -43,7 +43,6 @@ static uint64_t count(atomic_uint_fast64_t *counter)
 static void write_verdict(crn_verdict_log *log, const queued_verdict *verdict)
 {
     crn_error error;
-    uint64_t held;
     if (crn_verdict_writer_append(log->writer, verdict->lane, verdict->bytes, verdict->size,
                                   &error) == 0) {
         atomic_fetch_add_explicit(&log->bytes, CRN_VERDICT_RECORD_BYTES + verdict->size,
@@ -52,7 +51,7 @@ static void write_verdict(crn_verdict_log *log, const queued_verdict *verdict)
         return;
     }
     uint64_t failed = count(&log->failed);
-    if (crn_log_gate_open(&log->failed_gate, crn_now_ns(), &held))
+    if (crn_log_gate_open(&log->failed_gate, crn_now_ns()))
         crn_log(CRN_LOG_WARNING,
                 "publish.log: %s; %" PRIu64 " verdicts not logged so far, sorting goes on",
                 error.text, failed);
@@ -94,8 +93,8 @@ void crn_verdict_log_offer(crn_verdict_log *log, uint32_t lane, const void *verd
         crn_byte_ring_push(&log->queue);
         return;
     }
-    uint64_t held, dropped = count(&log->dropped);
-    if (crn_log_gate_open(&log->dropped_gate, now_ns, &held))
+    uint64_t dropped = count(&log->dropped);
+    if (crn_log_gate_open(&log->dropped_gate, now_ns))
         crn_log(CRN_LOG_WARNING,
                 "publish.log: the disk takes less than the line gives: %" PRIu64
                 " verdicts not logged so far, sorting goes on",
