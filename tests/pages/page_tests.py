@@ -51,7 +51,7 @@ class PageTest:
         missing = self.browser.driver.execute_async_script("""
             const done = arguments[0];
             Promise.all([import('/page/words_en.js'), import('/page/words_it.js')]).then(([en, it]) => {
-                const keys = (words) => Object.keys(words).filter((key) => key !== 'codes').sort().join();
+                const keys = (words) => Object.keys(words).filter((key) => key !== 'codes' && key !== 'stages').sort().join();
                 const used = [...document.querySelectorAll('[data-word]')].map((e) => e.dataset.word)
                     .concat([...document.querySelectorAll('[data-label]')].map((e) => e.dataset.label));
                 done([keys(en.default) === keys(it.default), used.filter((key) => !(key in en.default))]);

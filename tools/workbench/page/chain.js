@@ -3,7 +3,7 @@ import { make, setText } from './frame.js';
 import { figure, milliseconds, number, say } from './words.js';
 import { newToken, post, remove } from './api.js';
 import { ChainPicture, classColour } from './chain_picture.js';
-import { StepsEditor, composeYaml, makeFields, newState, newStep, packState, unpackState } from './chain_steps.js';
+import { StepsEditor, composeYaml, makeFields, newState, newStep, packState, stagesOf, titleOf, unpackState } from './chain_steps.js';
 
 const SETTLE_MS = 200; // tables, the YAML and the URL follow a moving slider this often at most
 const SLOW_MS = 500; // a run that takes longer says so and can be cancelled
@@ -107,7 +107,7 @@ class Chain {
 
   open(picture) {
     this.maps = picture;
-    this.initial = newState(classNames(this.app.catalogue, picture.planes));
+    this.initial = newState(classNames(this.app.catalogue, picture.planes), this.app.catalogue);
     this.initial.threads = Math.min(4, this.app.catalogue.cores);
     const photograph = this.app.pictures().find(({ id }) => id === picture.photograph);
     this.photograph = photograph ?? null;
@@ -125,14 +125,14 @@ class Chain {
 
   build() {
     const changed = () => this.changed();
-    const steps = new StepsEditor(this.state.steps, changed);
-    const contours = make('fieldset', {}, make('legend', {}, say('chain_contours')),
+    const steps = new StepsEditor(this.state.steps, stagesOf(this.app.catalogue, 'image'), changed);
+    const contours = make('fieldset', {}, make('legend', {}, titleOf(this.state.contours.stage)),
       make('div', { class: 'chain-row' }, ...makeFields(this.state.contours, changed)));
     this.totals = make('tbody');
     this.times = make('tbody');
     this.yaml = make('pre', {});
     const settings = make('div', { class: 'chain-settings' }, this.classRows(), steps.element, contours,
-      this.rankletFields(), this.backendFields());
+      ...stagesOf(this.app.catalogue, 'feature').map((stage) => this.featureFields(stage)), this.backendFields());
     const shown = make('div', { class: 'chain-shown' }, this.groundField(), this.picture.element);
     const tables = make('div', { class: 'chain-tables' },
       scrollBox(say('chain_totals'), make('table', {}, make('caption', {}, say('chain_totals')),
@@ -193,19 +193,22 @@ class Chain {
     return make('li', {}, swatch, name, make('label', {}, outline, ` ${say('chain_outline')}`), slider, exact);
   }
 
-  rankletFields() {
-    const step = this.state.ranklet ?? newStep('ranklet');
+  // A stage on the defects, which may be in the chain once.
+  featureFields(stage) {
+    const ofStage = (one) => one.stage.name === stage.name;
+    const kept = this.state.features.find(ofStage);
+    const step = kept ?? newStep(stage);
     const box = make('input', { type: 'checkbox' });
     const fields = make('div', { class: 'chain-row' }, ...makeFields(step, () => this.changed()));
-    box.checked = this.state.ranklet !== null;
+    box.checked = kept !== undefined;
     fields.hidden = !box.checked;
     box.addEventListener('change', () => {
-      this.state.ranklet = box.checked ? step : null;
+      this.state.features = this.state.features.filter((one) => !ofStage(one)).concat(box.checked ? step : []);
       fields.hidden = !box.checked;
       this.changed();
     });
-    return make('fieldset', {}, make('legend', {}, say('chain_ranklet')),
-      make('label', {}, box, ` ${say('chain_ranklet_on')}`), fields);
+    return make('fieldset', {}, make('legend', {}, titleOf(stage)),
+      make('label', {}, box, ` ${say('chain_with', stage.name)}`), fields);
   }
 
   backendFields() {

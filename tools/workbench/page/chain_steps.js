@@ -1,52 +1,39 @@
 // The steps of a chain: what options each has, how they are edited, and how a line's file writes them.
 import { make } from './frame.js';
-import { say } from './words.js';
+import { say, sayHelp } from './words.js';
 
-// As config/README.md has them; the server checks every value, and its words are shown.
-const STAGES = {
-  convolve: [
-    { key: 'kernel', initial: 'gaussian', choices: ['blur', 'gaussian', 'sharpen', 'edge', 'emboss', 'sobel-x', 'sobel-y'] },
-    { key: 'size', initial: '3', pattern: '[0-9]+(x[0-9]+)?' },
-    { key: 'border', initial: 'replicate', choices: ['replicate', 'reflect', 'wrap', 'zero'] },
-  ],
-  morphology: [
-    { key: 'operation', initial: 'open', choices: ['erode', 'dilate', 'open', 'close', 'gradient', 'tophat', 'blackhat'] },
-    { key: 'element', initial: 'disk', choices: ['rect', 'disk', 'cross'] },
-    { key: 'size', initial: '5', pattern: '[0-9]+(x[0-9]+)?' },
-  ],
-  haar: [
-    { key: 'levels', initial: '2', min: 1, max: 31, step: 1 },
-    { key: 'threshold', initial: '0.05', min: 0, max: 1, step: 0.005 },
-  ],
-  contours: [
-    { key: 'connectivity', initial: 'low', choices: ['low', 'high'] },
-    { key: 'orientation', initial: 'low', choices: ['low', 'high'] },
-    { key: 'border', initial: 'closed', choices: ['open', 'closed'] },
-    { key: 'min_area_px', initial: '4', min: 0, max: 1e9, step: 'any' },
-  ],
-  ranklet: [{ key: 'windows', initial: '8, 16', pattern: '[0-9]+(x[0-9]+)?( *, *[0-9]+(x[0-9]+)?)*' }],
-};
+// Where a line begins, if not at the table's default: as in config/line.yaml.
+const START = { contours: { min_area_px: '4' } };
 
-export const IMAGE_STAGES = ['convolve', 'morphology', 'haar'];
+// Keys of an element's file: a chain here names none.
+const OF_FILES = ['non_flat'];
 
 const NO_DEFECTS = ['background', 'roller']; // as in config/line.yaml
 
-// A step with its defaults, but for the given values.
+const startOf = (stage, key) => START[stage.name]?.[key.key] ?? key.initial.replace(/^\[(.*)\]$/, '$1');
+const keysOf = (stage) => stage.keys.filter(({ key }) => !OF_FILES.includes(key));
+
+// The stages of a kind, as the server's tables have them.
+export const stagesOf = (catalogue, kind) => catalogue.chain.filter((stage) => stage.kind === kind);
+
+// A step of a stage with its defaults, but for the given values.
 export function newStep(stage, given = {}) {
   const values = {};
-  for (const { key, initial } of STAGES[stage]) {
-    values[key] = typeof given[key] === 'string' || typeof given[key] === 'number' ? String(given[key]) : initial;
+  for (const key of keysOf(stage)) {
+    const value = given[key.key];
+    values[key.key] = typeof value === 'string' || typeof value === 'number' ? String(value) : startOf(stage, key);
   }
   return { stage, values };
 }
 
 // What the mode shows of maps with these classes before anything is changed.
-export function newState(names) {
+export function newState(names, catalogue) {
   return {
+    catalogue,
     classes: names.map((name) => ({ name, outline: !NO_DEFECTS.includes(name), level: 0.5 })),
     steps: [],
-    contours: newStep('contours'),
-    ranklet: null,
+    contours: newStep(stagesOf(catalogue, 'contours')[0]),
+    features: [], // steps, at most one of each stage
     ground: -1, // the photograph, or the class whose map lies below the outlines
     backend: 'openmp',
     threads: 1,
@@ -59,23 +46,33 @@ function scalar(text) {
   return bare ? text : JSON.stringify(text);
 }
 
+const isList = ({ type }) => type.endsWith('s');
+
 function stepLines({ stage, values }) {
-  const lines = STAGES[stage].map(({ key }) => `      ${key}: ${key === 'windows' ? `[${values[key]}]` : values[key]}`);
-  return [`  - ${stage}:`, ...lines];
+  const lines = keysOf(stage).map((key) => `      ${key.key}: ${isList(key) ? `[${values[key.key]}]` : values[key.key]}`);
+  return [`  - ${stage.name}:`, ...lines];
 }
 
 // The `classes` and `chain` of a line's file; `only`: a class that alone is outlined, null: all that are to be.
 export function composeYaml(state, only = null) {
   const classes = state.classes.map(({ name, outline, level }, i) => (
     `  - {name: ${scalar(name)}${outline && (only === null || only === i) ? `, level: ${level}` : ''}}`));
-  const steps = [...state.steps, state.contours, ...(state.ranklet ? [state.ranklet] : [])];
+  const steps = [...state.steps, state.contours, ...state.features];
   return ['classes:', ...classes, 'chain:', ...steps.flatMap(stepLines), ''].join('\n');
 }
 
 // Only the values that are not the defaults, for the URL.
 function packStep({ stage, values }) {
-  const own = STAGES[stage].filter(({ key, initial }) => values[key] !== initial).map(({ key }) => [key, values[key]]);
-  return [stage, Object.fromEntries(own)];
+  const own = keysOf(stage).filter((key) => values[key.key] !== startOf(stage, key)).map(({ key }) => [key, values[key]]);
+  return [stage.name, Object.fromEntries(own)];
+}
+
+// Those of the packed steps whose stages are there.
+function unpackSteps(packed, stages) {
+  return (Array.isArray(packed) ? packed.slice(0, 32) : []).flatMap((step) => {
+    const stage = stages.find(({ name }) => name === step?.[0]);
+    return stage ? [newStep(stage, step[1] ?? {})] : [];
+  });
 }
 
 export function packState(state, initial) {
@@ -84,7 +81,7 @@ export function packState(state, initial) {
   if (state.steps.length > 0) packed.s = state.steps.map(packStep);
   const contours = packStep(state.contours)[1];
   if (Object.keys(contours).length > 0) packed.o = contours;
-  if (state.ranklet) packed.r = state.ranklet.values.windows;
+  if (state.features.length > 0) packed.f = state.features.map(packStep);
   for (const [key, short] of [['ground', 'g'], ['backend', 'b'], ['threads', 't']]) {
     if (state[key] !== initial[key]) packed[short] = state[key];
   }
@@ -101,54 +98,58 @@ export function unpackState(packed, initial) {
     if (sameCount && one.outline) one.level = Math.min(1, Math.max(0, packed.l[i]));
     if (sameCount && typeof packed.n?.[i] === 'string') one.name = packed.n[i];
   });
-  for (const step of Array.isArray(packed.s) ? packed.s.slice(0, 32) : []) {
-    if (IMAGE_STAGES.includes(step?.[0])) state.steps.push(newStep(step[0], step[1] ?? {}));
-  }
-  if (packed.o) state.contours = newStep('contours', packed.o);
-  if (typeof packed.r === 'string') state.ranklet = newStep('ranklet', { windows: packed.r });
+  state.steps = unpackSteps(packed.s, stagesOf(state.catalogue, 'image'));
+  if (packed.o) state.contours = newStep(state.contours.stage, packed.o);
+  state.features = unpackSteps(packed.f, stagesOf(state.catalogue, 'feature'));
   if (Number.isInteger(packed.g) && packed.g >= -1 && packed.g < state.classes.length) state.ground = packed.g;
-  if (['serial', 'openmp', 'cuda'].includes(packed.b)) state.backend = packed.b;
+  if (state.catalogue.backends.some(({ name }) => name === packed.b)) state.backend = packed.b;
   if (Number.isInteger(packed.t) && packed.t > 0 && packed.t <= 256) state.threads = packed.t;
   return state;
 }
 
-function makeInput(field, value) {
-  if (field.choices) {
-    const select = make('select', {}, ...field.choices.map((name) => make('option', { value: name }, name)));
+const SIZE = '[0-9]+(x[0-9]+)?';
+
+function makeInput(key, value) {
+  const choices = key.type === 'bool' ? ['false', 'true'] : key.choices;
+  if (choices) {
+    const select = make('select', {}, ...choices.map((name) => make('option', { value: name }, name)));
     select.value = value;
     return select;
   }
-  const attributes = field.pattern
-    ? { type: 'text', pattern: field.pattern, size: 8 }
-    : { type: 'number', min: field.min, max: field.max, step: field.step };
-  const input = make('input', attributes);
-  input.value = value;
-  return input;
+  if (key.type === 'integer') return make('input', { type: 'number', min: key.min, max: key.max, step: 1, value });
+  // One step of a number changes it by a tenth of its default.
+  if (key.type === 'real') return make('input', { type: 'number', min: key.min, max: key.max, step: key.initial / 10 || 'any', value });
+  const pattern = { size: { pattern: SIZE }, sizes: { pattern: `${SIZE}( *, *${SIZE})*` } }[key.type];
+  return make('input', { type: 'text', size: 8, value, ...pattern });
 }
 
 // The options of one step, each with its label; `changed` is called after each change.
 export function makeFields(step, changed) {
-  return STAGES[step.stage].map((field) => {
-    const input = makeInput(field, step.values[field.key]);
-    if (input.value !== step.values[field.key]) step.values[field.key] = input.value = field.initial;
+  return keysOf(step.stage).map((key) => {
+    const input = makeInput(key, step.values[key.key]);
+    if (input.value !== step.values[key.key]) step.values[key.key] = input.value = startOf(step.stage, key);
     input.addEventListener('input', () => {
-      step.values[field.key] = input.value.trim();
+      step.values[key.key] = input.value.trim();
       changed();
     });
-    return make('label', { class: 'chain-field' }, `${field.key} `, input);
+    return make('label', { class: 'chain-field', title: key.help }, `${key.key} `, input);
   });
 }
 
+// A stage by its name, with what it does.
+export const titleOf = ({ name, help }) => `${name}: ${sayHelp('stages', name, help)}`;
+
 // The list of image steps, which can be added, moved and removed.
 export class StepsEditor {
-  constructor(steps, changed) {
+  constructor(steps, stages, changed) {
     this.steps = steps;
+    this.stages = stages;
     this.changed = changed;
     this.list = make('ol', { class: 'chain-steps' });
     this.none = make('p', { class: 'empty' }, say('chain_no_steps'));
-    this.select = make('select', {}, ...IMAGE_STAGES.map((name) => make('option', { value: name }, say(`chain_${name}`))));
+    this.select = make('select', {}, ...stages.map((stage) => make('option', { value: stage.name }, titleOf(stage))));
     const add = make('button', { type: 'button' }, say('chain_add'));
-    add.addEventListener('click', () => this.edit(() => this.steps.push(newStep(this.select.value)), this.steps.length, 'first'));
+    add.addEventListener('click', () => this.edit(() => this.steps.push(newStep(this.stages[this.select.selectedIndex])), this.steps.length, 'first'));
     this.element = make('fieldset', {}, make('legend', {}, say('chain_steps')), this.none, this.list,
       make('div', { class: 'chain-row' }, make('label', { class: 'chain-field' }, `${say('chain_step')} `, this.select), add));
     this.draw();
@@ -171,7 +172,7 @@ export class StepsEditor {
   }
 
   button(what, sign, i, click, disabled) {
-    const label = say(`chain_${what}`, this.steps[i].stage, i + 1);
+    const label = say(`chain_${what}`, this.steps[i].stage.name, i + 1);
     const button = make('button', { type: 'button', 'data-what': what, 'aria-label': label, title: label }, sign);
     button.disabled = disabled;
     button.addEventListener('click', click);
@@ -179,7 +180,7 @@ export class StepsEditor {
   }
 
   row(step, i) {
-    return make('li', {}, make('fieldset', {}, make('legend', {}, `${i + 1}. ${step.stage}`),
+    return make('li', {}, make('fieldset', {}, make('legend', {}, `${i + 1}. ${step.stage.name}`),
       make('div', { class: 'chain-row' }, ...makeFields(step, this.changed),
         this.button('up', '↑', i, () => this.swap(i, i - 1, 'up'), i === 0),
         this.button('down', '↓', i, () => this.swap(i, i + 1, 'down'), i === this.steps.length - 1),

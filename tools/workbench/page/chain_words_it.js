@@ -1,5 +1,13 @@
 // Italiano: la modalità catena.
 export default {
+  // What each stage does, where not in the English of its table.
+  stages: {
+    convolve: 'sfuma, accentua, bordi',
+    morphology: 'toglie punti, chiude lacune',
+    haar: 'toglie il rumore',
+    contours: 'i contorni',
+    ranklet: 'tessitura sotto ogni difetto',
+  },
   chain_title: 'Catena',
   chain_about: 'Esegue i passi di una linea sulle mappe delle classi di una vista e contorna ciò che trovano. Ogni modifica parte subito.',
   chain_no_maps: 'Questa modalità richiede mappe delle classi, che l’immagine scelta non ha. Scegliere una di queste:',
@@ -20,15 +28,10 @@ export default {
   chain_no_steps: 'Nessuno: le mappe sono contornate così come sono.',
   chain_step: 'passo',
   chain_add: 'Aggiungi',
-  chain_convolve: 'convolve: sfuma, accentua, bordi',
-  chain_morphology: 'morphology: toglie punti, chiude lacune',
-  chain_haar: 'haar: toglie il rumore',
   chain_up: (stage, n) => `Sposta in su il passo ${n}, ${stage}`,
   chain_down: (stage, n) => `Sposta in giù il passo ${n}, ${stage}`,
   chain_remove: (stage, n) => `Rimuovi il passo ${n}, ${stage}`,
-  chain_contours: 'contours: i contorni',
-  chain_ranklet: 'ranklet: tessitura sotto ogni difetto',
-  chain_ranklet_on: 'con ranklet',
+  chain_with: (stage) => `con ${stage}`,
   chain_run: 'Calcolato da',
   chain_backend: 'backend',
   chain_threads: 'thread',

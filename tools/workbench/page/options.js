@@ -13,7 +13,7 @@ const START = {
 };
 
 // Options that take a name or a picture's file.
-const FROM_PICTURES = { kernel: ({ kernels }) => kernels, element: () => ['rect', 'disk', 'cross'] };
+const isFromPictures = ({ kind, choices }) => kind === 'text' && choices !== null;
 
 const isPicture = (value) => String(value || '').startsWith('@');
 
@@ -52,10 +52,9 @@ function makeSelect(id, entries) {
 function makeControl(option, app) {
   const id = `option-${option.name}`;
   if (option.kind === 'switch') return make('input', { id, type: 'checkbox' });
-  if (FROM_PICTURES[option.name]) {
-    const names = option.choices || FROM_PICTURES[option.name](app.catalogue);
+  if (isFromPictures(option)) {
     const files = app.pictures().filter((one) => one.kind === 'table' || one.planes === 1);
-    return makeSelect(id, [...names.map((name) => [name, name]), ...files.map((one) => [`@${one.id}`, say('file_of', one.name)])]);
+    return makeSelect(id, [...option.choices.map((name) => [name, name]), ...files.map((one) => [`@${one.id}`, say('file_of', one.name)])]);
   }
   if (option.kind === 'choice') return makeSelect(id, option.choices.map((name) => [name, name]));
   if (option.kind !== 'integer' && option.kind !== 'real') return make('input', { id, type: 'text', autocomplete: 'off', spellcheck: 'false' });

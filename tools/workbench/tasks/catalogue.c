@@ -1,12 +1,10 @@
-/* What there is to choose from: operators with their options, backends, kernels, steps of a chain.
- */
+/* What there is to choose from: operators with their options, backends, the stages of a chain. */
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 
 #include "src/publish/encoding/encoder.h"
 #include "stages/backend.h"
-#include "stages/kernel/kernel.h"
 #include "stages/stage/stage.h"
 #include "tools/common/scene/scene.h"
 #include "tools/workbench/tasks/tasks.h"
@@ -120,6 +118,7 @@ static void write_key(crn_encoder *encoder, const crn_param *param)
 
 static void write_steps(crn_encoder *encoder)
 {
+    static const char *const kinds[] = {"image", "contours", "feature"};
     uint32_t count = 0;
     while (crn_stages[count])
         count++;
@@ -129,8 +128,9 @@ static void write_steps(crn_encoder *encoder)
         uint32_t keys = 0;
         while (crn_stages[i]->params && crn_stages[i]->params[keys].key)
             keys++;
-        crn_encoder_map(encoder, 3);
+        crn_encoder_map(encoder, 4);
         crn_encoder_pair_text(encoder, "name", crn_stages[i]->name);
+        crn_encoder_pair_text(encoder, "kind", kinds[crn_stages[i]->kind]);
         crn_encoder_pair_text(encoder, "help", crn_stages[i]->help);
         crn_encoder_text(encoder, "keys");
         crn_encoder_array(encoder, keys);
@@ -150,7 +150,7 @@ static uint64_t core_count(void)
 
 static void write_all(crn_encoder *encoder)
 {
-    crn_encoder_map(encoder, 8);
+    crn_encoder_map(encoder, 7);
     crn_encoder_pair_text(encoder, "version", CRN_VERSION);
     crn_encoder_pair_unsigned(encoder, "cores", core_count());
     crn_encoder_text(encoder, "limits");
@@ -164,7 +164,6 @@ static void write_all(crn_encoder *encoder)
     for (int i = 0; i < CRN_OPERATORS; i++)
         write_operator(encoder, crn_operators[i]);
     crn_encoder_array_end(encoder);
-    write_texts(encoder, "kernels", crn_kernel_names);
     crn_encoder_text(encoder, "classes");
     crn_encoder_array(encoder, CRN_SCENE_CLASSES);
     for (int i = 0; i < CRN_SCENE_CLASSES; i++)

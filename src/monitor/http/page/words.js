@@ -38,6 +38,11 @@ export function say(key, ...values) {
   return typeof text === 'function' ? text(...values) : text;
 }
 
+// What a table of the program says in English, or the translation of a row by its name.
+export function sayHelp(table, name, english) {
+  return words[table]?.[name] ?? english;
+}
+
 // A reason that the daemon gives: its own English clause, or a translation of its code.
 export function sayReason(code, count, english) {
   const translated = words.codes && words.codes[code];
