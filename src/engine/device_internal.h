@@ -57,7 +57,7 @@ struct crn_device_slot {
     int32_t batch, count; /* count = 1 << batch */
     crn_device_view *views[CRN_DEVICE_BATCH_MAX];
     int64_t begun_ns, launched_ns;
-    int64_t look_ns; /* when to query for completion */
+    int64_t poll_ns; /* when to query for completion */
 };
 
 typedef enum crn_device_state {

@@ -13,7 +13,7 @@
 #include "stages/base/log.h"
 #include "src/engine/cost_model.h"
 #include "src/engine/device_internal.h"
-#include "src/engine/look.h"
+#include "src/engine/poll_times.h"
 #include "src/realtime/realtime.h"
 
 /* Size of the synthetic view that tests whether the device works at all. */
@@ -125,8 +125,8 @@ static void poll_batches(crn_device *self)
         else if (crn_device_is_stuck(self, slot, now_ns))
             crn_device_lose(self, CRN_DEVICE_FAILED, "a batch did not end in %" PRId64 " ms",
                             (now_ns - slot->launched_ns) / CRN_NS_PER_MS);
-        else if (now_ns >= slot->look_ns)
-            slot->look_ns = crn_look_next_ns(slot->begun_ns, now_ns);
+        else if (now_ns >= slot->poll_ns)
+            slot->poll_ns = crn_poll_next_ns(slot->begun_ns, now_ns);
     }
 }
 
@@ -211,7 +211,7 @@ static void launch(crn_device *self, crn_device_slot *slot, int32_t batch, crn_b
     slot->launched_ns = crn_now_ns();
     slot->batch = batch;
     slot->count = count;
-    slot->look_ns = crn_look_first_ns(slot->begun_ns, graph->expected_ns);
+    slot->poll_ns = crn_poll_first_ns(slot->begun_ns, graph->expected_ns);
 }
 
 /* For a shape without graphs: its views are refused, and once
@@ -423,8 +423,8 @@ static void sleep_until_needed(crn_device *self)
 {
     int64_t wake_ns = CRN_NEVER_NS;
     for (int32_t i = 0; i < CRN_DEVICE_SLOTS; i++)
-        if (self->slots[i].graph && self->slots[i].look_ns < wake_ns)
-            wake_ns = self->slots[i].look_ns;
+        if (self->slots[i].graph && self->slots[i].poll_ns < wake_ns)
+            wake_ns = self->slots[i].poll_ns;
     struct timespec until = {.tv_sec = wake_ns / CRN_NS_PER_S, .tv_nsec = wake_ns % CRN_NS_PER_S};
     if (wake_ns == CRN_NEVER_NS)
         (void)sem_wait(&self->work);
