@@ -90,8 +90,8 @@ struct crn_line {
  * the view, or NULL. */
 crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_ns);
 
-/* A free slot for the view of that ticket, or NULL if views that run or precede it have them all.
- */
+/* A slot for the view of that ticket: a free one, or that of the queued view of lowest priority
+ * (crn_fruits_evict). NULL if none is free and no queued view ranks below this one. */
 crn_view *crn_line_acquire(crn_line *line, crn_ticket ticket);
 
 /* Decides on the slot of a view that has ended, or was given up. */

@@ -181,7 +181,7 @@ ROWS = [
               (lane_events("cernita_sender_restarts_total", "increase"), "restarts, lane {{lane}}"),
               (lane_events("cernita_epochs_reused_total", "increase"), "epoch reused, lane {{lane}}")),
     ]), (8, [
-        graph(27, "Doubtful values and clocks", "Views a second whose maps are no probabilities or do not change, and "
+        graph(27, "Doubtful values and clocks", "Views a second whose maps are not probabilities or do not change, and "
               "whose times cannot be.", 8,
               (rate("cernita_views_faulty_total", "reason") + " > 0", "{{reason}}"),
               (rate("cernita_views_frozen_total") + " > 0", "frozen"),

@@ -1,4 +1,4 @@
-/* Small kernels in registers: decides whether and how a task is one. */
+/* Selects the kernel for a convolution with few taps, which keeps its sums in registers. */
 #include "gpu/convolve/convolve.cuh"
 
 #include <math.h>

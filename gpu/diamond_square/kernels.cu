@@ -6,7 +6,7 @@
 #define FULL_WARP 0xffffffffu
 #define COLUMNS   (8 * WARP) /* of the field, that a warp makes of two rows */
 
-/* Tiles that shall fit into a multiprocessor's registers. */
+/* Blocks that run on a multiprocessor at once: bounds the registers of each. */
 #define TILES_AT_ONCE 3
 
 /* State of a warp that moves down the last level: four x per warp lane. */

@@ -314,7 +314,7 @@ static void check_http(crn_reader *reader)
     if (is_given(reader, http) && config->monitor.http[0] && !is_http_address(config->monitor.http))
         crn_diagnostics_add(
             reader->faults, http->position,
-            "monitor.http: %s is no address, HOST:PORT or \"\" (none) expected",
+            "monitor.http: %s is not an address, HOST:PORT or \"\" (none) expected",
             crn_quote(config->monitor.http, strlen(config->monitor.http), '\'').text);
     check_hosts(reader);
 }
@@ -391,9 +391,10 @@ static void check_cpus(crn_reader *reader, const char *key, const char *cpus)
     const crn_node *node = value_of(reader, "realtime", key);
     cpu_set_t parsed;
     if (is_given(reader, node) && crn_cpus_parse(cpus, &parsed) < 0)
-        crn_diagnostics_add(reader->faults, node->position,
-                            "realtime.%s: %s is no list of CPUs, such as 3 or \"2,4-7\" expected",
-                            key, crn_quote(cpus, strlen(cpus), '\'').text);
+        crn_diagnostics_add(
+            reader->faults, node->position,
+            "realtime.%s: %s is not a list of CPUs, such as 3 or \"2,4-7\" expected", key,
+            crn_quote(cpus, strlen(cpus), '\'').text);
 }
 
 static void check_realtime(crn_reader *reader)

@@ -36,7 +36,7 @@ typedef struct crn_diagnostics {
     crn_fault *item;
     size_t count, capacity;
     bool full;      /* one more could not be kept: beyond the limit, or out of memory */
-    bool no_memory; /* one of them is none of the file's: the file may be good */
+    bool no_memory; /* memory ran out while it was read: the file itself may be good */
 } crn_diagnostics;
 
 __attribute__((format(printf, 3, 4))) void

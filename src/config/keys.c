@@ -29,7 +29,7 @@ static const crn_param ingest[] = {
      .choices = values_rules,
      .live = true,
      .help = "of maps: check that they are probabilities, else the verdict is partial; small_u8: "
-             "u8 maps without values above 1 are no mistake; trust: no check"},
+             "u8 maps without values above 1 are not a mistake; trust: no check"},
     {.key = "sum",
      .type = CRN_PARAM_CHOICE,
      .offset = offsetof(crn_config, ingest.sum),

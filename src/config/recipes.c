@@ -114,9 +114,9 @@ static bool name_is_good(const crn_reader *reader, const crn_node *name, const c
     crn_quoted shown = crn_quote(name->text, name->length, '\'');
     const char *fault = NULL;
     if (name->kind != CRN_NODE_SCALAR)
-        fault = "is no name, a word expected";
+        fault = "is not a name, a word expected";
     else if (name->length == 0 || name->length >= CRN_RECIPE_NAME_BYTES)
-        fault = "is no name, 1 to 47 bytes expected";
+        fault = "is not a name, 1 to 47 bytes expected";
     else if (name->text[0] == '-') /* cernitactl would take it for an option */
         fault = "begins with '-', a letter or digit expected";
     else if (name->text[0] == ' ' || name->text[name->length - 1] == ' ')

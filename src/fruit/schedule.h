@@ -76,7 +76,7 @@ void crn_schedule_end(crn_schedule *schedule, int64_t cost_ns);
 
 /*
  * A view was stopped after this time, which is a lower bound of its cost. It enters the recent
- * costs if it is above the typical cost; otherwise it is no new information and must not make views
+ * costs if it is above the typical cost; otherwise it says nothing new and must not make views
  * look cheaper than they are. While fewer than CRN_SCHEDULE_FEW costs are known it is left out: it
  * would be the typical cost, up to its whole budget, and all fruits after one view of another size
  * would be discarded until the costs are reset.

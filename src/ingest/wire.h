@@ -145,7 +145,7 @@ void crn_wire_peek(const unsigned char bytes[CRN_WIRE_HEADER_BYTES], crn_view_he
 /** Writes a header's 128 bytes (reserved fields zero). */
 void crn_wire_pack(const crn_view_header *header, unsigned char bytes[CRN_WIRE_HEADER_BYTES]);
 
-/** When it was captured; 0 if that is unknown, or after the year 2262, which is no time. */
+/** When it was captured; 0 if unknown, or if after the year 2262 (not valid). */
 static inline uint64_t crn_wire_captured_ns(const crn_view_header *header)
 {
     return header->captured_ns <= INT64_MAX ? header->captured_ns : 0;

@@ -132,7 +132,7 @@ const crn_family crn_families[] = {
     VALUE("cernita_deadlines_ignored_total", COUNTER, metrics.deadlines_ignored,
           "header deadlines more than 10 s away: the clocks are apart"),
     OTHER("cernita_views_faulty_total", COUNTER, "reason", crn_samples_values,
-          "views whose maps are no probabilities (not_finite, out_of_range, mask_values) or have "
+          "views whose maps are not probabilities (not_finite, out_of_range, mask_values) or have "
           "the wrong scale (all_zero, divided_by_255, labels, per_cent, wrong_sum): judged, but "
           "their fruits are partial"),
     VALUE("cernita_lanes_unproven", GAUGE, levels.lanes_unproven,

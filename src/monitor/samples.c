@@ -295,7 +295,7 @@ void crn_samples_budget(const crn_family *family, const crn_observation *observa
     fprintf(out, "%s %.9g\n", family->name, (double)crn_observation_budget_ms(observation) / 1e3);
 }
 
-/* The hash of the settings is no label: it would grow without end. */
+/* The hash of the settings is not a label: it would grow without end. */
 void crn_samples_recipe(const crn_family *family, const crn_observation *observation, FILE *out)
 {
     char recipe[2 * CRN_RECIPE_NAME_BYTES];

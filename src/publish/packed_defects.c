@@ -7,14 +7,14 @@
 #include "src/publish/fields.h"
 #include "stages/base/clock.h"
 
-/* Upper bounds, for the memory that the limits make: keys and numbers of a defect, and what a point
- * and a texture take. */
+/* Upper bounds in bytes per format, from which the memory for limits.defects and limits.points is
+ * reserved: a defect without its points and textures, a point, a texture. */
 static const size_t defect_bytes[CRN_FORMATS] = {300, 600};
 static const size_t point_bytes[CRN_FORMATS] = {8, 36};
 static const size_t texture_bytes[CRN_FORMATS] = {80, 200};
 
-/* The time limit is looked at once in so many defects. */
-#define DEFECTS_PER_LOOK 64
+/* Defects that are packed between two checks of the time limit. */
+#define DEFECTS_PER_CHECK 64
 
 /* An unknown parent: its offset in the packed bytes, and its index in the view. */
 typedef struct gap {
@@ -190,7 +190,7 @@ static int pack_format(const crn_config *config, crn_format format, packed_forma
     crn_encoder_array(packed->encoder, view->defect_count);
     packed->gap_count = 0;
     for (uint32_t i = 0; i < view->defect_count; i++) {
-        if (i % DEFECTS_PER_LOOK == DEFECTS_PER_LOOK - 1 && is_over(limit))
+        if (i % DEFECTS_PER_CHECK == DEFECTS_PER_CHECK - 1 && is_over(limit))
             return -ETIME;
         put_defect(&config->classes, packed, view, &view->defects[i], view_index, textures);
     }

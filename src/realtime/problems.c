@@ -1,4 +1,4 @@
-/* What of the section this machine or this process cannot have. */
+/* Finds the settings of `realtime` that this machine lacks or this process has no right to. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>

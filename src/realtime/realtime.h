@@ -52,7 +52,7 @@ typedef struct crn_realtime_saved {
 crn_realtime_saved crn_realtime_begin_io(const crn_config *config);
 void crn_realtime_end_io(const crn_realtime_saved *saved);
 
-/* Something in the section that this machine or this process cannot have. */
+/* A setting of the section that this machine lacks or this process has no right to. */
 typedef struct crn_realtime_problem {
     const char *key; /* static */
     bool fatal;      /* the file asks for what the machine does not have, not for a right */

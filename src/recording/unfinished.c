@@ -184,7 +184,7 @@ void crn_recording_part_drop(crn_recording_part *part)
 
 /* --- what a killed program left --- */
 
-/* 1 if the file holds a view, 0 if it holds nothing, -EINVAL if it is no recording. */
+/* 1 if the file holds a view, 0 if it holds nothing, -EINVAL if it is not a recording. */
 static int has_view(int fd)
 {
     static const unsigned char start[] = {'I', 'I', 43, 0, 8, 0, 0, 0}; /* of a BigTIFF */

@@ -34,7 +34,7 @@ int crn_recording_part_finish(crn_recording_part *part, crn_error *error);
 /*
  * Finishes what a killed program left of NAME: NAME.part is renamed to NAME if it holds a view, and
  * removed if it holds nothing. Returns 1 if it has its name now, 0 if it is gone; -EBUSY if its
- * writer lives (or nobody can tell), -EINVAL if it is no recording, -EEXIST if NAME is taken, or
+ * writer lives (or nobody can tell), -EINVAL if it is not a recording, -EEXIST if NAME is taken, or
  * another negative errno: then it is left as it is.
  */
 int crn_recording_part_adopt(const char *path);

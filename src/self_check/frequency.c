@@ -41,8 +41,8 @@ static void check_governor(crn_self_check *check, const cpu_set_t *cpus)
     }
     crn_self_check_read(check, driver, "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_driver",
                         example);
-    /* Where the CPU itself chooses its clock (intel_pstate, amd-pstate-epp), powersave is no lowest
-     * one. */
+    /* Where the CPU itself chooses its clock (intel_pstate, amd-pstate-epp), powersave is not the
+     * lowest one. */
     bool lowest = strcmp(other, "powersave") == 0 && !strstr(driver, "pstate");
     crn_self_check_add(check, "CPU governor", lowest ? CRN_FINDING_BAD : CRN_FINDING_NOTE,
                        lowest ? "the lowest clock for ever" : COST_GOVERNOR, CURE_GOVERNOR,

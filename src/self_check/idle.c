@@ -4,7 +4,7 @@
 
 #include "src/self_check/internal.h"
 
-/* A verdict has milliseconds; a tenth of one is no matter. */
+/* A verdict has milliseconds; a tenth of one does not matter. */
 #define LATENCY_OK_US 100
 
 #define COST                                                                                       \

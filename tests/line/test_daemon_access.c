@@ -111,7 +111,7 @@ static void the_tool_names_faults(void **state)
     (void)state;
     expect(1, "make the line's keys first: cernita-keys none", keys("none --client cnn"));
     expect(2, "--client '../x'", keys("k --client ../x"));
-    expect(2, "--for: 'inges' is no socket", keys("k --client cnn --for inges"));
+    expect(2, "--for: 'inges' is not a socket", keys("k --client cnn --for inges"));
     expect(2, "--for needs --client", keys("k --for ingest"));
     expect(2, "one of them expected", keys("k --list --client cnn"));
     expect(1, "server.pub", keys("k --list"));

@@ -28,7 +28,7 @@ FAMILIES = ROOT / "src/monitor/README.md"
 SUFFIXES = ("_bucket", "_sum", "_count")
 OWN_LABELS = {"job", "instance"} # set by Prometheus
 
-# PromQL's words that are no metric names; a function is known by the parenthesis behind it.
+# PromQL's words that are not metric names; a function is known by the parenthesis behind it.
 WORDS = set("and or unless by without on ignoring group_left group_right offset bool inf nan start end".split())
 
 
@@ -154,7 +154,7 @@ def check_alerts_documented(alerts):
             if not rule.get("annotations", {}).get(text):
                 yield f"alerts.yml: {name}: no {text}"
     for name in rows:
-        yield f"README.md: {name} is no alert"
+        yield f"README.md: {name} is not an alert"
 
 
 def samples(names):

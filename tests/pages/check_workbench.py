@@ -132,7 +132,7 @@ def dropped_and_pasted(test):
 
 
 def hostile_files_are_refused(test):
-    """What is no picture, cut short or claims to be huge is refused in one sentence, and the page goes on."""
+    """What is not a picture, cut short or claims to be huge is refused in one sentence, and the page goes on."""
     page = test.page
     png = (test.folder / "grey.png").read_bytes()
     huge = bytearray(png)

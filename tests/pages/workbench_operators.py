@@ -56,7 +56,7 @@ def expect_pixels(shown, wanted, what):
 
 
 def displayed(path):
-    """A file as the page shows it: what is no u8 from its minimum to its maximum."""
+    """A file as the page shows it: what is not u8 from its minimum to its maximum."""
     values = read_picture(path)
     return values if values.dtype == np.uint8 else to_grey(values, values.min(), values.max())
 

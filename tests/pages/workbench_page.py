@@ -79,7 +79,7 @@ def read_picture(path):
 
 
 def to_grey(values, low, high):
-    """As the page shows what is no u8: linear in double, rounded to f32, then half to even."""
+    """As the page shows what is not u8: linear in double, rounded to f32, then half to even."""
     if high <= low:
         return np.full(values.shape, 128, np.uint8)
     grey = ((values.astype(np.float64) - float(low)) * (255 / (float(high) - float(low)))).astype(np.float32)

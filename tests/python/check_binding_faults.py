@@ -140,7 +140,7 @@ CASES = {
                          "heights must be whole numbers from -255 to 255 where array is of uint8"),
     "infinite heights": (lambda: cernita.morphology(real, "open", "rect", 1, heights=[[np.inf]]), ValueError,
                          "heights must be finite"),
-    "out that is no array": (lambda: cernita.morphology(grey, "open", out=[]), TypeError,
+    "out that is not an array": (lambda: cernita.morphology(grey, "open", out=[]), TypeError,
                              "out must be a numpy array, not list"),
     "out of another type": (lambda: cernita.morphology(grey, "open", out=real), TypeError,
                             "out must be of uint8, not float32"),

@@ -339,7 +339,7 @@ class Logs(FilesTest):
         (folder / "cernita-0000000001.verdicts").write_bytes(b"x" * 100)
         with notices() as lines:
             self.assertEqual(len(list(log)), 6)
-        self.assertEqual(lines, [f"{path}: is no segment of a verdict log, version 1"])
+        self.assertEqual(lines, [f"{path}: is not a segment of a verdict log, version 1"])
         path.unlink()  # by the daemon, meanwhile
         with notices() as lines:
             self.assertEqual((len(list(log)), lines), (6, []))

@@ -76,7 +76,7 @@ def await_true(what, condition, patience_s=PATIENCE_S):
 
 class Machine:
     """Booted by `with`. `install(folder)` puts files in place before. What it writes is kept in memory, or on the disk
-    of the folder for temporary files, which must be no overlay then."""
+    of the folder for temporary files, which must not be an overlay then."""
 
     def __init__(self, system, install, in_memory=True):
         self.system, self.install, self.in_memory = system, install, in_memory
@@ -85,7 +85,7 @@ class Machine:
         self.process = self.pid = None
 
     def __enter__(self):
-        # Overlays need an upper folder that is no overlay itself, as / is in a container.
+        # Overlays need an upper folder that is not an overlay itself, as / is in a container.
         if self.in_memory:
             subprocess.run(["mount", "-t", "tmpfs", "tmpfs", self.folder], check=True)
         try:

@@ -41,8 +41,9 @@ int main(int argc, char **argv)
         return crn_bench_receiver(argc - 1, argv + 1);
     const char *value;
     crn_options_next(&tool, argc, argv, &value);
-    crn_usage_error(&tool,
-                    "'%s' is no benchmark; choose operators, gpu, phases, values, judge, verdict "
-                    "or line",
-                    argc > 1 ? argv[1] : "");
+    crn_usage_error(
+        &tool,
+        "'%s' is not a benchmark; choose operators, gpu, phases, values, judge, verdict "
+        "or line",
+        argc > 1 ? argv[1] : "");
 }

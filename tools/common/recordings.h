@@ -12,8 +12,9 @@ typedef struct crn_recordings {
 /*
  * The given paths in order, each folder replaced by its *.tif files in natural order (numbers by
  * value), which for a recorder's files is the order of time. Unfinished segments (.part), hidden
- * files and subfolders are skipped. A path that is no folder is taken as it is, whether it exists
- * or not. 0, or negative errno with one line in *error: -ENOENT for a folder without recordings.
+ * files and subfolders are skipped. A path that is not a folder is taken as it is, whether it
+ * exists or not. 0, or negative errno with one line in *error: -ENOENT for a folder without
+ * recordings.
  */
 int crn_recordings_list(const char *const given[], int count, crn_recordings *ret_recordings,
                         crn_error *error);

@@ -169,7 +169,7 @@ static int download(const char *url, const char *path)
                  (int)strcspn(host + strlen(address), "\n"), host + strlen(address), address);
     if (!is_url || length >= (int)sizeof request) {
         fprintf(stderr,
-                "cernitactl: %s: no trace: what answers at --socket is no cernitad: it gave no "
+                "cernitactl: %s: no trace: what answers at --socket is not cernitad: it gave no "
                 "address\n",
                 path);
         return EXIT_REFUSED;
@@ -291,7 +291,7 @@ int main(int argc, char **argv)
         return r - 1;
     if (!make_request(&given, request)) {
         fprintf(stderr,
-                "cernitactl: '%s' is no such command, or with the wrong operands; see "
+                "cernitactl: '%s' is not a command, or has the wrong operands; see "
                 "cernitactl --help\n",
                 given.command);
         return EXIT_USAGE;

@@ -49,7 +49,7 @@ int crn_socket_connect(const crn_socket_address *address, crn_error *error)
         : r == -EAGAIN              ? "the daemon is stopped or has no time; see its log"
         : r == -ENOENT ? "is the daemon running, and is this control.path of its file? A changed "
                          "control.path needs a restart"
-                       : "the daemon that made it is gone, or it is no daemon's control.path";
+                       : "the daemon that made it is gone, or it is not a daemon's control.path";
     return crn_error_set(error, r, "%s: no daemon answers there: %s; %s", address->sun_path,
                          strerror(-r), cure);
 }

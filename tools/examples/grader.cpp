@@ -80,7 +80,7 @@ class Value
     const msgpack_object *it;
 };
 
-// One message, decoded; empty if it is no MessagePack.
+// One message, decoded; empty if it is not MessagePack.
 class Decoded
 {
   public:

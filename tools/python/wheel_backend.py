@@ -20,7 +20,7 @@ import zipfile
 _HERE = pathlib.Path(__file__).resolve().parent
 _TREE = _HERE.parents[1]
 
-# Beside libc: what the library is linked to, so the wheel is no manylinux one.
+# Beside libc: what the library is linked to, so the wheel is not a manylinux one.
 _DEBIAN = "libgomp1 libtiff6 libpng16-16 libjpeg62-turbo libyaml-0-2"
 
 _METADATA = """\

@@ -349,7 +349,8 @@ static int report_verdicts(replay *r, crn_error *error)
     return 0;
 }
 
-/* Without a pace and without verdicts nothing says that the line kept up, which is no success. */
+/* Without a pace and without verdicts nothing says that the line kept up, which is not a success.
+ */
 static int tell_unwatched(const replay *r, crn_error *error)
 {
     const crn_replay_plan *p = r->plan;

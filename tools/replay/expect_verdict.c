@@ -42,7 +42,7 @@ static const msgpack_object *get(const msgpack_object *map, const char *key)
     return map->type == MSGPACK_OBJECT_MAP ? crn_messagepack_json_get(map, key) : NULL;
 }
 
-/* NaN for what is no number. */
+/* NaN for what is not a number. */
 static double number(const msgpack_object *value)
 {
     if (!value)

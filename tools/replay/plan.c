@@ -120,7 +120,7 @@ static void read_selection(crn_replay_plan *p, int option, const char *text)
     case OPTION_TO_TIME:
         p->filter.to_ns = read_time("to-time", text);
         if (p->filter.to_ns == 0)
-            p->filter.to_ns = 1; /* 0 would be no limit */
+            p->filter.to_ns = 1; /* 0 would mean no limit */
         break;
     case OPTION_EXPECT:
         p->expect = text;

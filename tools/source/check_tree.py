@@ -96,7 +96,7 @@ def check_includes(path, text):
         where = f"{path}:{line_of(text, found.start())}"
         other = floor(included)
         if other is None or not (ROOT / included).is_file():
-            yield f"{where}: '{included}' is no path from the root; include files by their whole path"
+            yield f"{where}: '{included}' is not a path from the root; include files by their whole path"
         elif own is not None and other > own:
             yield f"{where}: '{included}' is on a higher floor; see FLOORS in tools/source/check_tree.py"
         elif neighbours(path, included):

@@ -112,7 +112,7 @@ static void read_options(int argc, char **argv, synth_plan *p)
         }
     }
     if (!p->fruits)
-        crn_usage_error(&tool, "--fruits is missing: how many shall there be?");
+        crn_usage_error(&tool, "--fruits is missing: how many fruits?");
 }
 
 /* Only the first twelve classes have names: of more, none. */

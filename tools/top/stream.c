@@ -95,7 +95,7 @@ int crn_stream_open(const char *endpoint, crn_sse_fn *event, void *context, crn_
     }
     if (!crn_daemon_url(endpoint, "/events", stream->url)) {
         crn_stream_close(ret_stream);
-        return crn_error_set(error, -ENAMETOOLONG, "%s: this is no HOST:PORT", endpoint);
+        return crn_error_set(error, -ENAMETOOLONG, "%s: this is not HOST:PORT", endpoint);
     }
     stream->event = event;
     stream->context = context;
@@ -130,9 +130,9 @@ static void look_after(crn_stream *stream)
         if (status == 503)
             snprintf(why, sizeof why, "too many pages are open there");
         else if (status && status != 200)
-            snprintf(why, sizeof why, "it answers with status %ld, so it is no cernitad", status);
+            snprintf(why, sizeof why, "it answers with status %ld, so it is not cernitad", status);
         else if (message->data.result == CURLE_WRITE_ERROR)
-            snprintf(why, sizeof why, "it sends something else, so it is no cernitad");
+            snprintf(why, sizeof why, "it sends something else, so it is not cernitad");
         else
             snprintf(why, sizeof why, "%s",
                      message->data.result == CURLE_OK ? "the daemon ended the connection"

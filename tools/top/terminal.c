@@ -31,7 +31,7 @@ int crn_terminal_open(crn_error *error)
 {
     if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
         return crn_error_set(error, -ENOTTY,
-                             "this is no terminal; --once prints the state as text");
+                             "this is not a terminal; --once prints the state as text");
     screen = newterm(NULL, stdout, stdin);
     if (!screen)
         return crn_error_set(error, -ENOTTY,

@@ -14,7 +14,7 @@ typedef enum crn_key {
     CRN_KEY_OTHER, /* also that the size has changed: draw again */
 } crn_key;
 
-/* 0, or a negative errno with a clause in *error if this is no terminal that can be used. */
+/* 0, or a negative errno with a clause in *error if this is not a terminal that can be used. */
 int crn_terminal_open(crn_error *error);
 void crn_terminal_close(void); /* restores the terminal */
 

@@ -88,7 +88,7 @@ static uint64_t read_since(const char *text)
 {
     uint64_t since_ns;
     if (!crn_local_time_parse(text, &since_ns))
-        crn_usage_error(&tool, "--since '%s' is no time: expected 'YYYY-MM-DD HH:MM', or HH:MM",
+        crn_usage_error(&tool, "--since '%s' is not a time: expected 'YYYY-MM-DD HH:MM', or HH:MM",
                         text);
     return since_ns;
 }
@@ -211,7 +211,7 @@ static int check_folder(const char *dir, crn_error *error)
     return crn_error_set(error, -ENOTDIR,
                          "%s: %s; expected the folder that publish.log.dir names in the daemon's "
                          "file, or HOST:PORT of its monitor.http",
-                         dir, there ? "this is no folder" : "there is no such folder");
+                         dir, there ? "this is not a folder" : "there is no such folder");
 }
 
 /* A folder as it is; an endpoint's verdicts in a folder of their own. */

@@ -180,7 +180,7 @@ static void print_python(FILE *out, const crn_task *task, const crn_stored *in)
                  strcmp(name, "contours") == 0;
     if (ranklet)
         fputs("import numpy as np\n", out);
-    /* Picture files and named kernels are no part of the package. */
+    /* Picture files and named kernels are not part of the package. */
     fputs(in ? "import internals  # of tools/python: picture files and named kernels\nimport "
                "cernita\n\n"
              : "import cernita\n\n",

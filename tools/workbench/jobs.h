@@ -66,7 +66,7 @@ typedef struct crn_workbench_job {
 
 typedef struct crn_jobs {
     const char *folder;
-    int interrupt;            /* readable: crn_jobs_run_now shall end; -1: never */
+    int interrupt;            /* ends crn_jobs_run_now once it is readable; -1: none */
     crn_workbench_job *first; /* the running one, then those that wait */
 } crn_jobs;
 

@@ -89,7 +89,7 @@ static void answer_download(crn_request *request, const crn_stored *picture)
         return;
     }
     crn_answer_refusal(request, MHD_HTTP_NOT_FOUND, "%s: cannot be read: %s", picture->name,
-                       fd < 0 ? strerror(errno) : "it is no regular file any more");
+                       fd < 0 ? strerror(errno) : "it is not a regular file any more");
     if (fd >= 0)
         close(fd);
 }

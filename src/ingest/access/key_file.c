@@ -56,7 +56,8 @@ int crn_key_parse_uses(const char *text, uint32_t *ret_uses, crn_error *error)
             use++;
         if (use == CRN_ACCESS_USES)
             return crn_error_set(
-                error, -EINVAL, "'%.*s' is no socket of a line, ingest, grader or viewers expected",
+                error, -EINVAL,
+                "'%.*s' is not a socket of a line, ingest, grader or viewers expected",
                 length > 40 ? 40 : (int)length, text);
         uses |= 1u << use;
         text += length;

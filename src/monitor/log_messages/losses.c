@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 #define TOO_MUCH "more views arrive than this machine can process in time"
-#define VALUES   "the sender's maps are no probabilities"
+#define VALUES   "the sender's maps are not probabilities"
 #define SCALE    "the sender's maps have the wrong scale: "
 #define DISK     "the disk is too slow or full"
 

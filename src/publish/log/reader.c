@@ -74,7 +74,7 @@ static int open_segment(crn_verdict_reader *reader, crn_error *error)
     if (header_bytes < 0 || header_bytes > about.st_size ||
         fseek(reader->segment, header_bytes, SEEK_SET) < 0) {
         end_segment(reader);
-        return crn_error_set(error, -EBADMSG, "%s: is no segment of a verdict log, version 1",
+        return crn_error_set(error, -EBADMSG, "%s: is not a segment of a verdict log, version 1",
                              reader->path);
     }
     reader->at = (uint64_t)header_bytes;

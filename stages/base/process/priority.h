@@ -41,9 +41,9 @@ typedef struct crn_priority_saved {
     bool changed;
 } crn_priority_saved;
 
-/** Schedules the calling thread as libzmq's I/O threads shall be, until crn_priority_end_io().
- * Threads that it starts inherit that. Nothing changes if this process may not (CAP_SYS_NICE or
- * RLIMIT_NICE of 40). */
+/** Schedules the calling thread as libzmq's I/O threads are meant to be, until
+ * crn_priority_end_io(). Threads that it starts inherit that. Nothing changes if this process may
+ * not (CAP_SYS_NICE or RLIMIT_NICE of 40). */
 CRN_API crn_priority_saved crn_priority_begin_io(void);
 
 /** Gives the calling thread back the scheduling that crn_priority_begin_io() returned. */

@@ -360,8 +360,8 @@ CRN_INLINE void transform_rows(operation op, const crn_haar_rows *rows, float th
 
 #else
 
-/* If the length is no multiple of a vector, the last range overlaps the one before and recomputes
- * the same values. */
+/* If the length is not a multiple of a vector, the last range overlaps the one before and
+ * recomputes the same values. */
 CRN_INLINE void packed_pairs(operation op, const crn_haar_rows *g, float threshold, bool large)
 {
     size_t pairs = (size_t)(g->width / 2);

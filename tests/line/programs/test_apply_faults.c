@@ -128,7 +128,7 @@ static void elements_and_kernels(void **state)
         {"morphology --operation open grey.png out.tif", 2, NULL, "--element is missing"},
         {"morphology --operation thin --element rect --size 3 grey.png out.tif", 2, NULL,
          "--operation 'thin' is none of erode, dilate"},
-        {MORPH "disk grey.png out.tif", 2, NULL, "--size is missing: how large shall the disk be?"},
+        {MORPH "disk grey.png out.tif", 2, NULL, "--size is missing: how large is the disk?"},
         {MORPH "disk --size 0 grey.png out.tif", 2, NULL, "--size '0' is not N or WxH"},
         {MORPH "disk --size 3x5000 grey.png out.tif", 2, NULL, "--size '3x5000'"},
         {MORPH "disk --size 3 --non-flat grey.png out.tif", 2, NULL,

@@ -149,7 +149,7 @@ static void another_program_at_the_socket_is_told(void **state)
     snprintf(command, sizeof command, "trace %s/other.json", folder);
     assert_int_equal(ctl_other(endless, sizeof endless, command, output), 1);
     assert_non_null(
-        strstr(output, "/other.json: no trace: what answers at --socket is no cernitad"));
+        strstr(output, "/other.json: no trace: what answers at --socket is not cernitad"));
     assert_int_equal(ctl_other(evil, sizeof evil - 1, "recipes", output), 0);
     assert_string_equal(output, "* pl\\x1b[2Jum\n\\x1b]0;a\\x07\n");
 }

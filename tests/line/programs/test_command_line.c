@@ -166,7 +166,7 @@ static void the_study_looks_at_its_arguments_first(void **state)
         {"-h", "", 0},
         {"--frobnicate", "unrecognized arguments: --frobnicate", 2},
         {"--lon", "unrecognized arguments: --lon", 2}, /* not an abbreviation of --long */
-        {"contour", "'contour' is no experiment; one of speedup, contours", 2},
+        {"contour", "'contour' is not an experiment; one of speedup, contours", 2},
         {"--seconds x", "invalid float value: 'x'", 2},
     };
     if (access("/usr/bin/python3", X_OK))

@@ -363,7 +363,7 @@ static void expect_unreadable(python_fixture *f)
     char line[1024];
     assert_non_null(fgets(line, sizeof line, f->out));
     if (strncmp(line, "fruit/3: fail-safe (cannot be read: ", 36) != 0)
-        fail_msg("'%s' is no fail-safe", line);
+        fail_msg("'%s' is not a fail-safe", line);
 }
 
 /* Nothing terminates a grader; unreadable verdicts count as fail-safe. */

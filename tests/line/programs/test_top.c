@@ -48,7 +48,7 @@ static void without_a_daemon_it_says_so(void **state)
     assert_non_null(strstr(text, "expected the address of monitor.http"));
     assert_int_equal(
         crn_test_shell(CRN_BIN "/cernita-top 127.0.0.1:9 2>&1 </dev/null", text, sizeof text), 1);
-    assert_non_null(strstr(text, "cernita-top: this is no terminal; --once prints"));
+    assert_non_null(strstr(text, "cernita-top: this is not a terminal; --once prints"));
 }
 
 /* A port that nobody has now. */

@@ -429,7 +429,7 @@ static void wrong_uses_are_named(void **state)
         {"--late --epoch 3", "--epoch needs LANE FRUIT", 2},
         {"--slowest 3 --last 3", "--last and --slowest exclude each other", 2},
         {"--slowest 0", "--slowest '0' is not a whole number from 1 to 1000", 2},
-        {"--late --since noon", "--since 'noon' is no time: expected .*", 2},
+        {"--late --since noon", "--since 'noon' is not a time: expected .*", 2},
         {"--late", ".*: there is no verdict log \\(cernita-\\*.verdicts\\) in this folder", 1},
     };
     char expected[512];

@@ -16,6 +16,7 @@
 #define YAML_CURE                                                                                  \
     "one 'key: value' a line and keys that belong together in one column expected, here and "      \
     "above\n"
+#define NO_ADDRESS "is not an address, HOST:PORT or \"\" (none) expected\n"
 
 typedef struct fault_case {
     const char *bytes;
@@ -76,11 +77,11 @@ static const fault_case cases[] = {
      .faults = "f:1:55: run.devices: too many numbers, at most 16 expected\n"},
     {.bytes =
          "realtime: {line_cpus: 3-1, worker_cpus: '0,', io_cpus: 1024, device_cpus: [1]}\n" GOOD,
-     .faults = "f:1:23: realtime.line_cpus: '3-1' is no list of CPUs, such as 3 or \"2,4-7\" "
+     .faults = "f:1:23: realtime.line_cpus: '3-1' is not a list of CPUs, such as 3 or \"2,4-7\" "
                "expected\n"
-               "f:1:41: realtime.worker_cpus: '0,' is no list of CPUs, such as 3 or \"2,4-7\" "
+               "f:1:41: realtime.worker_cpus: '0,' is not a list of CPUs, such as 3 or \"2,4-7\" "
                "expected\n"
-               "f:1:56: realtime.io_cpus: '1024' is no list of CPUs, such as 3 or \"2,4-7\" "
+               "f:1:56: realtime.io_cpus: '1024' is not a list of CPUs, such as 3 or \"2,4-7\" "
                "expected\n"
                "f:1:75: realtime.device_cpus: a list given, a text expected\n"},
     {.bytes = "realtime: {line_cpus: '0-3,8', worker_cpus: 2, worker_priority: 10, line_priority: "
@@ -115,10 +116,9 @@ static const fault_case cases[] = {
                "print, a line of printable text expected\n"},
     {.bytes = GOOD "---\na: 1\n", .faults = "f:3:1: a second document (---), one expected\n"},
     {.bytes = GOOD "monitor: {http: \"9464\"}\n",
-     .faults = "f:3:17: monitor.http: '9464' is no address, HOST:PORT or \"\" (none) expected\n"},
+     .faults = "f:3:17: monitor.http: '9464' " NO_ADDRESS},
     {.bytes = GOOD "monitor: {http: \"host:65536\"}\n",
-     .faults =
-         "f:3:17: monitor.http: 'host:65536' is no address, HOST:PORT or \"\" (none) expected\n"},
+     .faults = "f:3:17: monitor.http: 'host:65536' " NO_ADDRESS},
     {.bytes =
          GOOD "monitor: {hosts: [good.example, '*', 'https://a', 'a:80', '[::1]', '', 10.1.2.3]}\n",
      .faults = "f:3:33: monitor.hosts: '*' is not a host name, one without port, such as "
@@ -132,7 +132,7 @@ static const fault_case cases[] = {
                "f:3:68: monitor.hosts: '' is not a host name, one without port, such as "
                "line3.example.com, expected\n"},
     {.bytes = GOOD "monitor: {http: \"a b:1\"}\n",
-     .faults = "f:3:17: monitor.http: 'a b:1' is no address, HOST:PORT or \"\" (none) expected\n"},
+     .faults = "f:3:17: monitor.http: 'a b:1' " NO_ADDRESS},
     {.bytes = GOOD "limits: {view_mib: 300}\n", .faults = ""},
     {.bytes = GOOD "limits: {view_mib: 30, peer_mib: 29}\n",
      .faults = "f:3:34: limits.peer_mib: 29 is below view_mib, which is 30: views would be "

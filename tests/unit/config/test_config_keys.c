@@ -28,7 +28,7 @@ static const char *row_fault(const crn_param *row, size_t settings_bytes)
         strpbrk(row->help, "|\n"))
         return "the help is not one clause";
     if (crn_param_fall_back(row, settings, NULL) < 0)
-        return "the fallback is no value of the row";
+        return "the fallback is not a value of the row";
     return NULL;
 }
 

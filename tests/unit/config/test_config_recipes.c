@@ -88,7 +88,7 @@ static void each_fault_is_told_where_it_stands(void **state)
     } cases[] = {
         {"recipes: [plum]\n", "f:4:10: recipes: a list given, a map such as"},
         {"recipes: {plum: 3}\n", "f:4:17: recipes.plum: a value given, keys expected: classes"},
-        {"recipes: {'': {}}\n", "f:4:11: recipes: '' is no name, 1 to 47 bytes expected"},
+        {"recipes: {'': {}}\n", "f:4:11: recipes: '' is not a name, 1 to 47 bytes expected"},
         {"recipes: {--none: {}}\n",
          "f:4:11: recipes: '--none' begins with '-', a letter or digit expected"},
         {"recipes: {' one': {}}\n",

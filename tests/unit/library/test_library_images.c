@@ -124,7 +124,7 @@ static void results_over_the_picture_or_themselves(void **state)
         crn_diamond_square(context, &(crn_diamond_square_params){5, 1, 0.5, 0, 0}, &out), -EINVAL);
 }
 
-/* Planes beside each other, and rows that are read again and again, are no fault. */
+/* Planes beside each other, and rows that are read again and again, are not faults. */
 static void what_only_looks_like_it_is_computed(void **state)
 {
     (void)state;

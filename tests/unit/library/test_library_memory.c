@@ -270,7 +270,7 @@ static void every_allocation_may_fail(void **state)
     }
 }
 
-/* That memory was used up while a kernel or an element was read is no fault of the file. */
+/* That memory was used up while a kernel or an element was read is not a fault of the file. */
 static void every_allocation_of_reading_may_fail(void **state)
 {
     (void)state;

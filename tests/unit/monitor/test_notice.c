@@ -101,7 +101,7 @@ static void faults_of_judged_views_are_logged(void **state)
     } cases[] = {
         {{.state = CRN_VIEW_JUDGED, .values = {.reason = CRN_REASON_NOT_FINITE}},
          "is partial, with 1 views received and 1 judged: 1 not_finite (view 0); the sender's maps "
-         "are no probabilities"},
+         "are not probabilities"},
         {{.state = CRN_VIEW_JUDGED, .judgement = {.skipped = 2}},
          "1 with stages skipped (view 0); optional stages are skipped when time is short "
          "(latency.budget_ms)"},

@@ -1,4 +1,5 @@
-/* What cernita-why says of an endpoint that is no daemon, and that it leaves files alone then. */
+/* What cernita-why says of an endpoint that is not a daemon, and that it leaves files alone then.
+ */
 #include "tools/why/daemon/download.h"
 
 #include <arpa/inet.h>

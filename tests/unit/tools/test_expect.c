@@ -208,7 +208,7 @@ static void a_second_verdict_is_a_difference(void **state)
                         "lane 0, fruit 1: the recorded run has a second verdict\n");
 }
 
-/* Damage is no difference: it is told as what it is. */
+/* Damage is not a difference: it is told as what it is. */
 static void what_cannot_be_read_is_told(void **state)
 {
     (void)state;

@@ -177,7 +177,7 @@ static void what_is_no_verdict_is_told(void **state)
                                                    "\"bbox\":3,\"ranklet\":\"x\"}," OTHER))[0]);
 }
 
-/* Holes are no defects, and their area is not the class's. */
+/* Holes are not defects, and their area is not the class's. */
 static void a_summary_says_areas_by_class(void **state)
 {
     (void)state;

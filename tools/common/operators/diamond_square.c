@@ -70,7 +70,7 @@ static void read_options(int argc, char **argv, crn_apply *apply,
         }
     }
     if (params->exponent < 0)
-        crn_usage_error(&tool, "--exponent is missing: how large shall the field be?");
+        crn_usage_error(&tool, "--exponent is missing: how large is the field?");
     if (!set->seeded)
         crn_usage_error(&tool, "--seed is missing");
     crn_apply_check_ending(apply, argv[optind], endings);

@@ -55,7 +55,7 @@ static void check_settings(const apply_morphology_settings *set)
         crn_usage_error(&tool, "--element is missing");
     bool shape = crn_name_find(crn_element_shape_names, set->element) >= 0;
     if (shape && !set->size.width)
-        crn_usage_error(&tool, "--size is missing: how large shall the %s be?", set->element);
+        crn_usage_error(&tool, "--size is missing: how large is the %s?", set->element);
     if (shape && set->non_flat)
         crn_usage_error(&tool, "--non-flat needs an element from a picture; a %s has no heights",
                         set->element);

@@ -121,7 +121,7 @@ def take_call(form: Any) -> Any:
         return None
     try:
         return _kept.calls.pop(form, None)
-    except TypeError:  # it is no key: an argument of a wrong type is part of it
+    except TypeError:  # it is not a key: an argument of a wrong type is part of it
         return None
 
 

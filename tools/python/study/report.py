@@ -60,7 +60,7 @@ def show(ms, scaled=False):
 def output(path):
     """The path of a file to be written, where nothing but a regular file may be."""
     if path.exists() and not path.is_file():
-        raise SystemExit(f"tools/study: {path}: is no regular file; remove it, or name another --out")
+        raise SystemExit(f"tools/study: {path}: is not a regular file; remove it, or name another --out")
     return path
 
 

@@ -40,7 +40,7 @@ def read_arguments():
     options = parser.parse_args()
     for name in options.experiment:
         if name not in EXPERIMENTS:
-            parser.error(f"'{name}' is no experiment; one of {', '.join(EXPERIMENTS)}")
+            parser.error(f"'{name}' is not an experiment; one of {', '.join(EXPERIMENTS)}")
     if options.image and options.experiment:
         parser.error("--image stands alone: the experiments have their own pictures")
     if options.image and not pathlib.Path(options.image).is_file():

@@ -80,7 +80,7 @@ int crn_fetch(const char *endpoint, const crn_page *page, FILE *out, crn_error *
     long status = 0;
     sink self = {.out = out, .left = page->bytes_max ? page->bytes_max : CRN_FETCH_MAX};
     if (!crn_daemon_url(endpoint, page->path, url))
-        return crn_error_set(error, -ENAMETOOLONG, "%s: this is no HOST:PORT", endpoint);
+        return crn_error_set(error, -ENAMETOOLONG, "%s: this is not HOST:PORT", endpoint);
     CURL *curl = curl_easy_init();
     if (!curl)
         return crn_error_set(error, -ENOMEM, "no memory");

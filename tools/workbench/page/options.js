@@ -141,7 +141,7 @@ export class OptionsForm {
     this.onchange();
   }
 
-  // Marks the options that a refusal names; the first text that is no number, or ''.
+  // Marks the options that a refusal names; the first text that is not a number, or ''.
   mark(reason) {
     for (const [name, { control }] of this.controls) {
       const wrong = !control.validity.valid || new RegExp(`--${name}(?![\\w-])`).test(reason);

@@ -9,7 +9,7 @@ import { bytes, number, say } from './words.js';
 const MODES = ['operator', 'timing', 'chain'];
 const INPUTS = ['picture', 'maps', 'recording'];
 
-// --- what the URL keeps: mode.key=text, or mode.key:=JSON for what is no text ---
+// --- what the URL keeps: mode.key=text, or mode.key:=JSON for what is not a text ---
 
 const settings = {
   modes: {},

@@ -52,7 +52,7 @@ def bytes_at(data: mmap.mmap, offset: int, size: int) -> bytes:
 
 
 def first_page(data: mmap.mmap) -> int:
-    """Offset of the first directory, 0 if the file has no page; Fault if it is no such file."""
+    """Offset of the first directory, 0 if the file has no page; Fault if it is not a BigTIFF file."""
     if len(data) < 16 or data[:8] != _START:
         raise Fault("is not a recording: not a little-endian BigTIFF")
     return int.from_bytes(data[8:16], "little")

@@ -31,7 +31,7 @@ def _read_records(path: str, file: BinaryIO) -> Iterator[_Record]:
         return
     magic, version, at, _ = _HEADER.unpack(header)
     if magic != b"CRNV" or version != 1 or not _HEADER.size <= at <= size:
-        raise DataError(f"{path}: is no segment of a verdict log, version 1")
+        raise DataError(f"{path}: is not a segment of a verdict log, version 1")
     file.seek(at)
     damaged = False
     while at < size:
