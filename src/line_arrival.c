@@ -26,11 +26,12 @@ crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t
 {
     crn_ticket ticket;
     int64_t deadline_ns = monotonic_deadline_ns(line, header, now_ns);
-    uint64_t reused = crn_lanes_reused(line->lanes), jumps = crn_lanes_jumps(line->lanes);
+    uint64_t reused = crn_lanes_totals_of(line->lanes)->reused,
+             jumps = crn_lanes_totals_of(line->lanes)->jumps;
     crn_lane_stats senders = {0};
     const crn_lane *known = crn_lanes_look_up(line->lanes, header->lane);
     if (known)
-        senders = *crn_lane_get_stats(known);
+        senders = known->stats;
     crn_fruit_stats before = *crn_fruits_get_stats(line->fruits);
     crn_arrival arrival = crn_fruits_arrive(line->fruits, header, deadline_ns, now_ns, &ticket);
     const crn_lane *lane = crn_lanes_look_up(line->lanes, header->lane);
@@ -39,9 +40,9 @@ crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t
                            crn_realtime_ns());
     if (known && lane)
         crn_notice_senders(&line->notices, line->lanes, lane, &senders, now_ns);
-    if (crn_lanes_reused(line->lanes) > reused)
+    if (crn_lanes_totals_of(line->lanes)->reused > reused)
         crn_notice_epoch(&line->notices, header, now_ns);
-    if (crn_lanes_jumps(line->lanes) > jumps)
+    if (crn_lanes_totals_of(line->lanes)->jumps > jumps)
         crn_notice_jump(&line->notices, header, now_ns);
     crn_notice_returned(&line->notices, header, line->fruits, &before, now_ns);
     crn_notice_refused_view(&line->notices, header, arrival, now_ns);
@@ -63,7 +64,8 @@ crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t
     atomic_store_explicit(&view->cancelled, false, memory_order_relaxed);
     crn_values_seen seen = crn_ingest_copy(
         line->ingest, crn_values_copier(&line->values, header->type), view->maps, view->intensity);
-    crn_values_check(&line->values, crn_lanes_look_up(line->lanes, header->lane), view, &seen);
+    crn_values_check(&line->values, &crn_lanes_look_up(line->lanes, header->lane)->values, view,
+                     &seen);
     crn_fruits_queue(line->fruits, ticket, view->slot);
     crn_fruits_set_values(line->fruits, ticket, &view->values);
     return view;

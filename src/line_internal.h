@@ -9,7 +9,7 @@
 #include "src/fruit/fruit.h"
 #include "src/ingest/access/zap.h"
 #include "src/ingest/ingest.h"
-#include "src/fruit/lane.h"
+#include "src/fruit/lane/lane.h"
 #include "src/line.h"
 #include "src/monitor/fruits/flight.h"
 #include "src/monitor/http/server.h"
@@ -24,7 +24,7 @@
 #include "src/recording/recorder.h"
 #include "src/publish/result_store.h"
 #include "src/service/service.h"
-#include "src/fruit/values.h"
+#include "src/fruit/values/values.h"
 
 /* The line as a service (line_service.c). */
 typedef struct crn_line_service crn_line_service;

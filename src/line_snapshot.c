@@ -3,8 +3,7 @@
 
 crn_metrics crn_line_metrics(const crn_line *line)
 {
-    uint64_t freed;
-    crn_lanes_freed(line->lanes, &freed);
+    const crn_lanes_totals *lanes = crn_lanes_totals_of(line->lanes);
     crn_metrics metrics = {
         .ingest = *crn_ingest_get_stats(line->ingest),
         .fruits = *crn_fruits_get_stats(line->fruits),
@@ -13,9 +12,9 @@ crn_metrics crn_line_metrics(const crn_line *line)
         .lanes = crn_lanes_sum(line->lanes),
         .values = line->values.stats,
         .lane_count = crn_lanes_count(line->lanes),
-        .mixed = *crn_lanes_mixed(line->lanes),
-        .lanes_freed = freed,
-        .refused_elsewhere = *crn_lanes_refused_elsewhere(line->lanes),
+        .mixed = lanes->mixed,
+        .lanes_freed = lanes->frees,
+        .refused_elsewhere = lanes->refused_elsewhere,
         .deadlines_ignored = line->deadlines_ignored,
         .results_full = line->results_full,
         .latency = line->latency,
@@ -78,19 +77,18 @@ static void fill(crn_line *line, int64_t now_ns, crn_snapshot *ret_snapshot)
 /* Passes these numbers and those of the lanes to the HTTP thread. */
 static void publish_with_lanes(crn_line *line, const crn_snapshot *all)
 {
-    uint64_t freed;
     crn_snapshot *snapshot = crn_snapshots_begin(line->snapshots);
     *snapshot = *all;
     snapshot->lane_count = snapshot->metrics.lane_count;
-    snapshot->freed = (crn_lane_snapshot){.stats = *crn_lanes_freed(line->lanes, &freed),
+    snapshot->freed = (crn_lane_snapshot){.stats = crn_lanes_totals_of(line->lanes)->freed,
                                           .meters = line->meters.freed};
     for (int32_t i = 0; i < snapshot->lane_count; i++) {
         const crn_lane *lane = crn_lanes_at(line->lanes, i);
         crn_lane_meters *meters = &line->meters.lanes[i];
-        const crn_lane_stats *stats = crn_lane_get_stats(lane);
+        const crn_lane_stats *stats = &lane->stats;
         meters->gaps = highest(meters->gaps, stats->missing);
-        snapshot->lanes[i] = (crn_lane_snapshot){
-            .number = crn_lane_number(lane), .stats = *stats, .meters = *meters};
+        snapshot->lanes[i] =
+            (crn_lane_snapshot){.number = lane->number, .stats = *stats, .meters = *meters};
     }
     crn_snapshots_publish(line->snapshots);
 }

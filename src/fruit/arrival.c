@@ -1,6 +1,6 @@
 /* Valid and refused messages: which fruit a view belongs to. */
 #include "src/fruit/internal.h"
-#include "src/fruit/senders.h"
+#include "src/fruit/lane/senders.h"
 
 /* Makes the oldest fruit due, because one more than open_fruits is about to open. */
 static void force_oldest(crn_fruits *fruits, int64_t now_ns)
@@ -44,7 +44,7 @@ static crn_fruit_entry *find_open(const crn_fruits *fruits, const crn_lane *lane
 /* The epoch under which the view's fruit is kept, if its sender is joined to others. */
 static uint64_t key_of(const crn_fruits *fruits, crn_lane *lane, const crn_view_header *header)
 {
-    const crn_sender *sender = crn_senders_find(crn_lane_senders(lane), header->epoch);
+    const crn_sender *sender = crn_senders_find(&lane->senders, header->epoch);
     bool own = !sender || sender->key == header->epoch || find_open(fruits, lane, header) ||
                is_just_judged(fruits, lane, header);
     return own ? header->epoch : sender->key;
@@ -195,7 +195,7 @@ static void meet_senders(const crn_fruits *fruits, crn_lane *lane, const crn_vie
 {
     int32_t at = 0;
     crn_sender *other;
-    crn_senders *senders = crn_lane_senders(lane);
+    crn_senders *senders = &lane->senders;
     while ((other = crn_senders_beside(senders, &at, fruits->now_ns))) {
         bool shares = is_known_as(fruits, lane, other->key, header);
         crn_met_senders met = {.epoch = header->epoch,
@@ -216,7 +216,7 @@ static crn_fruit_entry *find_fruit(const crn_fruits *fruits, crn_lane *lane, crn
     if (!entry || keyed->epoch == header.epoch ||
         is_near(fruits, lane, entry->captured_ns, &header))
         return entry;
-    crn_senders_part(crn_lane_senders(lane));
+    crn_senders_part(&lane->senders);
     keyed->epoch = header.epoch;
     return find_open(fruits, lane, keyed);
 }

@@ -325,7 +325,7 @@ static void remember(crn_fruits *fruits, const crn_fruit_entry *entry)
                                .fruit = fruit->fruit,
                                .captured_ns = entry->captured_ns,
                                .judged_ns = fruits->now_ns,
-                               .lane = crn_lane_number(fruit->lane)};
+                               .lane = fruit->lane->number};
     for (int32_t v = 0; v < fruits->rules.views; v++)
         if (crn_fruit_view_is_received(&entry->views[v]))
             judged.came |= UINT64_C(1) << v;

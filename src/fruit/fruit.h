@@ -40,7 +40,7 @@
 #include "stages/base/api.h"
 #include "src/chain/judgement.h"
 #include "src/config/config.h"
-#include "src/fruit/lane.h"
+#include "src/fruit/lane/lane.h"
 #include "src/ingest/refusal.h"
 #include "src/ingest/ticket.h"
 

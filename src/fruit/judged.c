@@ -3,24 +3,17 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "stages/base/hash_index.h"
+
 struct crn_judged {
     uint32_t capacity, next; /* `next` is the oldest once all are in use */
-    uint32_t mask;           /* of `index` */
-    uint32_t *index;         /* open addressing by number: place in `fruits` + 1; 0 is empty */
+    crn_hash_index index;    /* of `fruits` by number */
     crn_judged_fruit *fruits;
 };
 
-static uint32_t index_size(int32_t capacity)
-{
-    uint32_t size = 4;
-    while (size < 2 * (uint32_t)capacity)
-        size *= 2;
-    return size;
-}
-
 size_t crn_judged_bytes(int32_t capacity)
 {
-    return (size_t)capacity * sizeof(crn_judged_fruit) + index_size(capacity) * sizeof(uint32_t);
+    return (size_t)capacity * sizeof(crn_judged_fruit) + crn_hash_index_bytes((uint32_t)capacity);
 }
 
 int crn_judged_create(int32_t capacity, crn_judged **ret_judged)
@@ -28,12 +21,9 @@ int crn_judged_create(int32_t capacity, crn_judged **ret_judged)
     crn_judged *judged = calloc(1, sizeof *judged);
     if (!judged)
         return -ENOMEM;
-    uint32_t size = index_size(capacity);
     judged->capacity = (uint32_t)capacity;
-    judged->mask = size - 1;
-    judged->index = calloc(size, sizeof *judged->index);
     judged->fruits = calloc((size_t)capacity, sizeof *judged->fruits);
-    if (!judged->index || !judged->fruits) {
+    if (crn_hash_index_init(&judged->index, judged->capacity) < 0 || !judged->fruits) {
         crn_judged_free(&judged);
         return -ENOMEM;
     }
@@ -45,57 +35,34 @@ void crn_judged_free(crn_judged **judged)
 {
     if (!judged || !*judged)
         return;
-    free((*judged)->index);
+    crn_hash_index_done(&(*judged)->index);
     free((*judged)->fruits);
     free(*judged);
     *judged = NULL;
 }
 
-/* --- the index: from a fruit's number to its place -------------------------------------------- */
-
-static uint32_t home_of(const crn_judged *judged, uint32_t lane, uint64_t epoch, uint64_t fruit)
+static uint32_t hash_of(const void *judged, uint32_t number)
 {
-    uint64_t mixed = fruit * UINT64_C(0x9e3779b97f4a7c15);
-    mixed = (mixed ^ mixed >> 32 ^ epoch) * UINT64_C(0xbf58476d1ce4e5b9);
-    mixed = (mixed ^ mixed >> 32 ^ lane) * UINT64_C(0x94d049bb133111eb);
-    return (uint32_t)(mixed >> 32) & judged->mask;
+    const crn_judged_fruit *fruit = &((const crn_judged *)judged)->fruits[number];
+    return crn_fruit_hash(fruit->lane, fruit->epoch, fruit->fruit);
 }
 
-/* Position in the index of that fruit, or the empty one where it belongs. */
-static uint32_t index_of(const crn_judged *judged, uint32_t lane, uint64_t epoch, uint64_t fruit)
-{
-    uint32_t at = home_of(judged, lane, epoch, fruit);
-    for (; judged->index[at]; at = (at + 1) & judged->mask) {
-        const crn_judged_fruit *found = &judged->fruits[judged->index[at] - 1];
-        if (found->fruit == fruit && found->epoch == epoch && found->lane == lane)
-            break;
-    }
-    return at;
-}
-
-/* Removes a fruit by backward-shift deletion (linear probing). */
 static void forget(crn_judged *judged, crn_judged_fruit *fruit)
 {
-    if (!fruit->known)
-        return;
+    if (fruit->known)
+        crn_hash_index_remove(&judged->index, (uint32_t)(fruit - judged->fruits), hash_of, judged);
     fruit->known = false;
-    uint32_t mask = judged->mask;
-    uint32_t gap = index_of(judged, fruit->lane, fruit->epoch, fruit->fruit);
-    for (uint32_t at = (gap + 1) & mask; judged->index[at]; at = (at + 1) & mask) {
-        const crn_judged_fruit *moved = &judged->fruits[judged->index[at] - 1];
-        uint32_t home = home_of(judged, moved->lane, moved->epoch, moved->fruit);
-        if (((at - home) & mask) < ((at - gap) & mask))
-            continue;
-        judged->index[gap] = judged->index[at];
-        gap = at;
-    }
-    judged->index[gap] = 0;
 }
 
 crn_judged_fruit *crn_judged_find(crn_judged *judged, uint32_t lane, uint64_t epoch, uint64_t fruit)
 {
-    uint32_t found = judged->index[index_of(judged, lane, epoch, fruit)];
-    return found ? &judged->fruits[found - 1] : NULL;
+    uint32_t at = crn_fruit_hash(lane, epoch, fruit), number;
+    for (; (number = crn_hash_index_at(&judged->index, at)) != CRN_HASH_INDEX_NONE; at++) {
+        crn_judged_fruit *found = &judged->fruits[number];
+        if (found->fruit == fruit && found->epoch == epoch && found->lane == lane)
+            return found;
+    }
+    return NULL;
 }
 
 bool crn_judged_remember(crn_judged *judged, const crn_judged_fruit *fruit, int64_t straggler_ns)
@@ -111,7 +78,7 @@ bool crn_judged_remember(crn_judged *judged, const crn_judged_fruit *fruit, int6
     *place = *fruit;
     place->came |= stragglers;
     place->known = true;
-    judged->index[index_of(judged, fruit->lane, fruit->epoch, fruit->fruit)] = judged->next + 1;
+    crn_hash_index_add(&judged->index, hash_of(judged, judged->next), judged->next);
     judged->next = (judged->next + 1) % judged->capacity;
     return !too_soon;
 }

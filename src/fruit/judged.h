@@ -24,6 +24,15 @@
 
 #define CRN_JUDGED_KEEP_NS (600 * CRN_NS_PER_S)
 
+/* Hash of a fruit's number. */
+static inline uint32_t crn_fruit_hash(uint32_t lane, uint64_t epoch, uint64_t fruit)
+{
+    uint64_t mixed = fruit * UINT64_C(0x9e3779b97f4a7c15);
+    mixed = (mixed ^ mixed >> 32 ^ epoch) * UINT64_C(0xbf58476d1ce4e5b9);
+    mixed = (mixed ^ mixed >> 32 ^ lane) * UINT64_C(0x94d049bb133111eb);
+    return (uint32_t)(mixed >> 32);
+}
+
 typedef struct crn_judged_fruit {
     uint64_t epoch, fruit;
     uint64_t came;        /* bit v: view v came, before the verdict or after it */

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "src/fruit/judged.h"
 #include "stages/base/clock.h"
+#include "stages/base/hash_index.h"
 
 /* Binary heap with the earliest next event on top, the oldest of equal ones. */
 typedef struct heap {
@@ -18,9 +20,8 @@ struct crn_fruit_table {
     crn_fruit_view *views;
     crn_fruit_entry *free; /* linked by `newer` */
     crn_fruit_entry *oldest, *newest;
-    heap waiting, due;       /* each entry in use is in one of them */
-    crn_fruit_entry **index; /* open addressing by hash */
-    uint32_t mask;           /* of `index` */
+    heap waiting, due;    /* each entry in use is in one of them */
+    crn_hash_index index; /* of `entries` by the fruit's number */
 };
 
 int crn_fruit_table_create(uint32_t count, uint32_t views, crn_fruit_table **ret_table)
@@ -28,18 +29,14 @@ int crn_fruit_table_create(uint32_t count, uint32_t views, crn_fruit_table **ret
     crn_fruit_table *table = calloc(1, sizeof *table);
     if (!table)
         return -ENOMEM;
-    uint32_t size = 4;
-    while (size < 2 * count)
-        size *= 2;
     table->count = count;
     table->views_each = views;
-    table->mask = size - 1;
     table->entries = calloc(count, sizeof *table->entries);
     table->views = calloc((size_t)count * views, sizeof *table->views);
     table->waiting.at = calloc(count, sizeof *table->waiting.at);
     table->due.at = calloc(count, sizeof *table->due.at);
-    table->index = calloc(size, sizeof *table->index);
-    if (!table->entries || !table->views || !table->waiting.at || !table->due.at || !table->index) {
+    if (!table->entries || !table->views || !table->waiting.at || !table->due.at ||
+        crn_hash_index_init(&table->index, count) < 0) {
         crn_fruit_table_free(&table);
         return -ENOMEM;
     }
@@ -62,56 +59,26 @@ void crn_fruit_table_free(crn_fruit_table **table)
     free((*table)->views);
     free((*table)->waiting.at);
     free((*table)->due.at);
-    free((*table)->index);
+    crn_hash_index_done(&(*table)->index);
     free(*table);
     *table = NULL;
-}
-
-/* --- the index: from a fruit's key to its entry ----------------------------------------------- */
-
-static uint32_t hash_name(const crn_lane *lane, uint64_t epoch, uint64_t fruit)
-{
-    uint64_t mixed = fruit * UINT64_C(0x9e3779b97f4a7c15);
-    mixed = (mixed ^ mixed >> 32 ^ epoch) * UINT64_C(0xbf58476d1ce4e5b9);
-    mixed = (mixed ^ mixed >> 32 ^ crn_lane_number(lane)) * UINT64_C(0x94d049bb133111eb);
-    return (uint32_t)(mixed >> 32);
 }
 
 crn_fruit_entry *crn_fruit_table_find(crn_fruit_table *table, const crn_lane *lane, uint64_t epoch,
                                       uint64_t fruit)
 {
-    uint32_t at = hash_name(lane, epoch, fruit) & table->mask;
-    for (; table->index[at]; at = (at + 1) & table->mask) {
-        const crn_fruit *found = &table->index[at]->fruit;
+    uint32_t at = crn_fruit_hash(lane->number, epoch, fruit), number;
+    for (; (number = crn_hash_index_at(&table->index, at)) != CRN_HASH_INDEX_NONE; at++) {
+        const crn_fruit *found = &table->entries[number].fruit;
         if (found->fruit == fruit && found->epoch == epoch && found->lane == lane)
-            return table->index[at];
+            return &table->entries[number];
     }
     return NULL;
 }
 
-static void index_add(crn_fruit_table *table, crn_fruit_entry *entry)
+static uint32_t hash_of(const void *table, uint32_t number)
 {
-    uint32_t at = entry->hash & table->mask;
-    while (table->index[at])
-        at = (at + 1) & table->mask;
-    table->index[at] = entry;
-}
-
-/* Removes the entry by backward-shift deletion (linear probing). */
-static void index_remove(crn_fruit_table *table, const crn_fruit_entry *entry)
-{
-    uint32_t mask = table->mask;
-    uint32_t gap = entry->hash & mask;
-    while (table->index[gap] != entry)
-        gap = (gap + 1) & mask;
-    for (uint32_t at = (gap + 1) & mask; table->index[at]; at = (at + 1) & mask) {
-        uint32_t home = table->index[at]->hash & mask;
-        if (((at - home) & mask) < ((at - gap) & mask))
-            continue;
-        table->index[gap] = table->index[at];
-        gap = at;
-    }
-    table->index[gap] = NULL;
+    return ((const crn_fruit_table *)table)->entries[number].hash;
 }
 
 /* --- the heaps by next event: fruits that are due, and the others --- */
@@ -205,19 +172,19 @@ crn_fruit_entry *crn_fruit_table_add(crn_fruit_table *table, crn_lane *lane, uin
         .order = table->opened++,
         .header_deadline_ns = CRN_NEVER_NS,
         .next_event_ns = CRN_NEVER_NS,
-        .hash = hash_name(lane, epoch, fruit),
+        .hash = crn_fruit_hash(lane->number, epoch, fruit),
         .older = table->newest,
     };
     *(table->newest ? &table->newest->newer : &table->oldest) = entry;
     table->newest = entry;
-    index_add(table, entry);
+    crn_hash_index_add(&table->index, entry->hash, entry->number);
     heap_add(table, entry);
     return entry;
 }
 
 void crn_fruit_table_remove(crn_fruit_table *table, crn_fruit_entry *entry)
 {
-    index_remove(table, entry);
+    crn_hash_index_remove(&table->index, entry->number, hash_of, table);
     heap_remove(table, entry);
     *(entry->older ? &entry->older->newer : &table->oldest) = entry->newer;
     *(entry->newer ? &entry->newer->older : &table->newest) = entry->older;

@@ -64,10 +64,10 @@ void crn_lane_meters_add(crn_lane_meters *sum, const crn_lane_meters *lane)
 void crn_meters_arrival(crn_meters *meters, const crn_lane *lane, const crn_view_header *header,
                         crn_ingest_path path, int64_t now_ns, int64_t realtime_ns)
 {
-    crn_lane_meters *own = &meters->lanes[crn_lane_index(lane)];
-    if (own->serial != crn_lane_serial(lane)) {
+    crn_lane_meters *own = &meters->lanes[lane->index];
+    if (own->serial != lane->serial) {
         crn_lane_meters_add(&meters->freed, own);
-        *own = (crn_lane_meters){.serial = crn_lane_serial(lane)};
+        *own = (crn_lane_meters){.serial = lane->serial};
     }
     own->received[path]++;
     own->last_view_ns = (uint64_t)realtime_ns;
@@ -103,7 +103,7 @@ void crn_meters_view(crn_meters *meters, const crn_config *config, const crn_jud
 
 void crn_meters_fruit(crn_meters *meters, const crn_fruit *fruit, int64_t now_ns)
 {
-    crn_lane_meters *own = &meters->lanes[crn_lane_index(fruit->lane)];
+    crn_lane_meters *own = &meters->lanes[fruit->lane->index];
     const crn_config *config = fruit->config ? fruit->config : meters->config;
     int64_t latency_ns = now_ns - fruit->closed_ns;
     own->verdicts[crn_fruit_verdict(fruit)]++;

@@ -7,7 +7,7 @@
 
 #include "src/config/config.h"
 #include "src/fruit/fruit.h"
-#include "src/fruit/lane.h"
+#include "src/fruit/lane/lane.h"
 #include "src/ingest/ingest.h"
 #include "src/monitor/histogram.h"
 

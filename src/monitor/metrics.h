@@ -6,11 +6,11 @@
 #include "src/fruit/fruit.h"
 #include "src/ingest/access/access.h"
 #include "src/ingest/ingest.h"
-#include "src/fruit/lane.h"
+#include "src/fruit/lane/lane.h"
 #include "src/monitor/quantiles.h"
 #include "src/publish/publish.h"
 #include "src/recording/recorder.h"
-#include "src/fruit/values.h"
+#include "src/fruit/values/values.h"
 
 typedef struct crn_metrics {
     crn_access_stats access;

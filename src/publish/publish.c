@@ -332,7 +332,7 @@ void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit,
     crn_format to_viewers = publish->formats[CRN_OUTLET_VIEWERS];
     crn_verdict_facts facts = {
         .run = publish->run,
-        .lane = crn_lane_number(fruit->lane),
+        .lane = fruit->lane->number,
         .sequence = crn_lane_next_sequence(fruit->lane),
         .kind = crn_fruit_verdict(fruit),
         .published_ns = (uint64_t)crn_realtime_ns(),

@@ -31,7 +31,7 @@
 #include "stages/base/error.h"
 #include "src/config/config.h"
 #include "src/fruit/fruit.h"
-#include "src/fruit/lane.h"
+#include "src/fruit/lane/lane.h"
 #include "src/ingest/socket/peers.h"
 #include "src/publish/log/log.h"
 #include "src/publish/result_store.h"

@@ -12,8 +12,8 @@ static void put_head(crn_encoder *encoder, const crn_status *status)
 
 static void put_last_sequence(crn_encoder *encoder, const crn_lane *lane)
 {
-    uint64_t verdicts = crn_lane_verdicts(lane);
-    crn_encoder_pair_unsigned(encoder, "lane", crn_lane_number(lane));
+    uint64_t verdicts = lane->verdicts;
+    crn_encoder_pair_unsigned(encoder, "lane", lane->number);
     crn_encoder_text(encoder, "sequence");
     if (verdicts > 0)
         crn_encoder_unsigned(encoder, verdicts - 1);
@@ -45,7 +45,7 @@ static void put_lanes(crn_encoder *encoder, crn_lanes *lanes, bool refused)
         crn_encoder_map(encoder, 2 + (uint32_t)refused);
         put_last_sequence(encoder, lane);
         if (refused)
-            put_refused(encoder, "refused", &crn_lane_get_stats(lane)->refused);
+            put_refused(encoder, "refused", &lane->stats.refused);
         crn_encoder_map_end(encoder);
     }
     crn_encoder_array_end(encoder);
@@ -64,7 +64,7 @@ int crn_status_pack(crn_encoder *encoder, const crn_status *status, const unsign
                     size_t *ret_size)
 {
     const crn_publish_stats *stats = status->publish;
-    const crn_refusals *elsewhere = crn_lanes_refused_elsewhere(status->lanes);
+    const crn_refusals *elsewhere = &crn_lanes_totals_of(status->lanes)->refused_elsewhere;
     crn_refusals refused = crn_lanes_sum(status->lanes).refused;
     crn_refusals_add(&refused, elsewhere);
     crn_encoder_begin(encoder);

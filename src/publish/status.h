@@ -29,7 +29,7 @@
 
 #include "src/config/config.h"
 #include "src/publish/encoding/encoder.h"
-#include "src/fruit/lane.h"
+#include "src/fruit/lane/lane.h"
 #include "src/publish/publish.h"
 
 /** Input of both messages; all pointers are the caller's. */

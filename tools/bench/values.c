@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "stages/base/clock.h"
-#include "src/fruit/values.h"
+#include "src/fruit/values/values.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/frame.h"
 #include "tools/bench/time.h"
@@ -55,7 +55,7 @@ typedef struct values_trial {
 
 static crn_config config;
 static crn_values values;
-static crn_lane *lane;
+static crn_values_lane lane;
 
 static crn_values_seen copy_only(void *restrict to, const void *restrict from, size_t bytes)
 {
@@ -80,7 +80,7 @@ static double run_us(const values_trial *t, int variant, int32_t map)
     int64_t start_ns = crn_now_ns();
     crn_values_seen seen = copy(view.maps, t->from[map] + t->offset, t->header.payload_bytes);
     if (variant == LINE)
-        crn_values_check(&values, lane, &view, &seen);
+        crn_values_check(&values, &lane, &view, &seen);
     return (double)(crn_now_ns() - start_ns) / 1e3;
 }
 
@@ -228,15 +228,11 @@ static int make_frame(crn_image *ret_frame)
 static int bench_frame(const crn_image *frame, int32_t rounds, bool json)
 {
     values_trial t = {.rounds = rounds};
-    crn_lanes *lanes = NULL;
     int r = create_trial(&t, frame);
-    if (r == 0)
-        r = crn_lanes_create(1, &lanes);
     if (r == 0) {
         crn_log_set_level(CRN_LOG_ERROR); /* silence the alarm about a repeated map */
         config.classes.count = frame->planes;
         crn_values_init(&config, &values);
-        lane = crn_lanes_find(lanes, 0);
         if (!json)
             printf("%-5s %5s %7s %10s %8s %8s %8s %8s   minus memcpy, us\n", "type", "maps",
                    "offset", "memcpy us", "sse2", "avx2", "avx512", "line");
@@ -244,7 +240,6 @@ static int bench_frame(const crn_image *frame, int32_t rounds, bool json)
         for (size_t i = 0; i < sizeof types / sizeof *types; i++)
             bench_shape(&t, frame, types[i], json);
     }
-    crn_lanes_free(&lanes);
     free_trial(&t);
     return r;
 }

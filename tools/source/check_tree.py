@@ -39,6 +39,8 @@ FLOORS = [
     ["src/ingest/access"],
     ["src/ingest/socket"],
     ["src/ingest"],
+    ["src/fruit/values"],
+    ["src/fruit/lane"],
     ["src/fruit"],
     ["src/engine"],
     ["src/publish/log"],

@@ -107,12 +107,11 @@ void crn_notice_fruit(crn_notices *notices, const crn_fruit *fruit, int64_t view
     char expected[32] = "";
     if (fruit->expected > 0)
         snprintf(expected, sizeof expected, " of %u", (unsigned)fruit->expected);
-    crn_log_through(&notices->fruit[kind], CRN_LOG_WARNING,
-                    "lane %" PRIu32 ", fruit %" PRIu64
-                    " is %s, with %u%s views received and %u judged%s%s%s",
-                    crn_lane_number(fruit->lane), fruit->fruit, crn_verdict_kind_names[kind],
-                    (unsigned)fruit->received, expected, (unsigned)fruit->judged, why,
-                    hint ? "; " : "", hint ? hint : "");
+    crn_log_through(
+        &notices->fruit[kind], CRN_LOG_WARNING,
+        "lane %" PRIu32 ", fruit %" PRIu64 " is %s, with %u%s views received and %u judged%s%s%s",
+        fruit->lane->number, fruit->fruit, crn_verdict_kind_names[kind], (unsigned)fruit->received,
+        expected, (unsigned)fruit->judged, why, hint ? "; " : "", hint ? hint : "");
 }
 
 void crn_notice_failure(crn_notices *notices, const crn_output *output, int64_t now_ns)
@@ -190,8 +189,8 @@ void crn_notice_senders(crn_notices *notices, const crn_lanes *lanes, const crn_
                         const crn_lane_stats *before, int64_t now_ns)
 {
     char text[CRN_NOTICE_MIXED_BYTES];
-    const crn_lane_stats *stats = crn_lane_get_stats(lane);
-    const crn_met_senders *joined = crn_lanes_joined(lanes);
+    const crn_lane_stats *stats = &lane->stats;
+    const crn_met_senders *joined = &crn_lanes_totals_of(lanes)->joined;
     if (stats->joined > before->joined)
         crn_log_gated(&notices->joined, now_ns, CRN_LOG_INFO,
                       "lane %" PRIu32 ": the senders of epochs %" PRIu64 " and %" PRIu64
@@ -199,7 +198,7 @@ void crn_notice_senders(crn_notices *notices, const crn_lanes *lanes, const crn_
                       joined->lane, joined->epoch, joined->other);
     if (stats->mixed > before->mixed)
         crn_log_gated(&notices->mixed, now_ns, CRN_LOG_WARNING, "%s",
-                      crn_notice_mixed(crn_lanes_mixed(lanes), text));
+                      crn_notice_mixed(&crn_lanes_totals_of(lanes)->mixed, text));
 }
 
 /* Refusals of messages that match the line: why, and the cure. */

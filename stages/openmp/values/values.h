@@ -5,7 +5,7 @@
  * A probability is a number from -0.001 to 1.001 (a margin for rounding); for f16, the halves
  * nearest to these bounds. NaN and infinities are invalid. A u8 value of 255 is certainty: u8 maps
  * with a maximum of 1 are probably masks of zeros and ones. Operators accept any value; the line
- * decides what to do about a failed validation (src/fruit/values.h).
+ * decides what to do about a failed validation (src/fruit/values/values.h).
  */
 #ifndef CRN_STAGES_OPENMP_VALUES_VALUES_H
 #define CRN_STAGES_OPENMP_VALUES_VALUES_H

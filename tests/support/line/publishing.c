@@ -81,7 +81,7 @@ void crn_publishing_give(crn_publishing *f)
     crn_lane *lane = crn_lanes_find(f->lanes, CRN_PUBLISHING_LANE);
     crn_fruit fruit = {
         .lane = lane,
-        .fruit = crn_lane_verdicts(lane),
+        .fruit = lane->verdicts,
         .expected = 1,
         .received = 1,
         .judged = 1,

@@ -184,7 +184,7 @@ static void test_messages_are_counted_on_their_lane_whatever_becomes_of_them(voi
     judge(1, CRN_VERDICT_COMPLETE);
     next_sequence++;
     arrive_as(header_of(1, 1, 1, 0, 1), CRN_FRUIT_NEVER, &ticket);
-    const crn_lane_stats *stats = crn_lane_get_stats(crn_lanes_find(lanes, 1));
+    const crn_lane_stats *stats = &crn_lanes_find(lanes, 1)->stats;
     assert_int_equal(stats->views, 3);
     assert_int_equal(stats->missing, 1);
 }
@@ -202,7 +202,7 @@ static void test_interleaved_lanes_do_not_mix(void **state)
     assert_int_equal(crn_fruits_open(fruits), 3);
     run_all();
     for (uint32_t lane = 1; lane <= 3; lane++) {
-        assert_int_equal(crn_lane_number(expect_due(5)->lane), lane);
+        assert_int_equal(expect_due(5)->lane->number, lane);
         judge(5, CRN_VERDICT_COMPLETE);
     }
     expect_not_due();
@@ -231,7 +231,7 @@ static void test_restarted_sender_opens_its_fruits_anew(void **state)
     judge(5, CRN_VERDICT_PARTIAL);
     assert_int_equal(arrive_as(header_of(1, 1, 5, 1, 2), CRN_FRUIT_NEVER, &ticket),
                      CRN_ARRIVAL_STRAGGLER);
-    assert_int_equal(crn_lane_get_stats(crn_lanes_find(lanes, 1))->restarts, 1);
+    assert_int_equal(crn_lanes_find(lanes, 1)->stats.restarts, 1);
 }
 
 static void test_names_that_share_parts_are_told_apart(void **state)

@@ -55,7 +55,7 @@ static uint64_t pass(uint64_t fruit, unsigned views)
 
 static uint64_t lane_sequence(void)
 {
-    return crn_lane_verdicts(crn_lanes_look_up(lanes, 1));
+    return crn_lanes_look_up(lanes, 1)->verdicts;
 }
 
 static void test_768_fruits_numbered_modulo_256(void **state)

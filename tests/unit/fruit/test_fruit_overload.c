@@ -168,7 +168,7 @@ static void judge_due(line *l)
 {
     const crn_fruit *fruit;
     while ((fruit = crn_fruits_due(l->fruits, l->now_ns))) {
-        l->verdicts[crn_lane_number(fruit->lane) * FRUITS + fruit->fruit]++;
+        l->verdicts[fruit->lane->number * FRUITS + fruit->fruit]++;
         l->verdict_count++;
         l->overdue += l->now_ns > fruit->deadline_ns;
         crn_verdict_kind verdict = crn_fruit_verdict(fruit);

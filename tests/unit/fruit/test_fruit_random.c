@@ -66,7 +66,7 @@ static bool judge_one(world *w)
     assert_int_equal(fruit != NULL, first_ns != CRN_NEVER_NS);
     if (!fruit)
         return false;
-    uint32_t lane = crn_lane_number(fruit->lane);
+    uint32_t lane = fruit->lane->number;
     size_t at = find_open(w, lane, fruit->epoch, fruit->fruit);
     assert_true(at != CRN_MODEL_NO_FRUIT);
     known *k = &w->open[at];

@@ -70,8 +70,8 @@ static void test_it_opens_no_fruit_and_no_lane(void **state)
     crn_fruits_refuse(fruits, NULL, (crn_refusal)CRN_WIRE_MAGIC);
     assert_int_equal(crn_fruits_open(fruits), 0);
     assert_int_equal(crn_lanes_count(lanes), 0);
-    assert_int_equal(crn_lanes_refused_elsewhere(lanes)->count[CHANNELS], 1000);
-    assert_int_equal(crn_lanes_refused_elsewhere(lanes)->count[CRN_WIRE_MAGIC], 1);
+    assert_int_equal(crn_lanes_totals_of(lanes)->refused_elsewhere.count[CHANNELS], 1000);
+    assert_int_equal(crn_lanes_totals_of(lanes)->refused_elsewhere.count[CRN_WIRE_MAGIC], 1);
     assert_int_equal(crn_fruits_wake_ns(fruits), CRN_FRUIT_NEVER);
 }
 
@@ -124,14 +124,14 @@ static void test_they_are_counted_for_lanes_that_are_open(void **state)
     crn_ticket ticket;
     assert_int_equal(arrive_as(header_of(1, 1, 1, 1, 3), CRN_FRUIT_NEVER, &ticket),
                      CRN_ARRIVAL_VIEWS_MISMATCH);
-    const crn_lane_stats *stats = crn_lane_get_stats(crn_lanes_look_up(lanes, 1));
+    const crn_lane_stats *stats = &crn_lanes_look_up(lanes, 1)->stats;
     assert_int_equal(stats->refused.count[CHANNELS], 2);
     assert_int_equal(stats->refused.count[CRN_REFUSAL_VIEWS_MISMATCH], 1);
-    assert_int_equal(crn_lanes_refused_elsewhere(lanes)->count[CHANNELS], 1);
+    assert_int_equal(crn_lanes_totals_of(lanes)->refused_elsewhere.count[CHANNELS], 1);
     assert_null(crn_lanes_look_up(lanes, 4));
     for (uint32_t lane = 10; lane < 20; lane++)
         arrive_as(header_of(lane, 1, lane, 0, 1), CRN_FRUIT_NEVER, &ticket);
-    assert_int_equal(crn_lanes_refused_elsewhere(lanes)->count[CRN_REFUSAL_LANES], 3);
+    assert_int_equal(crn_lanes_totals_of(lanes)->refused_elsewhere.count[CRN_REFUSAL_LANES], 3);
     assert_int_equal(crn_lanes_sum(lanes).refused.count[CHANNELS], 2);
 }
 

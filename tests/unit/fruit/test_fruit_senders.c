@@ -62,7 +62,7 @@ static void pass(uint64_t count, uint16_t views, process *const *processes)
 
 static const crn_lane_stats *lane(void)
 {
-    return crn_lane_get_stats(crn_lanes_look_up(lanes, 1));
+    return &crn_lanes_look_up(lanes, 1)->stats;
 }
 
 static crn_fruit_stats before;
@@ -98,8 +98,8 @@ static void test_two_cameras_are_joined_within_a_second(void **state)
     assert_int_equal(last_epoch, 10);
     assert_int_equal(lane()->mixed, 0);
     assert_int_equal(lane()->missing + lane()->duplicates, 0);
-    assert_int_equal(crn_lanes_joined(lanes)->epoch, 20);
-    assert_int_equal(crn_lanes_joined(lanes)->other, 10);
+    assert_int_equal(crn_lanes_totals_of(lanes)->joined.epoch, 20);
+    assert_int_equal(crn_lanes_totals_of(lanes)->joined.other, 10);
 }
 
 static void test_four_cameras_in_any_order(void **state)
@@ -201,7 +201,7 @@ static void test_the_same_views_twice_are_told(void **state)
     assert_int_equal(lane()->joined, 0);
     assert_true(lane()->mixed > 0);
     assert_int_equal(crn_fruits_get_stats(fruits)->complete, 20);
-    const crn_met_senders *mixed = crn_lanes_mixed(lanes);
+    const crn_met_senders *mixed = &crn_lanes_totals_of(lanes)->mixed;
     assert_int_equal(mixed->meeting, CRN_MEETING_SAME);
     assert_int_equal(mixed->lane, 1);
     assert_int_equal(mixed->epoch + mixed->other, 30);
@@ -216,7 +216,7 @@ static void test_different_numbers_are_told(void **state)
     PASS(10, 4, &a, &b);
     assert_int_equal(lane()->joined, 0);
     assert_true(lane()->mixed > 0);
-    assert_int_equal(crn_lanes_mixed(lanes)->meeting, CRN_MEETING_NUMBER);
+    assert_int_equal(crn_lanes_totals_of(lanes)->mixed.meeting, CRN_MEETING_NUMBER);
     assert_int_equal(crn_fruits_get_stats(fruits)->partial, 20);
 }
 

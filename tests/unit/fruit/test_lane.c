@@ -2,7 +2,7 @@
  * reordering and restarts. */
 #include <errno.h>
 
-#include "src/fruit/lane.h"
+#include "src/fruit/lane/lane.h"
 #include "tests/support/cmocka_prelude.h"
 
 static crn_lanes *lanes;
@@ -32,7 +32,7 @@ static void count(uint64_t epoch, uint64_t sequence)
 static void expect(uint64_t views, uint64_t missing, uint64_t reordered, uint64_t duplicates,
                    uint64_t restarts)
 {
-    const crn_lane_stats *stats = crn_lane_get_stats(lane);
+    const crn_lane_stats *stats = &lane->stats;
     assert_int_equal(stats->views, views);
     assert_int_equal(stats->missing, missing);
     assert_int_equal(stats->reordered, reordered);
@@ -167,8 +167,8 @@ static void send_captured(uint64_t epoch, uint64_t sequence, uint64_t captured_n
 
 static uint64_t reused(void)
 {
-    assert_int_equal(crn_lanes_reused(lanes), crn_lane_get_stats(lane)->reused);
-    return crn_lanes_reused(lanes);
+    assert_int_equal(crn_lanes_totals_of(lanes)->reused, lane->stats.reused);
+    return crn_lanes_totals_of(lanes)->reused;
 }
 
 static void test_an_epoch_used_again_is_seen_with_its_first_view(void **state)
@@ -263,8 +263,8 @@ static void test_without_times_of_capture_what_is_sent_twice_is_no_epoch_used_ag
 
 static uint64_t jumps(void)
 {
-    assert_int_equal(crn_lanes_jumps(lanes), crn_lane_get_stats(lane)->jumps);
-    return crn_lanes_jumps(lanes);
+    assert_int_equal(crn_lanes_totals_of(lanes)->jumps, lane->stats.jumps);
+    return crn_lanes_totals_of(lanes)->jumps;
 }
 
 /* With and without capture times, whatever the far view's own is. */
@@ -338,12 +338,12 @@ static void test_lanes_are_opened_at_first_sight_and_bounded(void **state)
     (void)state;
     static const uint32_t numbers[] = {9, 0, UINT32_MAX, 1u << 20};
     for (int i = 0; i < 4; i++)
-        assert_int_equal(crn_lane_number(crn_lanes_find(lanes, numbers[i])), numbers[i]);
+        assert_int_equal(crn_lanes_find(lanes, numbers[i])->number, numbers[i]);
     assert_int_equal(crn_lanes_count(lanes), 4);
     assert_null(crn_lanes_find(lanes, 5));
     assert_int_equal(crn_lanes_count(lanes), 4);
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(crn_lane_number(crn_lanes_at(lanes, i)), numbers[i]);
+        assert_int_equal(crn_lanes_at(lanes, i)->number, numbers[i]);
         assert_ptr_equal(crn_lanes_find(lanes, numbers[i]), crn_lanes_at(lanes, i));
     }
     assert_null(crn_lanes_at(lanes, 4));
@@ -357,7 +357,7 @@ static void test_many_lanes_are_told_apart(void **state)
     crn_lanes *many = NULL;
     assert_int_equal(crn_lanes_create(1000, &many), 0);
     for (uint32_t i = 0; i < 1000; i++)
-        assert_int_equal(crn_lane_number(crn_lanes_find(many, i * 4096)), i * 4096);
+        assert_int_equal(crn_lanes_find(many, i * 4096)->number, i * 4096);
     for (uint32_t i = 0; i < 1000; i++)
         assert_ptr_equal(crn_lanes_find(many, i * 4096), crn_lanes_at(many, (int32_t)i));
     assert_null(crn_lanes_find(many, 1));
@@ -384,12 +384,12 @@ static void test_verdicts_are_numbered_per_lane(void **state)
 {
     (void)state;
     crn_lane *other = crn_lanes_find(lanes, 10);
-    assert_int_equal(crn_lane_verdicts(lane), 0);
+    assert_int_equal(lane->verdicts, 0);
     assert_int_equal(crn_lane_next_sequence(lane), 0);
     assert_int_equal(crn_lane_next_sequence(lane), 1);
     assert_int_equal(crn_lane_next_sequence(other), 0);
-    assert_int_equal(crn_lane_verdicts(lane), 2);
-    assert_int_equal(crn_lane_verdicts(other), 1);
+    assert_int_equal(lane->verdicts, 2);
+    assert_int_equal(other->verdicts, 1);
 }
 
 static void test_create_refuses_no_lanes(void **state)

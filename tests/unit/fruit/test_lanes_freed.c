@@ -40,9 +40,7 @@ static uint64_t judge_due(void)
 
 static uint64_t frees(void)
 {
-    uint64_t count;
-    crn_lanes_freed(lanes, &count);
-    return count;
+    return crn_lanes_totals_of(lanes)->frees;
 }
 
 /* Invented lanes fill the table, and keep out new ones only until they have been silent. */
@@ -64,7 +62,7 @@ static void test_invented_lanes_make_room(void **state)
         assert_null(crn_lanes_look_up(lanes, lane));
     assert_non_null(crn_lanes_look_up(lanes, 1003));
     assert_int_equal(crn_fruits_get_stats(fruits)->lanes, 1);
-    assert_int_equal(crn_lanes_refused_elsewhere(lanes)->count[CRN_REFUSAL_LANES], 1);
+    assert_int_equal(crn_lanes_totals_of(lanes)->refused_elsewhere.count[CRN_REFUSAL_LANES], 1);
 }
 
 static void test_a_lane_with_an_open_fruit_stays(void **state)
@@ -96,14 +94,14 @@ static void test_counts_of_freed_lanes_go_on(void **state)
         crn_lane_stats after = crn_lanes_sum(lanes);
         assert_int_equal(after.views, before.views + 2);
         assert_int_equal(after.missing, before.missing + 4);
-        assert_int_equal(after.refused.count[CRN_REFUSAL_VIEWS_MISMATCH] +
-                             crn_lanes_refused_elsewhere(lanes)->count[CRN_REFUSAL_VIEWS_MISMATCH],
-                         lane + 1);
+        assert_int_equal(
+            after.refused.count[CRN_REFUSAL_VIEWS_MISMATCH] +
+                crn_lanes_totals_of(lanes)->refused_elsewhere.count[CRN_REFUSAL_VIEWS_MISMATCH],
+            lane + 1);
         now_ns += IDLE;
     }
-    uint64_t count;
-    const crn_lane_stats *freed = crn_lanes_freed(lanes, &count);
-    assert_int_equal(count, 4 * LANES);
+    const crn_lane_stats *freed = &crn_lanes_totals_of(lanes)->freed;
+    assert_int_equal(frees(), 4 * LANES);
     assert_int_equal(freed->views, 2 * 4 * LANES);
     assert_int_equal(freed->missing, 4 * 4 * LANES);
 }
@@ -177,9 +175,9 @@ static void test_the_index_keeps_up(void **state)
         now_ns += 1;
         assert_int_not_equal(send(lane, (uint64_t)i), CRN_ARRIVAL_NO_LANE);
         judge_due();
-        assert_int_equal(crn_lane_number(crn_lanes_look_up(lanes, lane)), lane);
+        assert_int_equal(crn_lanes_look_up(lanes, lane)->number, lane);
         for (int32_t at = 0; at < crn_lanes_count(lanes); at++)
-            assert_ptr_equal(crn_lanes_look_up(lanes, crn_lane_number(crn_lanes_at(lanes, at))),
+            assert_ptr_equal(crn_lanes_look_up(lanes, crn_lanes_at(lanes, at)->number),
                              crn_lanes_at(lanes, at));
     }
     assert_true(frees() > 1000);

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/fruit/values.h"
+#include "src/fruit/lane/lane.h"
+#include "src/fruit/values/values.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/log_capture.h"
 #include "tests/support/operators/operator_tests.h"
@@ -191,7 +192,7 @@ static crn_view_reason judge(scale_line *line)
 {
     crn_values_seen seen = crn_values_copier(&line->values, line->view.header.type)(
         slot, sent, line->view.header.payload_bytes);
-    crn_values_check(&line->values, line->lane, &line->view, &seen);
+    crn_values_check(&line->values, &line->lane->values, &line->view, &seen);
     return line->view.values.reason;
 }
 
@@ -214,7 +215,7 @@ static void softmax_case(uint64_t seed)
 {
     scale_line *line = open_line(seed, true);
     judge_line(line, seed);
-    const crn_scale *scale = crn_lane_scale(line->lane);
+    const crn_scale *scale = &line->lane->values.scale;
     if (line->config.ingest.sum == CRN_SUM_AUTO && scale->decision != CRN_SCALE_ONE)
         fail_msg("CRN_SEED=%llu CRN_CASES=1: no softmax was recognised (%u near 1, %u off, %g to "
                  "%g)",
@@ -229,7 +230,7 @@ static void sigmoid_case(uint64_t seed)
         return;
     scale_line *line = open_line(seed, false);
     judge_line(line, seed);
-    assert_int_not_equal(crn_lane_scale(line->lane)->decision, CRN_SCALE_ONE);
+    assert_int_not_equal(line->lane->values.scale.decision, CRN_SCALE_ONE);
     close_line(line);
 }
 
@@ -311,7 +312,7 @@ static void only_views_that_tell_decide(void **state)
 {
     (void)state;
     scale_line *line = open_pair(false);
-    const crn_scale *scale = crn_lane_scale(line->lane);
+    const crn_scale *scale = &line->lane->values.scale;
     for (int i = 0; i < 2 * CRN_SCALE_VIEWS; i++)
         assert_int_equal(judge_value(line, 0), CRN_REASON_NONE);
     assert_int_equal(scale->decision, CRN_SCALE_UNDECIDED);
@@ -338,7 +339,7 @@ static void one_view_of_sigmoids_is_enough(void **state)
     (void)state;
     crn_log_capture caught;
     scale_line *line = open_pair(true);
-    const crn_scale *scale = crn_lane_scale(line->lane);
+    const crn_scale *scale = &line->lane->values.scale;
     assert_int_equal(judge_value(line, 0.9f), CRN_REASON_NONE);
     assert_int_equal(judge_value(line, 0), CRN_REASON_NONE);
     crn_log_capture_start(&caught);
@@ -361,7 +362,7 @@ static void a_cnn_that_knows_nothing_is_unproven(void **state)
     line->view.header.payload_bytes =
         line->view.header.height * line->view.header.width * line->view.header.channels * 4;
     for (int i = 0; i < CRN_SCALE_VIEWS; i++) {
-        assert_false(crn_scale_is_unproven(crn_lane_scale(line->lane)));
+        assert_false(crn_scale_is_unproven(&line->lane->values.scale));
         assert_int_equal(judge_value(line, 1 / (float)line->view.header.channels), CRN_REASON_NONE);
     }
     uint32_t number = 7;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/fruit/values.h"
+#include "src/fruit/values/values.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/log_capture.h"
 
@@ -12,8 +12,7 @@ enum { HEIGHT = 9, WIDTH = 11, CLASSES = 4, PIXELS = HEIGHT * WIDTH, ELEMENTS = 
 
 static crn_config config;
 static crn_values values;
-static crn_lanes *lanes;
-static crn_lane *lane;
+static crn_values_lane lane;
 static crn_view view;
 static float maps[ELEMENTS];
 static unsigned char slot[sizeof maps] __attribute__((aligned(64)));
@@ -26,9 +25,7 @@ static int set_up(void **state)
                                       .name = {"ground", "rot", "stem", "rust"},
                                       .level = {NAN, 0.5, NAN, 0.5}}};
     crn_values_init(&config, &values);
-    if (crn_lanes_create(2, &lanes) < 0)
-        return -1;
-    lane = crn_lanes_find(lanes, 3);
+    lane = (crn_values_lane){0};
     view.header = (crn_view_header){.lane = 3,
                                     .fruit = 8,
                                     .view = 2,
@@ -44,13 +41,6 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    (void)state;
-    crn_lanes_free(&lanes);
-    return 0;
-}
-
 /* The maps' value of a class at a pixel. */
 static float *at(int c, int pixel)
 {
@@ -63,7 +53,7 @@ static const crn_value_fault *check(void)
     crn_values_seen seen = copy(slot, maps, view.header.payload_bytes);
     assert_memory_equal(slot, maps, view.header.payload_bytes);
     crn_log_capture_start(&caught);
-    crn_values_check(&values, lane, &view, &seen);
+    crn_values_check(&values, &lane, &view, &seen);
     crn_log_capture_stop(&caught);
     return &view.values;
 }
@@ -96,7 +86,6 @@ static void the_first_class_with_a_level_is_named(void **state)
 {
     (void)state;
     for (int layout = CRN_CHW; layout <= CRN_HWC; layout++) {
-        tear_down(state);
         set_up(state);
         view.header.layout = (crn_layout)layout;
         *at(0, 5) = NAN;
@@ -276,7 +265,6 @@ static void the_sample_sees_every_class_and_region(void **state)
     for (int layout = CRN_CHW; layout <= CRN_HWC; layout++) {
         for (int c = 0; c < CLASSES; c++) {
             for (int quarter = 0; quarter < 4; quarter++) {
-                tear_down(state);
                 set_up(state);
                 view.header.layout = (crn_layout)layout;
                 memset(maps, 0, sizeof maps);
@@ -289,7 +277,7 @@ static void the_sample_sees_every_class_and_region(void **state)
     }
 }
 
-#define WITH_VALUES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH_VALUES(test) cmocka_unit_test_setup(test, set_up)
 
 int main(void)
 {

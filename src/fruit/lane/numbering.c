@@ -1,4 +1,4 @@
-#include "src/fruit/numbering.h"
+#include "src/fruit/lane/numbering.h"
 
 crn_numbering crn_numbering_begin(const crn_view_header *header)
 {

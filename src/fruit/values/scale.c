@@ -1,4 +1,4 @@
-#include "src/fruit/scale.h"
+#include "src/fruit/values/scale.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "src/fruit/senders.h"
+#include "src/fruit/lane/senders.h"
 
 #include "stages/base/clock.h"
 

@@ -1,4 +1,4 @@
-#include "src/fruit/values.h"
+#include "src/fruit/values/values.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -181,45 +181,44 @@ static void describe_scale(const crn_scale_finding *found, crn_type type, char t
         snprintf(text + used, TEXT_BYTES - (size_t)used, "%s", cures[found->reason]);
 }
 
-static void log_decision(crn_values *values, crn_lane *lane)
+static void log_decision(crn_values *values, uint32_t lane, const crn_scale *scale)
 {
-    const crn_scale *scale = crn_lane_scale(lane);
     int64_t now_ns = crn_now_ns();
     if (scale->decision == CRN_SCALE_ONE)
         crn_log_gated(&values->decision_gate, now_ns, CRN_LOG_INFO,
                       "lane %" PRIu32
                       ": ingest.sum: auto: in %d views the values of each pixel sum to "
                       "1: a fruit with a view whose values do not is from now on partial",
-                      crn_lane_number(lane), CRN_SCALE_VIEWS);
+                      lane, CRN_SCALE_VIEWS);
     else
         crn_log_gated(
             &values->decision_gate, now_ns, CRN_LOG_INFO,
             "lane %" PRIu32 ": ingest.sum: auto: in %u of %d views the values of a pixel do not "
             "sum to 1 (%.3g to %.3g): after sigmoids, so sums tell nothing; after a softmax, "
             "set ingest.sum: 1",
-            crn_lane_number(lane), (unsigned)scale->off, CRN_SCALE_VIEWS, (double)scale->off_min,
+            lane, (unsigned)scale->off, CRN_SCALE_VIEWS, (double)scale->off_min,
             (double)scale->off_max);
 }
 
-static void log_unproven(crn_values *values, const crn_lane *lane)
+static void log_unproven(crn_values *values, uint32_t lane)
 {
     crn_log_gated(
         &values->unproven_gate, crn_now_ns(), CRN_LOG_WARNING,
         "lane %" PRIu32 ": %d views in a row have no value of %g or more (u8: 128): nothing "
         "shows that the CNN works; is it dead, or are its maps divided by 255, labels or per "
         "cent? Sound fruit only looks the same where no class is a background",
-        crn_lane_number(lane), CRN_SCALE_VIEWS, (double)CRN_SCALE_PROVEN);
+        lane, CRN_SCALE_VIEWS, (double)CRN_SCALE_PROVEN);
 }
 
 /* Returns true if the view is all 0 and may not be. */
-static bool check_scale(crn_values *values, crn_lane *lane, crn_view *view, float max)
+static bool check_scale(crn_values *values, crn_scale *scale, crn_view *view, float max)
 {
     const crn_scale_view scale_view = {&view->header, view->maps, max};
-    crn_scale *scale = crn_lane_scale(lane);
+    uint32_t lane = view->header.lane;
     crn_scale_finding found = crn_scale_judge(scale, (crn_sum_rule)values->config->ingest.sum,
                                               values->has_background, &scale_view);
     if (found.decided)
-        log_decision(values, lane);
+        log_decision(values, lane, scale);
     if (found.reason == CRN_REASON_NONE) {
         if (scale->unproven == CRN_SCALE_VIEWS)
             log_unproven(values, lane);
@@ -274,10 +273,13 @@ static uint64_t sample_view(const crn_view *view, bool tells)
     return any_between ? hash | 1 : 0;
 }
 
-static void watch_lane(crn_values *values, crn_lane *lane, const crn_view *view, bool is_dead)
+static void watch_lane(crn_values *values, crn_values_lane *lane, const crn_view *view,
+                       bool is_dead)
 {
-    uint64_t in_a_row = crn_lane_count_identical(lane, sample_view(view, is_dead));
-    if (in_a_row < CRN_VALUES_FROZEN_VIEWS)
+    uint64_t sample = sample_view(view, is_dead);
+    lane->alike = sample == 0 ? 0 : sample == lane->sample ? lane->alike + 1 : 1;
+    lane->sample = sample;
+    if (lane->alike < CRN_VALUES_FROZEN_VIEWS)
         return;
     values->stats.frozen++;
     crn_log_gated(
@@ -285,11 +287,11 @@ static void watch_lane(crn_values *values, crn_lane *lane, const crn_view *view,
         "lane %" PRIu32 ", fruit %" PRIu64 ", view %u: %" PRIu64
         " views in a row hold the same values (%d were compared): does the CNN hang, or is an "
         "old buffer sent?",
-        view->header.lane, view->header.fruit, (unsigned)view->header.view, in_a_row,
+        view->header.lane, view->header.fruit, (unsigned)view->header.view, lane->alike,
         CRN_VALUES_SAMPLES);
 }
 
-void crn_values_check(crn_values *values, crn_lane *lane, crn_view *view,
+void crn_values_check(crn_values *values, crn_values_lane *lane, crn_view *view,
                       const crn_values_seen *seen)
 {
     const crn_config *config = values->config;
@@ -301,6 +303,6 @@ void crn_values_check(crn_values *values, crn_lane *lane, crn_view *view,
     if (seen->suspect && !may_be_small)
         classify_values(values, view);
     else if (!may_be_small || config->ingest.sum == CRN_SUM_ONE)
-        is_dead = check_scale(values, lane, view, seen->max);
+        is_dead = check_scale(values, &lane->scale, view, seen->max);
     watch_lane(values, lane, view, is_dead);
 }

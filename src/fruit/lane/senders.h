@@ -1,6 +1,6 @@
 /*
  * The senders of one lane, each an epoch: which of them send at the same time, and which fruits are
- * theirs together. Pure logic; private to lane.c and arrival.c.
+ * theirs together. Pure logic; for lane.c and arrival.c.
  *
  * A sender that restarts has a new epoch, and may number its fruits anew: what the former one sent
  * must not be mixed with it. A process per camera is several senders at once, which number the
@@ -16,14 +16,15 @@
  * fruit, or different views but never of the same fruit, they are mixed: told to the user, not
  * joined.
  */
-#ifndef CRN_SRC_FRUIT_SENDERS_H
-#define CRN_SRC_FRUIT_SENDERS_H
+#ifndef CRN_SRC_FRUIT_LANE_SENDERS_H
+#define CRN_SRC_FRUIT_LANE_SENDERS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/fruit/lane.h"
-#include "src/fruit/numbering.h"
+#include "src/fruit/lane/numbering.h"
+
+CRN_C_BEGIN
 
 #define CRN_SENDERS_MAX 32 /* the one that was silent longest makes room */
 
@@ -45,6 +46,23 @@ typedef struct crn_senders {
     uint64_t begun;      /* so far */
     crn_sender at[CRN_SENDERS_MAX];
 } crn_senders;
+
+/* What senders of a lane that are there at once are to each other. */
+typedef enum crn_meeting {
+    CRN_MEETING_NONE,   /* nothing to tell */
+    CRN_MEETING_JOINED, /* their fruits are kept together from now on */
+    CRN_MEETING_SAME,   /* mixed: both send the same view */
+    CRN_MEETING_NUMBER, /* mixed: they send different views, but do not number the fruits alike */
+} crn_meeting;
+
+/* Two of them, and with which view of the first that showed. */
+typedef struct crn_met_senders {
+    crn_meeting meeting;
+    uint32_t lane;
+    uint16_t view;
+    uint64_t fruit;
+    uint64_t epoch, other;
+} crn_met_senders;
 
 /* Counts a view by its epoch and sequence number. Returns whether the number is new. */
 bool crn_senders_count(crn_senders *senders, const crn_view_header *header, int64_t now_ns,
@@ -73,5 +91,7 @@ static inline void crn_senders_part(crn_senders *senders)
     crn_sender *sender = crn_senders_last(senders);
     sender->key = sender->numbers.epoch;
 }
+
+CRN_C_END
 
 #endif

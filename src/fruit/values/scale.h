@@ -21,8 +21,8 @@
  *
  * No clock, no allocation, no log.
  */
-#ifndef CRN_SRC_FRUIT_SCALE_H
-#define CRN_SRC_FRUIT_SCALE_H
+#ifndef CRN_SRC_FRUIT_VALUES_SCALE_H
+#define CRN_SRC_FRUIT_VALUES_SCALE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,6 +52,12 @@ typedef struct crn_scale {
     float off_min, off_max; /* sums of these last */
     uint64_t unproven;      /* views in a row without a value of at least CRN_SCALE_PROVEN */
 } crn_scale;
+
+/* What the checks of values keep of a lane; all 0 at first. */
+typedef struct crn_values_lane {
+    crn_scale scale;
+    uint64_t sample, alike; /* hash of the last view's sample; consecutive views with it */
+} crn_values_lane;
 
 /* A view's maps. */
 typedef struct crn_scale_view {

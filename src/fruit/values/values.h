@@ -19,13 +19,12 @@
  * the samples of values and sums are looked at in each view. No allocation, no clock except the
  * log's; used by one thread.
  */
-#ifndef CRN_SRC_FRUIT_VALUES_H
-#define CRN_SRC_FRUIT_VALUES_H
+#ifndef CRN_SRC_FRUIT_VALUES_VALUES_H
+#define CRN_SRC_FRUIT_VALUES_VALUES_H
 
 #include "stages/base/log.h"
 #include "src/config/config.h"
-#include "src/fruit/lane.h"
-#include "src/fruit/scale.h"
+#include "src/fruit/values/scale.h"
 #include "src/ingest/view.h"
 #include "stages/openmp/values/values.h"
 
@@ -58,8 +57,9 @@ static inline void crn_values_use(crn_values *values, const crn_config *config)
  * check, or without (ingest.values: trust). */
 crn_values_copy_fn *crn_values_copier(const crn_values *values, crn_type type);
 
-/* Call after the copy, with its result: sets view->values, counts and logs. */
-void crn_values_check(crn_values *values, crn_lane *lane, crn_view *view,
+/* Call after the copy, with its result: sets view->values, counts and logs. `lane`: of the view's.
+ */
+void crn_values_check(crn_values *values, crn_values_lane *lane, crn_view *view,
                       const crn_values_seen *seen);
 
 #endif
