@@ -13,14 +13,14 @@ typedef struct config_comparison {
 } config_comparison;
 
 /* As text, so that each type is compared as it is printed; the caller frees it. */
-static char *text_of(const crn_param *row, const crn_config *config)
+static char *text_of(const crn_param *row, const void *settings)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    crn_print_value(row, config, out);
+    crn_print_value(row, settings, out);
     fclose(out);
     return text;
 }
@@ -35,9 +35,10 @@ static void add(config_comparison *self, const char *path, const char *file, con
                 self->file->file ? self->file->file : "", path, file, running);
 }
 
-static void compare_row(config_comparison *self, const char *path, const crn_param *row)
+static void compare_row(config_comparison *self, const char *path, const crn_param *row, size_t at)
 {
-    char *running = text_of(row, self->running), *file = text_of(row, self->file);
+    char *running = text_of(row, (const char *)self->running + at);
+    char *file = text_of(row, (const char *)self->file + at);
     if (!running || !file)
         add(self, path, "unknown (no memory)", "unknown");
     else if (strcmp(running, file) != 0)
@@ -75,7 +76,7 @@ static void compare_sections(config_comparison *self, const char *above,
         for (const crn_param *row = section->rows; row && row->key; row++) {
             snprintf(key, sizeof key, "%s.%s", path, row->key);
             if (!row->live)
-                compare_row(self, key, row);
+                compare_row(self, key, row, section->at);
         }
         compare_sections(self, path, section->sections);
     }

@@ -190,7 +190,8 @@ static void read_value(crn_reader *reader, const char *path, const crn_param *ro
 static void read_section(crn_reader *reader, const char *path, crn_source_position position,
                          const crn_section *section, const crn_node *node)
 {
-    const crn_table tables[2] = {{.rows = section->rows, .settings = reader->config}};
+    const crn_table tables[2] = {
+        {.rows = section->rows, .settings = (char *)reader->config + section->at}};
     if (section->kind == CRN_SECTION_CLASSES)
         crn_read_classes(reader, section, position, node);
     else if (section->kind == CRN_SECTION_CHAIN)
@@ -249,9 +250,9 @@ void crn_read_keys(crn_reader *reader, const char *path, crn_source_position pos
 {
     key_set keys = {.names = {0}};
     collect_keys(&keys, tables, sections);
-    for (int32_t k = 0; k < keys.names.count; k++)
-        if (keys.row[k])
-            crn_param_fall_back(keys.row[k], keys.settings[k], NULL);
+    for (int t = 0; tables && t < 2; t++)
+        for (const crn_param *row = tables[t].rows; row && row->key && !tables[t].keeps; row++)
+            crn_param_fall_back(row, tables[t].settings, NULL);
     if (map && map->kind == CRN_NODE_MAP) {
         read_pairs(reader, path, map, &keys);
     } else if (map && map->kind != CRN_NODE_REFUSED && !crn_node_empty(map)) {

@@ -221,13 +221,6 @@ CRN_API int crn_config_parse(const char *file, const char *bytes, size_t length,
  * config are allowed. A config copied by assignment shares its settings with the original: call
  * this for only one of them.
  */
-/** Room for what crn_config_odd_levels() tells. */
-#define CRN_ODD_LEVELS_BYTES 512
-
-/** Tells the levels of 0 and 1, of the file's own settings and of its recipes: hardly any pixel, or
- * none, is on one side of them. False: there are none. */
-CRN_API bool crn_config_odd_levels(const crn_config *config, char ret_text[CRN_ODD_LEVELS_BYTES]);
-
 CRN_API void crn_config_done(crn_config *config);
 
 /** Room for what crn_config_odd_levels() tells. */

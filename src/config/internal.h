@@ -148,7 +148,8 @@ typedef enum crn_section_kind {
 typedef struct crn_section {
     const char *key; /* NULL ends a table */
     crn_section_kind kind;
-    const crn_param *rows;              /* KEYS: of crn_config; NULL for none */
+    const crn_param *rows; /* KEYS: of crn_config, from `at` on; NULL for none */
+    size_t at;
     const struct crn_section *sections; /* subsections; NULL for none */
     const char *help;                   /* of RECIPES */
 } crn_section;
@@ -161,8 +162,11 @@ typedef struct crn_class_settings {
 /* The sections of a file, in printing order. */
 extern const crn_section crn_sections[];
 
-/* The rows of section realtime. */
-extern const crn_param crn_keys_realtime[];
+/* The rows of section latency, over crn_latency_settings: each recipe has them, too. */
+extern const crn_param crn_keys_latency[];
+
+/* The last row of section classes, which a recipe's classes have alone. */
+extern const crn_param *const crn_keys_level;
 
 /* Returns the section of that kind; CLASSES, CHAIN and RECIPES each occur once. */
 const crn_section *crn_section_of(crn_section_kind kind);
@@ -183,6 +187,7 @@ typedef struct crn_reader {
 typedef struct crn_table {
     const crn_param *rows; /* NULL for none */
     void *settings;
+    bool keeps; /* what the file leaves out stays as it is, instead of the default */
 } crn_table;
 
 /*
@@ -231,12 +236,8 @@ int crn_chain_copy(const crn_step *chain, int32_t steps, crn_step *ret_chain, in
 void crn_recipes_done(crn_recipes **recipes);
 int crn_recipes_copy(const crn_recipes *recipes, crn_recipes **ret_copy); /* of NULL: NULL */
 
-/* Print one value of a row, a text, a number, a chain, the recipes, as in a file. */
+/* Prints the value of a row as in a file. */
 void crn_print_value(const crn_param *row, const void *settings, FILE *out);
-void crn_print_chain(const crn_step *chain, int32_t steps, int indent, FILE *out);
-void crn_print_text(const char *text, FILE *out);
-void crn_print_real(double value, FILE *out);
-void crn_print_recipes(const crn_recipes *recipes, FILE *out);
 
 /* Checks what rows cannot express: dependencies between keys, endpoints, the stages' own checks. */
 void crn_check_config(crn_reader *reader);

@@ -7,7 +7,7 @@
 #include "src/config/internal.h"
 
 /* Prints a double-quoted, escaped string. */
-void crn_print_text(const char *text, FILE *out)
+static void print_text(const char *text, FILE *out)
 {
     fputc('"', out);
     for (const char *c = text; *c; c++) {
@@ -23,7 +23,7 @@ void crn_print_text(const char *text, FILE *out)
 }
 
 /* The shortest of 15 to 17 digits that reads back to the same number. */
-void crn_print_real(double value, FILE *out)
+static void print_real(double value, FILE *out)
 {
     char text[40];
     for (int digits = 15; digits <= 17; digits++) {
@@ -55,18 +55,18 @@ void crn_print_value(const crn_param *row, const void *settings, FILE *out)
         fprintf(out, "%" PRId64, *(const int64_t *)value);
         break;
     case CRN_PARAM_REAL:
-        crn_print_real(*(const double *)value, out);
+        print_real(*(const double *)value, out);
         break;
     case CRN_PARAM_CHOICE:
         fputs(row->choices[*(const int32_t *)value], out);
         break;
     case CRN_PARAM_TEXT:
-        crn_print_text(value, out);
+        print_text(value, out);
         break;
     case CRN_PARAM_TEXTS:
         for (int32_t i = 0; i < texts->count; i++) {
             fputs(i ? ", " : "[", out);
-            crn_print_text(texts->item[i], out);
+            print_text(texts->item[i], out);
         }
         fputs(texts->count ? "]" : "[]", out);
         break;
@@ -118,7 +118,7 @@ static void print_classes(const crn_classes *classes, const crn_section *section
     }
 }
 
-void crn_print_chain(const crn_step *chain, int32_t steps, int indent, FILE *out)
+static void print_chain(const crn_step *chain, int32_t steps, int indent, FILE *out)
 {
     const crn_section *section = crn_section_of(CRN_SECTION_CHAIN);
     for (int32_t i = 0; i < steps; i++) {
@@ -126,6 +126,29 @@ void crn_print_chain(const crn_step *chain, int32_t steps, int indent, FILE *out
         fprintf(out, "%*s- %s: {", indent, "", step->stage->name);
         int printed = print_flow(step->stage->params, step->settings, 0, out);
         print_flow(section->rows, step, printed, out);
+        fputs("}\n", out);
+    }
+}
+
+static void print_recipes(const crn_recipes *recipes, FILE *out)
+{
+    for (int32_t i = 0; recipes && i < recipes->count; i++) {
+        const crn_recipe *recipe = &recipes->item[i];
+        fputs("  ", out);
+        print_text(recipe->name, out);
+        fputs(":\n    classes:\n", out);
+        for (int32_t c = 0; c < recipe->classes.count; c++) {
+            const crn_class_settings settings = {.level = recipe->classes.level[c]};
+            fputs("      ", out);
+            print_text(recipe->classes.name[c], out);
+            fputs(": {", out);
+            print_flow(crn_keys_level, &settings, 0, out);
+            fputs("}\n", out);
+        }
+        fputs("    chain:\n", out);
+        print_chain(recipe->chain, recipe->steps, 6, out);
+        fputs("    latency: {", out);
+        print_flow(crn_keys_latency, &recipe->latency, 0, out);
         fputs("}\n", out);
     }
 }
@@ -141,18 +164,19 @@ static void print_sections(const crn_config *config, const crn_section *sections
             continue;
         }
         if (section->kind == CRN_SECTION_CHAIN) {
-            crn_print_chain(config->chain, config->steps, 2, out);
+            print_chain(config->chain, config->steps, 2, out);
             continue;
         }
         if (section->kind == CRN_SECTION_RECIPES) {
-            crn_print_recipes(config->recipes, out);
+            print_recipes(config->recipes, out);
             continue;
         }
+        const char *settings = (const char *)config + section->at;
         for (const crn_param *row = section->rows; row && row->key; row++) {
-            if (!has_value(row, config))
+            if (!has_value(row, settings))
                 continue;
             fprintf(out, "%*s%s: ", indent + 2, "", row->key);
-            crn_print_value(row, config, out);
+            crn_print_value(row, settings, out);
             fputc('\n', out);
         }
         print_sections(config, section->sections, indent + 2, out);

@@ -182,7 +182,6 @@ static void read_level(recipe_reader *self, const crn_param *row, const crn_node
             crn_diagnostics_add(self->reader.faults, node->position, "%s: %s", path, error.text);
         return;
     }
-    /* `level` is the last row of its table. */
     const crn_table tables[2] = {{.rows = row, .settings = &settings}};
     crn_read_keys(&self->reader, path, node->position, node, tables, NULL);
     *level = settings.level;
@@ -192,14 +191,12 @@ static void read_levels(recipe_reader *self)
 {
     const crn_node *map = self->classes;
     crn_classes *classes = &self->reader.config->classes;
-    const crn_param *row = crn_section_of(CRN_SECTION_CLASSES)->rows;
+    const crn_param *row = crn_keys_level;
     char path[PATH_BYTES + 16];
     snprintf(path, sizeof path, "%s.classes", self->path);
     bool seen[CRN_CLASSES_MAX] = {false};
     if (!map || crn_node_empty(map) || map->kind == CRN_NODE_REFUSED)
         return;
-    while (row->key && strcmp(row->key, "level") != 0)
-        row++;
     if (map->kind != CRN_NODE_MAP) {
         crn_diagnostics_add(self->reader.faults, map->position,
                             "%s.classes: %s given, a map such as '{rot: 0.4}' expected", self->path,
@@ -230,26 +227,13 @@ static void read_levels(recipe_reader *self)
 
 static void read_latency(recipe_reader *self)
 {
-    const crn_section *section = crn_sections;
-    while (strcmp(section->key, "latency") != 0)
-        section++;
-    crn_latency_settings own = self->reader.config->latency;
-    const crn_table tables[2] = {{.rows = section->rows, .settings = self->reader.config}};
+    const crn_table tables[2] = {
+        {.rows = crn_keys_latency, .settings = &self->reader.config->latency, .keeps = true}};
     char path[PATH_BYTES + 16];
     snprintf(path, sizeof path, "%s.latency", self->path);
     if (!self->latency)
         return;
     crn_read_keys(&self->reader, path, self->latency->position, self->latency, tables, NULL);
-    /* What the recipe leaves out is the file's own, not the default. */
-    crn_latency_settings *latency = &self->reader.config->latency;
-    if (!crn_node_value(self->latency, "budget_ms"))
-        latency->budget_ms = own.budget_ms;
-    if (!crn_node_value(self->latency, "assemble_ms"))
-        latency->assemble_ms = own.assemble_ms;
-    if (!crn_node_value(self->latency, "guard_ms"))
-        latency->guard_ms = own.guard_ms;
-    if (!crn_node_value(self->latency, "straggler_ms"))
-        latency->straggler_ms = own.straggler_ms;
     crn_check_latency(&self->reader, self->latency);
 }
 
@@ -362,33 +346,4 @@ bool crn_config_odd_levels(const crn_config *config, char ret_text[CRN_ODD_LEVEL
         add_odd_levels(&config->recipes->item[i].classes, &config->classes,
                        config->recipes->item[i].name, ret_text);
     return ret_text[0] != '\0';
-}
-
-/* --- printing --- */
-
-void crn_print_recipes(const crn_recipes *recipes, FILE *out)
-{
-    for (int32_t i = 0; recipes && i < recipes->count; i++) {
-        const crn_recipe *recipe = &recipes->item[i];
-        fputs("  ", out);
-        crn_print_text(recipe->name, out);
-        fputs(":\n    classes:\n", out);
-        for (int32_t c = 0; c < recipe->classes.count; c++) {
-            fputs("      ", out);
-            crn_print_text(recipe->classes.name[c], out);
-            fputs(": {", out);
-            if (!isnan(recipe->classes.level[c])) {
-                fputs("level: ", out);
-                crn_print_real(recipe->classes.level[c], out);
-            }
-            fputs("}\n", out);
-        }
-        fputs("    chain:\n", out);
-        crn_print_chain(recipe->chain, recipe->steps, 6, out);
-        fprintf(out,
-                "    latency: {budget_ms: %" PRId64 ", assemble_ms: %" PRId64 ", guard_ms: %" PRId64
-                ", straggler_ms: %" PRId64 "}\n",
-                recipe->latency.budget_ms, recipe->latency.assemble_ms, recipe->latency.guard_ms,
-                recipe->latency.straggler_ms);
-    }
 }

@@ -76,6 +76,23 @@ typedef struct crn_param {
     bool live; /**< a running line takes in a changed value (reload); else only a start does */
 } crn_param;
 
+/** The type of a row whose value lies there. */
+#define CRN_PARAM_TYPE(pointer)                                                                    \
+    _Generic((pointer), bool *: CRN_PARAM_BOOL, int64_t *: CRN_PARAM_INTEGER,                      \
+        double *: CRN_PARAM_REAL, int32_t *: CRN_PARAM_CHOICE,                                     \
+        char(*)[CRN_TEXT_BYTES]: CRN_PARAM_TEXT, crn_texts *: CRN_PARAM_TEXTS,                     \
+        crn_size *: CRN_PARAM_SIZE, crn_sizes *: CRN_PARAM_SIZES, crn_numbers *: CRN_PARAM_NUMBERS)
+
+/** A row under that name for a place in a settings struct; then the other fields. */
+#define CRN_PARAM_AT(name, settings, place, ...)                                                   \
+    {                                                                                              \
+        .key = (name), .type = CRN_PARAM_TYPE(&((settings *)0)->place),                            \
+        .offset = offsetof(settings, place), __VA_ARGS__                                           \
+    }
+
+/** A row for a member of a settings struct, under the member's name. */
+#define CRN_PARAM(settings, member, ...) CRN_PARAM_AT(#member, settings, member, __VA_ARGS__)
+
 CRN_C_END
 
 #endif

@@ -11,26 +11,14 @@ typedef struct convolve_settings {
 } convolve_settings;
 
 static const crn_param params[] = {
-    {.key = "kernel",
-     .type = CRN_PARAM_TEXT,
-     .offset = offsetof(convolve_settings, kernel),
-     .fallback = "gaussian",
-     .names = crn_kernel_names,
-     .help = "blur, gaussian, sharpen, edge, emboss, sobel-x, sobel-y, or the path of a file: rows "
-             "of numbers, or a picture"},
-    {.key = "size",
-     .type = CRN_PARAM_SIZE,
-     .offset = offsetof(convolve_settings, size),
-     .fallback = "3",
-     .min = 1,
-     .max = 127,
-     .help = "size of a kernel by name, a square of odd side, in pixels; a file has its own"},
-    {.key = "border",
-     .type = CRN_PARAM_CHOICE,
-     .offset = offsetof(convolve_settings, border),
-     .fallback = "replicate",
-     .choices = crn_convolve_border_names,
-     .help = "values outside of the maps"},
+    CRN_PARAM(convolve_settings, kernel, .fallback = "gaussian", .names = crn_kernel_names,
+              .help = "blur, gaussian, sharpen, edge, emboss, sobel-x, sobel-y, or the path of a "
+                      "file: rows of numbers, or a picture"),
+    CRN_PARAM(convolve_settings, size, .fallback = "3", .min = 1, .max = 127,
+              .help =
+                  "size of a kernel by name, a square of odd side, in pixels; a file has its own"),
+    CRN_PARAM(convolve_settings, border, .fallback = "replicate",
+              .choices = crn_convolve_border_names, .help = "values outside of the maps"),
     {.key = NULL},
 };
 

@@ -12,32 +12,17 @@ typedef struct morphology_settings {
 } morphology_settings;
 
 static const crn_param params[] = {
-    {.key = "operation",
-     .type = CRN_PARAM_CHOICE,
-     .offset = offsetof(morphology_settings, operation),
-     .fallback = "open",
-     .choices = crn_morphology_operation_names,
-     .help = "open removes what is smaller than the element, close fills such gaps"},
-    {.key = "element",
-     .type = CRN_PARAM_TEXT,
-     .offset = offsetof(morphology_settings, element),
-     .fallback = "disk",
-     .names = crn_element_shape_names,
-     .help = "rect, disk, cross, or the path of a picture whose pixels other than 0 are the "
-             "element"},
-    {.key = "size",
-     .type = CRN_PARAM_SIZE,
-     .offset = offsetof(morphology_settings, size),
-     .fallback = "5",
-     .min = 1,
-     .max = CRN_ELEMENT_MAX,
-     .help = "size of the element, in pixels; a picture has its own"},
-    {.key = "non_flat",
-     .type = CRN_PARAM_BOOL,
-     .offset = offsetof(morphology_settings, non_flat),
-     .fallback = "false",
-     .help = "a picture's values are its heights, in the maps' own values: u8 maps have 0 to 255, "
-             "others 0 to 1"},
+    CRN_PARAM(morphology_settings, operation, .fallback = "open",
+              .choices = crn_morphology_operation_names,
+              .help = "open removes what is smaller than the element, close fills such gaps"),
+    CRN_PARAM(morphology_settings, element, .fallback = "disk", .names = crn_element_shape_names,
+              .help = "rect, disk, cross, or the path of a picture whose pixels other than 0 are "
+                      "the element"),
+    CRN_PARAM(morphology_settings, size, .fallback = "5", .min = 1, .max = CRN_ELEMENT_MAX,
+              .help = "size of the element, in pixels; a picture has its own"),
+    CRN_PARAM(morphology_settings, non_flat, .fallback = "false",
+              .help = "a picture's values are its heights, in the maps' own values: u8 maps have 0 "
+                      "to 255, others 0 to 1"),
     {.key = NULL},
 };
 

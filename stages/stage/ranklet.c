@@ -11,14 +11,9 @@ typedef struct ranklet_settings {
 } ranklet_settings;
 
 static const crn_param params[] = {
-    {.key = "windows",
-     .type = CRN_PARAM_SIZES,
-     .offset = offsetof(ranklet_settings, windows),
-     .fallback = "[8, 16]",
-     .min = 2,
-     .max = 4096,
-     .help = "sizes of the windows that are compared half against half, of even sides, in pixels; "
-             "one larger than the map is left out"},
+    CRN_PARAM(ranklet_settings, windows, .fallback = "[8, 16]", .min = 2, .max = 4096,
+              .help = "sizes of the windows that are compared half against half, of even sides, in "
+                      "pixels; one larger than the map is left out"),
     {.key = NULL},
 };
 
