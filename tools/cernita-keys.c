@@ -11,7 +11,7 @@
 
 #include "stages/base/param.h"
 #include "stages/base/process/standard.h"
-#include "src/ingest/access/clients.h"
+#include "src/formats/keys/clients.h"
 #include "tools/common/options.h"
 
 #define PATH_BYTES (CRN_TEXT_BYTES + 128)

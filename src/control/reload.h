@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-#include "src/line.h"
+#include "src/line/line.h"
 
 typedef struct crn_reload_settings {
     crn_line *line;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/publish/encoding/encoder.h"
+#include "src/formats/encoding/encoder.h"
 #include "stages/base/clock.h"
 
 int crn_request_reload(const crn_control_settings *settings, crn_reloader *reloader, FILE *out)

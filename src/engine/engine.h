@@ -8,9 +8,9 @@
 
 #include "gpu/gpu.h"
 #include "stages/base/error.h"
-#include "src/chain/chain.h"
+#include "stages/chain/chain.h"
 #include "src/ingest/view.h"
-#include "src/engine/device.h"
+#include "src/engine/device/device.h"
 #include "src/engine/worker.h"
 
 typedef struct crn_engine crn_engine;

@@ -7,9 +7,9 @@
 #define CRN_SRC_ENGINE_WORKER_H
 
 #include "stages/base/error.h"
-#include "src/chain/chain.h"
+#include "stages/chain/chain.h"
 #include "src/ingest/view.h"
-#include "src/engine/device.h"
+#include "src/engine/device/device.h"
 
 /* One view runs and one waits: enough to keep the worker busy during the hand-over, and few enough
  * that the order is decided late. */

@@ -38,15 +38,14 @@
 #include <stdint.h>
 
 #include "stages/base/api.h"
-#include "src/chain/judgement.h"
-#include "src/config/config.h"
+#include "stages/chain/judgement.h"
+#include "stages/config/config.h"
+#include "src/formats/verdict/kind.h"
 #include "src/fruit/lane/lane.h"
-#include "src/ingest/refusal.h"
+#include "src/formats/view/refusal.h"
 #include "src/ingest/ticket.h"
 
 CRN_C_BEGIN
-
-#define CRN_FRUIT_VIEWS_MAX 64 /* upper bound of limits.views */
 
 typedef struct crn_fruit_rules {
     int32_t open_fruits; /* limit of open fruits; one more makes the oldest due at once */
@@ -90,19 +89,6 @@ typedef struct crn_fruit_view {
     bool holds_slot;         /* it has ended, and keeps its slot until its fruit's verdict */
     crn_judgement judgement; /* valid when judged */
 } crn_fruit_view;
-
-/* What closed a fruit, or forced its verdict. */
-typedef enum crn_fruit_close {
-    CRN_CLOSE_VIEWS,       /* its last expected view */
-    CRN_CLOSE_TIME,        /* assemble_ns after its first view */
-    CRN_CLOSE_DEADLINE,    /* a header deadline that leaves no more than guard_ns */
-    CRN_CLOSE_OPEN_FRUITS, /* open_fruits was reached and it was the oldest; closed before or not */
-    CRN_CLOSE_STOP,        /* crn_fruits_end */
-    CRN_CLOSES,
-} crn_fruit_close;
-
-/* "views", "time", …: as in verdicts. */
-extern const char *const crn_fruit_close_names[CRN_CLOSES];
 
 typedef struct crn_fruit {
     crn_lane *lane;
@@ -161,15 +147,6 @@ typedef enum crn_next {
     CRN_NEXT_RUN,     /* submit this view to the engine; it counts as running */
     CRN_NEXT_DISCARD, /* release this view's slot and call again */
 } crn_next;
-
-typedef enum crn_verdict_kind {
-    CRN_VERDICT_COMPLETE, /* every view received, judged without loss, and none missing */
-    CRN_VERDICT_PARTIAL,  /* views missing or unfinished, stages skipped, a limit truncated the
-                             defects, or maps held values that are not probabilities */
-    CRN_VERDICT_LATE,     /* no view was judged */
-} crn_verdict_kind;
-
-extern const char *const crn_verdict_kind_names[]; /* "complete", "partial", "late" */
 
 typedef struct crn_fruits crn_fruits;
 

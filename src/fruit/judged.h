@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/ingest/wire.h"
+#include "src/formats/view/wire.h"
 #include "stages/base/clock.h"
 
 #define CRN_JUDGED_KEEP_NS (600 * CRN_NS_PER_S)

@@ -1,31 +1,6 @@
 /* Derives a fruit's verdict and its views' reasons. */
 #include "src/fruit/fruit.h"
 
-const char *const crn_view_reason_names[CRN_REASONS] = {
-    [CRN_REASON_NONE] = "",
-    [CRN_REASON_NO_SLOT] = "no_slot",
-    [CRN_REASON_DISCARDED] = "discarded",
-    [CRN_REASON_UNFINISHED] = "unfinished",
-    [CRN_REASON_FAILED] = "failed",
-    [CRN_REASON_DEVICE_LOST] = "device_lost",
-    [CRN_REASON_NOT_FINITE] = "not_finite",
-    [CRN_REASON_OUT_OF_RANGE] = "out_of_range",
-    [CRN_REASON_MASK_VALUES] = "mask_values",
-    [CRN_REASON_ALL_ZERO] = "all_zero",
-    [CRN_REASON_DIVIDED] = "divided_by_255",
-    [CRN_REASON_LABELS] = "labels",
-    [CRN_REASON_PER_CENT] = "per_cent",
-    [CRN_REASON_WRONG_SUM] = "wrong_sum",
-};
-
-const char *const crn_fruit_close_names[CRN_CLOSES] = {
-    [CRN_CLOSE_VIEWS] = "views",       [CRN_CLOSE_TIME] = "time",
-    [CRN_CLOSE_DEADLINE] = "deadline", [CRN_CLOSE_OPEN_FRUITS] = "open_fruits",
-    [CRN_CLOSE_STOP] = "stop",
-};
-
-const char *const crn_verdict_kind_names[] = {"complete", "partial", "late"};
-
 crn_verdict_kind crn_fruit_verdict(const crn_fruit *fruit)
 {
     if (fruit->judged == 0)

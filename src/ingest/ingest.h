@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 #include "stages/base/error.h"
-#include "src/config/config.h"
+#include "stages/config/config.h"
 #include "src/ingest/socket/peers.h"
-#include "src/ingest/wire.h"
+#include "src/formats/view/wire.h"
 #include "stages/openmp/values/values.h"
 
 typedef struct crn_ingest crn_ingest;

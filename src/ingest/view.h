@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/chain/chain.h"
+#include "stages/chain/chain.h"
 #include "src/ingest/ticket.h"
-#include "src/ingest/wire.h"
+#include "src/formats/view/wire.h"
 
 typedef struct crn_view {
     uint32_t slot; /* index in the pool */

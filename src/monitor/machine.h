@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "src/config/config.h"
+#include "stages/config/config.h"
 
 CRN_C_BEGIN
 

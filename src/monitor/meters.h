@@ -5,7 +5,7 @@
 #ifndef CRN_SRC_MONITOR_METERS_H
 #define CRN_SRC_MONITOR_METERS_H
 
-#include "src/config/config.h"
+#include "stages/config/config.h"
 #include "src/fruit/fruit.h"
 #include "src/fruit/lane/lane.h"
 #include "src/ingest/ingest.h"

@@ -9,7 +9,7 @@
 #include "src/fruit/lane/lane.h"
 #include "src/monitor/quantiles.h"
 #include "src/publish/publish.h"
-#include "src/recording/recorder.h"
+#include "src/recorder/recorder.h"
 #include "src/fruit/values/values.h"
 
 typedef struct crn_metrics {

@@ -14,7 +14,7 @@
 
 #include "src/control/listener.h"
 #include "src/ingest/socket/endpoint.h"
-#include "src/monitor/http/address.h"
+#include "src/http/address.h"
 #include "src/preflight/internal.h"
 
 /* --- tcp -------------------------------------------------------------------------------------- */

@@ -10,9 +10,9 @@
 
 #include "src/ingest/access/access.h"
 #include "src/preflight/internal.h"
-#include "src/publish/log/format.h"
-#include "src/publish/log/writer.h"
-#include "src/recording/recorder.h"
+#include "src/formats/verdict_log/format.h"
+#include "src/formats/verdict_log/writer.h"
+#include "src/recorder/recorder.h"
 
 /* Prints one line, with what does not print as \xNN: the text behind `where: key`. */
 __attribute__((format(printf, 4, 0))) static void

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "gpu/gpu.h"
-#include "src/config/config.h"
+#include "stages/config/config.h"
 
 /*
  * Every error is a line `file: key: what; hint` on `faults`, every note a line `note: …` on

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "src/ingest/socket/descriptors.h"
-#include "src/line.h"
+#include "src/line/line.h"
 #include "src/monitor/machine.h"
 #include "src/preflight/internal.h"
 #include "src/realtime/realtime.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/publish/fields.h"
+#include "src/formats/verdict/fields.h"
 #include "stages/base/clock.h"
 
 /* Upper bounds in bytes per format, from which the memory for limits.defects and limits.points is

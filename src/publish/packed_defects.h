@@ -11,7 +11,7 @@
 #define CRN_SRC_PUBLISH_PACKED_DEFECTS_H
 
 #include "src/ingest/view.h"
-#include "src/publish/encoding/encoder.h"
+#include "src/formats/encoding/encoder.h"
 #include "src/publish/result_store.h"
 #include "stages/cernita.h"
 

@@ -10,7 +10,7 @@
 
 #include "src/publish/backlog.h"
 #include "stages/base/log.h"
-#include "src/publish/encoding/encoder.h"
+#include "src/formats/encoding/encoder.h"
 #include "src/ingest/socket/endpoint.h"
 #include "src/publish/status.h"
 #include "src/publish/verdict.h"

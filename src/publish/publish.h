@@ -29,11 +29,11 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/error.h"
-#include "src/config/config.h"
+#include "stages/config/config.h"
 #include "src/fruit/fruit.h"
 #include "src/fruit/lane/lane.h"
 #include "src/ingest/socket/peers.h"
-#include "src/publish/log/log.h"
+#include "src/publish/log.h"
 #include "src/publish/result_store.h"
 #include "src/publish/verdict.h"
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "stages/base/api.h"
-#include "src/chain/judgement.h"
+#include "stages/chain/judgement.h"
 
 CRN_C_BEGIN
 

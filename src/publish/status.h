@@ -27,8 +27,8 @@
 #ifndef CRN_SRC_PUBLISH_STATUS_H
 #define CRN_SRC_PUBLISH_STATUS_H
 
-#include "src/config/config.h"
-#include "src/publish/encoding/encoder.h"
+#include "stages/config/config.h"
+#include "src/formats/encoding/encoder.h"
 #include "src/fruit/lane/lane.h"
 #include "src/publish/publish.h"
 

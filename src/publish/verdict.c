@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/publish/fields.h"
+#include "src/formats/verdict/fields.h"
 #include "src/publish/packed_defects.h"
 #include "src/publish/verdict_views.h"
 

@@ -29,7 +29,7 @@
 #define CRN_SRC_PUBLISH_VERDICT_H
 
 #include "stages/base/api.h"
-#include "src/publish/encoding/encoder.h"
+#include "src/formats/encoding/encoder.h"
 #include "src/fruit/fruit.h"
 #include "src/publish/result_store.h"
 

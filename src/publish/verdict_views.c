@@ -1,6 +1,6 @@
 #include "src/publish/verdict_views.h"
 
-#include "src/publish/fields.h"
+#include "src/formats/verdict/fields.h"
 #include "stages/backend.h"
 
 /* States as readers see them; a view that waits or runs when its fruit is judged is lost. */

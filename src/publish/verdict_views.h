@@ -3,8 +3,8 @@
 #ifndef CRN_SRC_PUBLISH_VERDICT_VIEWS_H
 #define CRN_SRC_PUBLISH_VERDICT_VIEWS_H
 
-#include "src/config/config.h"
-#include "src/publish/encoding/encoder.h"
+#include "stages/config/config.h"
+#include "src/formats/encoding/encoder.h"
 #include "src/fruit/fruit.h"
 
 /* Breakdown of the time from a fruit's close to its verdict: queue + all stages <= total. */

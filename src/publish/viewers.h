@@ -18,7 +18,7 @@
 #include <zmq.h>
 
 #include "stages/base/error.h"
-#include "src/config/config.h"
+#include "stages/config/config.h"
 #include "src/ingest/socket/peers.h"
 
 /* libzmq stores up to 33 bytes inside the message struct: a topic allocates nothing. */

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/config/config.h"
+#include "stages/config/config.h"
 
 /* The kinds of threads that the section is about. */
 typedef enum crn_thread_role {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/line.h"
+#include "src/line/line.h"
 #include "src/self_check/internal.h"
 
 #define GROUP_BYTES 300

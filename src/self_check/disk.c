@@ -7,8 +7,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "src/publish/log/writer.h"
-#include "src/recording/recorder.h"
+#include "src/formats/verdict_log/writer.h"
+#include "src/recorder/recorder.h"
 #include "src/self_check/internal.h"
 #include "stages/base/clock.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "src/ingest/socket/descriptors.h"
-#include "src/line.h"
+#include "src/line/line.h"
 #include "src/self_check/internal.h"
 
 /* What the line's thread asks for without realtime.line_priority. */

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "src/line.h"
+#include "src/line/line.h"
 #include "src/self_check/internal.h"
 
 #define COST_FREE                                                                                  \

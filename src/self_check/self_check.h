@@ -13,7 +13,7 @@
 #include <sys/timex.h>
 
 #include "gpu/gpu.h"
-#include "src/config/config.h"
+#include "stages/config/config.h"
 
 typedef enum crn_finding_level {
     CRN_FINDING_OK,

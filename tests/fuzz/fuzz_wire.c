@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/ingest/wire.h"
+#include "src/formats/view/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/config/internal.h"
+#include "stages/config/internal.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/same_config.h"
 

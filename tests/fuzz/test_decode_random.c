@@ -10,7 +10,7 @@
 
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/random.h"
-#include "tools/common/verdicts/decode.h"
+#include "src/formats/verdict/decode.h"
 #include "tools/tail/verdict_text.h"
 
 #define BYTES_MAX 2048

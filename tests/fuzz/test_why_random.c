@@ -10,7 +10,8 @@
 
 #include <yajl/yajl_tree.h>
 
-#include "src/ingest/refusal.h"
+#include "src/formats/view/reason.h"
+#include "src/formats/view/refusal.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/random.h"
 #include "tools/why/selection.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/ingest/wire.h"
+#include "src/formats/view/wire.h"
 #include "tests/support/peers/bad_messages.h"
 #include "tests/support/cmocka_prelude.h"
 

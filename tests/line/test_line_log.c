@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/publish/log/reader.h"
+#include "src/formats/verdict_log/reader.h"
 #include "stages/base/little_endian.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/line_fixture.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/recording/recording.h"
-#include "src/recording/segments.h"
+#include "src/formats/recording/recording.h"
+#include "src/formats/recording/segments.h"
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/gate.h"

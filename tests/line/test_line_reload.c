@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/line_internal.h"
+#include "src/line/internal.h"
 #include "stages/base/log.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/log_capture.h"

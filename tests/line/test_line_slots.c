@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "src/line_internal.h"
+#include "src/line/internal.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/recorded.h"
 

@@ -13,8 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "src/line_internal.h"
-#include "src/recording/segments.h"
+#include "src/line/internal.h"
+#include "src/formats/recording/segments.h"
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/line_fixture.h"

@@ -11,7 +11,7 @@
 #include "tests/support/gpu/fake_gpu.h"
 #include "tests/support/line/gate.h"
 #include "tests/support/line/line_fixture.h"
-#include "tools/common/verdicts/decode.h"
+#include "src/formats/verdict/decode.h"
 
 #define HEIGHT 48
 #define WIDTH  64

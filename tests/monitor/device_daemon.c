@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "stages/base/log.h"
-#include "src/config/config.h"
-#include "src/line.h"
+#include "stages/config/config.h"
+#include "src/line/line.h"
 #include "tests/support/gpu/fake_gpu.h"
 #include "tests/support/gpu/faulty_gpu.h"
 

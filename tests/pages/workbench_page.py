@@ -255,7 +255,7 @@ def run_command(command, folder, programs):
 
 def run_python(script, folder, programs, end):
     """A script as the page shows it, and what it prints after `end`."""
-    environment = os.environ | {"CRN_LIBRARY": str(programs.parent / "lib/libcernita-internal.so"),
+    environment = os.environ | {"CRN_LIBRARY": str(programs.parent / "lib/libcernita.so"),
                                 "PYTHONPATH": str(ROOT / "tools/python")}
     done = subprocess.run(["/usr/bin/python3", "-c", f"{script}\n{end}"], cwd=folder, env=environment, capture_output=True,
                           text=True)

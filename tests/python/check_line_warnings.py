@@ -41,9 +41,9 @@ class Warnings(PackageTest):
         self.assertRegex(texts[0], r"^lane 5: \d+ messages refused \(class_set\): name the classes as the daemon's file does")
 
     def test_every_reason_has_a_hint(self):
-        ingest = pathlib.Path(__file__).parents[2] / "src" / "ingest"
-        names = re.findall(r'\[CRN_WIRE_\w+\] = "(\w+)",', (ingest / "wire.c").read_text(encoding="utf-8"))
-        names += re.findall(r'return "(\w+)";', (ingest / "refusal.c").read_text(encoding="utf-8"))
+        folder = pathlib.Path(__file__).parents[2] / "src" / "formats" / "view"
+        names = re.findall(r'\[CRN_WIRE_\w+\] = "(\w+)",', (folder / "wire.c").read_text(encoding="utf-8"))
+        names += re.findall(r'return "(\w+)";', (folder / "refusal.c").read_text(encoding="utf-8"))
         self.assertEqual(sorted(set(names) - {"ok"}), sorted(HINTS))
 
     def send_until(self, true, line, maps, count=1):

@@ -12,7 +12,7 @@ extern "C" {
 }
 
 #include "src/publish/verdict.h"
-#include "src/ingest/wire.h"
+#include "src/formats/view/wire.h"
 #include "src/publish/status.h"
 
 static void a_header_is_packed_and_checked(void **)

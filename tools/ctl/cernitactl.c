@@ -15,7 +15,7 @@
 #include "stages/base/process/arguments.h"
 #include "stages/base/process/standard.h"
 #include "stages/base/utf8.h"
-#include "tools/ctl/find_socket.h"
+#include "src/client/find_socket.h"
 
 #define RUN_FOLDER "/run/cernita"
 

@@ -1,7 +1,8 @@
 # libcernita as others see it: which symbols it exports, its archive, its installation (component "library").
 # Included by CMakeLists.txt, whose targets and variables it uses.
 
-# The list is what the library promises; everything else stays inside.
+# The list is what the library promises. Programs of this tree also use what CRN_API marks inside: it has a version of its
+# own, which names the exact release, so that a program never starts with another release's.
 file(STRINGS ${CMAKE_SOURCE_DIR}/tools/packaging/cernita.symbols CRN_SYMBOLS)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/packaging/cernita.symbols)
 list(JOIN CRN_SYMBOLS ";\n        " symbols)
@@ -12,6 +13,10 @@ file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/cernita.map @ONLY CONTENT
     local:
         *;
 };
+CERNITA_PRIVATE_@PROJECT_VERSION@ {
+    global:
+        crn_*;
+};
 ")
 target_link_options(cernita PRIVATE
     -Wl,--version-script=${CMAKE_BINARY_DIR}/cernita.map -Wl,--gc-sections -Wl,--no-undefined-version)
@@ -19,7 +24,7 @@ set_property(TARGET cernita APPEND PROPERTY LINK_DEPENDS ${CMAKE_BINARY_DIR}/cer
 
 # check_abi reads the interface from the debug information of the files that define it, whatever the build leaves out.
 set_source_files_properties(stages/context.c stages/library/context.c stages/library/operators.c stages/serial/haar.c
-    src/chain/chain.c src/chain/open.c PROPERTIES COMPILE_OPTIONS -g)
+    stages/chain/chain.c stages/chain/open.c PROPERTIES COMPILE_OPTIONS -g)
 
 # A folder with the one header, for programs that are built together with the library.
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include)

@@ -1,8 +1,7 @@
-"""What the scripts of this tree need beside the package, from the library that the programs share: picture files, named
-kernels, times on a device.
+"""What the scripts of this tree need beside the package, from the functions that libcernita keeps for this release's
+programs: picture files, named kernels, times on a device.
 
-Import it before cernita: the package then uses that library too, build/lib/libcernita-internal.so of this tree or what
-CRN_LIBRARY names.
+Import it before cernita: both use build/lib/libcernita.so of this tree, or what CRN_LIBRARY names.
 """
 import ctypes
 import os
@@ -12,7 +11,7 @@ import sys
 if "cernita" in sys.modules:
     raise ImportError("internals must be imported before cernita: both use one library")
 os.environ.setdefault("CRN_LIBRARY", str(pathlib.Path(__file__).resolve().parents[2] / "build" / "lib" /
-                                         "libcernita-internal.so"))
+                                         "libcernita.so"))
 
 import numpy as np
 

@@ -7,7 +7,7 @@
 
 #include "stages/base/log.h"
 #include "stages/base/process/standard.h"
-#include "src/config/config.h"
+#include "stages/config/config.h"
 #include "src/ingest/access/access.h"
 #include "src/ingest/socket/descriptors.h"
 #include "tools/common/options.h"

@@ -11,10 +11,10 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
-#include "src/ingest/access/client.h"
+#include "src/client/keys.h"
 #include "src/ingest/access/zap.h"
 #include "src/ingest/socket/senders.h"
-#include "src/ingest/wire.h"
+#include "src/formats/view/wire.h"
 #include "tools/common/signals.h"
 
 #define LINGER_MS 500

@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 #include "stages/base/error.h"
-#include "src/ingest/access/client.h"
+#include "src/client/keys.h"
 #include "src/ingest/socket/peers.h"
-#include "src/recording/recorder.h"
+#include "src/recorder/recorder.h"
 
 typedef struct crn_relay_plan {
     const char *from, *to, *dir, *keys; /* to, keys: NULL for none */

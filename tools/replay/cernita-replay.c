@@ -12,7 +12,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/process/standard.h"
-#include "src/ingest/access/client.h"
+#include "src/client/keys.h"
 #include "tools/common/progress.h"
 #include "tools/common/recordings.h"
 #include "tools/common/signals.h"

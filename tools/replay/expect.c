@@ -6,9 +6,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/publish/fields.h"
-#include "src/publish/log/format.h"
-#include "src/publish/log/reader.h"
+#include "src/formats/verdict/fields.h"
+#include "src/formats/verdict_log/format.h"
+#include "src/formats/verdict_log/reader.h"
 #include "stages/base/clock.h"
 #include "tools/replay/log_fruits.h"
 

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "src/config/config.h"
+#include "stages/config/config.h"
 #include "stages/base/error.h"
 #include "tools/replay/expect_verdict.h"
 

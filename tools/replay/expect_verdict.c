@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/publish/fields.h"
+#include "src/formats/verdict/fields.h"
 
 #define NUMBER_BYTES 32
 #define BOX_NUMBERS  4

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "src/publish/encoding/messagepack_json.h"
+#include "src/formats/encoding/messagepack_json.h"
 #include "tools/replay/expect_summary.h"
 
 typedef struct crn_expect_fruit {

@@ -10,7 +10,7 @@
 #include <zmq.h>
 
 #include "stages/base/clock.h"
-#include "tools/common/connection.h"
+#include "src/client/connection.h"
 #include "tools/common/verdicts/view_text.h"
 
 /* Views that suit a daemon that does not say how many slots it has: as many as the smallest. */

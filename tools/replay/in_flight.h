@@ -13,10 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/ingest/access/client.h"
+#include "src/client/keys.h"
 #include "stages/base/error.h"
 #include "tools/common/options.h"
-#include "tools/common/verdicts/decode.h"
+#include "src/formats/verdict/decode.h"
 
 typedef struct crn_in_flight_settings {
     const char *endpoint; /* the line's publish.viewers.bind */

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "tools/common/verdicts/decode.h"
+#include "src/formats/verdict/decode.h"
 #include "tools/replay/log_fruits.h"
 
 typedef struct scan {

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "src/publish/fields.h"
+#include "src/formats/verdict/fields.h"
 
 static bool read_number(const msgpack_object *verdict, const char *key, uint64_t *ret_number)
 {

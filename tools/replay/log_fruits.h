@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "src/publish/encoding/messagepack_json.h"
-#include "src/publish/log/reader.h"
+#include "src/formats/encoding/messagepack_json.h"
+#include "src/formats/verdict_log/reader.h"
 #include "stages/base/error.h"
 
 /* What a verdict says whose it is. */

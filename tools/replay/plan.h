@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "src/ingest/access/client.h"
+#include "src/client/keys.h"
 #include "tools/common/options.h"
 #include "tools/replay/filter.h"
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/recording/recording.h"
+#include "src/formats/recording/recording.h"
 #include "tools/common/options.h"
 #include "tools/replay/filter.h"
 

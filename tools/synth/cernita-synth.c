@@ -9,8 +9,8 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/process/standard.h"
-#include "src/recording/recording.h"
-#include "src/recording/format.h"
+#include "src/formats/recording/recording.h"
+#include "src/formats/recording/format.h"
 #include "stages/stage/classes.h"
 #include "tools/common/options.h"
 #include "tools/common/progress.h"

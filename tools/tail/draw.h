@@ -3,7 +3,7 @@
 #define CRN_TOOLS_TAIL_DRAW_H
 
 #include "stages/base/error.h"
-#include "tools/common/verdicts/decode.h"
+#include "src/formats/verdict/decode.h"
 #include "tools/common/drawing/palette.h"
 #include "tools/tail/photos.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "tools/common/verdicts/decode.h"
+#include "src/formats/verdict/decode.h"
 #include "tools/common/verdicts/sequence_check.h"
 
 /* Percentiles cover this many latest verdicts; maximum and counts cover all. */

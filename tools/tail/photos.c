@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/recording/recording.h"
+#include "src/formats/recording/recording.h"
 
 typedef struct photo_entry {
     uint32_t lane;

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "tools/common/verdicts/decode.h"
+#include "src/formats/verdict/decode.h"
 
 #define CRN_LINE_BYTES   1024
 #define CRN_SCREEN_LINES 64

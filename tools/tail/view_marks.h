@@ -4,7 +4,7 @@
 
 #include <cairo.h>
 
-#include "tools/common/verdicts/decode.h"
+#include "src/formats/verdict/decode.h"
 
 /*
  * Marks the view in a frame of width x height picture pixels at cairo's origin: a view received but

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "src/publish/encoding/messagepack_json.h"
+#include "src/formats/encoding/messagepack_json.h"
 
 typedef msgpack_object object;
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "stages/base/clock.h"
-#include "tools/common/daemon_url.h"
+#include "src/client/daemon_url.h"
 
 #define CONNECT_MS 3000
 

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "src/publish/log/reader.h"
-#include "tools/common/verdicts/decode.h"
+#include "src/formats/verdict_log/reader.h"
+#include "src/formats/verdict/decode.h"
 #include "tools/common/verdicts/sequence_check.h"
 
 #define CRN_COVERAGE_LANES 16 /* named individually */

@@ -12,7 +12,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/process/standard.h"
-#include "src/monitor/http/uri.h"
+#include "src/http/uri.h"
 #include "tools/common/options.h"
 #include "tools/common/signals.h"
 #include "tools/workbench/requests.h"

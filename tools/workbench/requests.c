@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/monitor/http/uri.h"
+#include "src/http/uri.h"
 #include "stages/base/clock.h"
 
 /* One kind of request: what comes after `path`, if that ends with a slash, is its `rest`. */
@@ -26,12 +26,10 @@ struct crn_route {
 
 static void answer_asset(crn_request *request)
 {
-    const char *type;
-    const unsigned char *start;
-    size_t size;
-    const char *name = request->rest[0] ? request->rest : "index.html";
-    if (crn_workbench_asset(name, &type, &start, &size))
-        crn_answer_bytes(request, type, start, size, true);
+    const crn_asset *asset = crn_workbench_asset(request->rest[0] ? request->rest : "index.html");
+    if (asset)
+        crn_answer_bytes(request, asset->type, asset->start, (size_t)(asset->end - asset->start),
+                         true);
     else
         crn_answer_refusal(request, MHD_HTTP_NOT_FOUND, "no such file");
 }

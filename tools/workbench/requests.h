@@ -2,6 +2,7 @@
 #ifndef CRN_TOOLS_WORKBENCH_REQUESTS_H
 #define CRN_TOOLS_WORKBENCH_REQUESTS_H
 
+#include "src/http/assets.h"
 #include "tools/workbench/tasks/tasks.h"
 #include "tools/workbench/workbench.h"
 
@@ -123,8 +124,7 @@ void crn_command_write(const crn_task *task, const crn_stored *in, const char *e
 
 /* --- assets.c --------------------------------------------------------------------------------- */
 
-/* The page's files; false: there is none of that name. */
-bool crn_workbench_asset(const char *name, const char **ret_type, const unsigned char **ret_start,
-                         size_t *ret_size);
+/* The page's files; NULL: there is none of that name. */
+const crn_asset *crn_workbench_asset(const char *name);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/publish/encoding/encoder.h"
+#include "src/formats/encoding/encoder.h"
 #include "stages/base/error.h"
 
 #define CRN_STORE_PICTURES_MAX 128

@@ -4,7 +4,7 @@
 
 #include <microhttpd.h>
 
-#include "src/monitor/http/address.h"
+#include "src/http/address.h"
 #include "tools/workbench/jobs.h"
 #include "tools/workbench/store.h"
 

@@ -11,7 +11,7 @@
 
 #include "stages/base/api.h"
 #include "stages/base/clock.h"
-#include "src/config/config.h"
+#include "stages/config/config.h"
 #include "src/fruit/lane/senders.h"
 #include "src/fruit/values/scale.h"
 

@@ -24,8 +24,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/ingest/refusal.h"
-#include "src/ingest/wire.h"
+#include "src/formats/view/refusal.h"
+#include "src/formats/view/wire.h"
 
 CRN_C_BEGIN
 

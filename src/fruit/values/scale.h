@@ -28,9 +28,9 @@
 #include <stdint.h>
 
 #include "stages/base/api.h"
-#include "src/config/config.h"
+#include "stages/config/config.h"
 #include "src/ingest/ticket.h"
-#include "src/ingest/wire.h"
+#include "src/formats/view/wire.h"
 
 CRN_C_BEGIN
 

@@ -23,8 +23,8 @@
 #define CRN_SRC_FRUIT_VALUES_VALUES_H
 
 #include "stages/base/log.h"
-#include "src/config/config.h"
 #include "src/fruit/values/scale.h"
+#include "stages/config/config.h"
 #include "src/ingest/view.h"
 #include "stages/openmp/values/values.h"
 

@@ -14,7 +14,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
-#include "src/ingest/access/clients.h"
+#include "src/formats/keys/clients.h"
 
 #define PATH_BYTES (CRN_TEXT_BYTES + 16)
 

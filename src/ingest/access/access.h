@@ -14,11 +14,8 @@
 #include <stdio.h>
 
 #include "stages/base/error.h"
-#include "src/config/config.h"
-#include "src/ingest/access/key_file.h"
-
-/* Most clients of a line. */
-#define CRN_ACCESS_CLIENTS_MAX 1024
+#include "stages/config/config.h"
+#include "src/formats/keys/key_file.h"
 
 typedef enum crn_access_refusal {
     CRN_ACCESS_UNKNOWN_KEY,    /* no file in clients/ has its key */

@@ -14,6 +14,7 @@
 
 #include <zmq.h>
 
+#include "stages/base/bind_hint.h"
 #include "stages/base/file/path_lock.h"
 #include "stages/base/log.h"
 #include "stages/base/param.h"
@@ -286,25 +287,7 @@ static int guard_path(const crn_endpoint *endpoint, const char *path, int *ret_l
 
 const char *crn_endpoint_bind_hint(int fault)
 {
-    switch (fault) {
-    case EADDRINUSE:
-        return "the port is in use: stop the program that has it (ss -ltnp), or give another";
-    case EADDRNOTAVAIL:
-        return "this machine has no such address: see `ip address`, or bind tcp://*:PORT";
-    case ENODEV:
-        return "neither an address nor an interface of this machine: see `ip address`";
-    case EACCES:
-        return "not allowed: give a port above 1023 or a path in a folder this user may write to";
-    case ENOPROTOOPT:
-        return "this context has no handler for keys";
-    case ENAMETOOLONG:
-        return "the path is too long for a socket (107 bytes): give a shorter one";
-    case EINVAL:
-    case EPROTONOSUPPORT:
-        return "not an address to bind: write tcp://ADDRESS:PORT or ipc:///PATH";
-    default:
-        return zmq_strerror(fault);
-    }
+    return fault > ZMQ_HAUSNUMERO ? zmq_strerror(fault) : crn_bind_hint(fault);
 }
 
 /* Rejects what libzmq would misread: it parses port 5555x as 5555, and 70000 as 4464. */

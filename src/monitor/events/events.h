@@ -5,7 +5,7 @@
 #include "src/monitor/families.h"
 #include "src/monitor/fruits/last_fruits.h"
 #include "src/monitor/events/history.h"
-#include "src/publish/encoding/encoder.h"
+#include "src/formats/encoding/encoder.h"
 
 CRN_C_BEGIN
 

@@ -3,7 +3,7 @@
 #define CRN_SRC_MONITOR_EVENTS_LANES_H
 
 #include "src/monitor/families.h"
-#include "src/publish/encoding/encoder.h"
+#include "src/formats/encoding/encoder.h"
 
 CRN_C_BEGIN
 

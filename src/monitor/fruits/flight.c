@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "stages/base/clock.h"
-#include "src/publish/encoding/encoder.h"
-#include "src/publish/log/format.h"
+#include "src/formats/encoding/encoder.h"
+#include "src/formats/verdict_log/format.h"
 #include "stages/base/byte_ring.h"
 
 #define ALIGN_BYTES 16

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "src/engine/device.h"
+#include "src/engine/device/device.h"
 #include "stages/backend.h"
 #include "stages/base/clock.h"
 

@@ -8,7 +8,7 @@
 #define CRN_SRC_MONITOR_FRUITS_TRACE_H
 
 #include "src/monitor/fruits/flight.h"
-#include "src/publish/encoding/encoder.h"
+#include "src/formats/encoding/encoder.h"
 
 CRN_C_BEGIN
 

@@ -5,15 +5,15 @@
 #include <string.h>
 
 #include "src/monitor/events/health.h"
-#include "src/monitor/http/address.h"
+#include "src/http/address.h"
 #include "src/monitor/http/assets.h"
 #include "src/monitor/http/responses/fruit_page.h"
 #include "src/monitor/http/responses/maps.h"
-#include "src/monitor/http/responses/maps_format.h"
+#include "src/formats/view/maps_format.h"
 #include "src/monitor/http/responses/traces.h"
 #include "src/monitor/http/responses/verdicts.h"
-#include "src/monitor/http/uri.h"
-#include "src/publish/log/format.h"
+#include "src/http/uri.h"
+#include "src/formats/verdict_log/format.h"
 #include "stages/base/clock.h"
 
 /* Traces and maps may be large: so many of either are read at once. */

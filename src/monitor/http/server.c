@@ -10,8 +10,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "src/monitor/http/address.h"
-#include "src/monitor/http/uri.h"
+#include "src/http/address.h"
+#include "src/http/uri.h"
 #include "src/service/watchdog.h"
 #include "stages/backend.h"
 #include "stages/base/clock.h"

@@ -5,7 +5,7 @@
 #include <microhttpd.h>
 #include <pthread.h>
 
-#include "src/monitor/http/address.h"
+#include "src/http/address.h"
 #include "src/monitor/http/clients.h"
 #include "src/monitor/events/events.h"
 #include "src/monitor/http/server.h"

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Reads a verdict log with the code in src/publish/log/README.md: lane (u32) and bytes of each verdict to stdout."""
+"""Reads a verdict log with the code in src/formats/verdict_log/README.md: lane (u32) and bytes of each verdict to stdout."""
 import pathlib
 import re
 import struct
 import sys
 
-README = pathlib.Path(__file__).resolve().parents[3] / "src/publish/log/README.md"
+README = pathlib.Path(__file__).resolve().parents[3] / "src/formats/verdict_log/README.md"
 
 namespace = {}
 exec(re.search(r"```python\n(.*?)```", README.read_text(), re.S).group(1), namespace)

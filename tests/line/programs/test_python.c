@@ -13,7 +13,7 @@
 #include <zmq.h>
 
 #include "stages/base/clock.h"
-#include "src/ingest/wire.h"
+#include "src/formats/view/wire.h"
 #include "stages/stage/classes.h"
 #include "tests/support/cmocka_prelude.h"
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "src/publish/log/writer.h"
+#include "src/formats/verdict_log/writer.h"
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/programs/replay_program.h"

@@ -8,7 +8,7 @@
 
 #include <zmq.h>
 
-#include "src/ingest/wire.h"
+#include "src/formats/view/wire.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/recorded.h"
 

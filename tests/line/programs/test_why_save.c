@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/recording/recording.h"
+#include "src/formats/recording/recording.h"
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/gate.h"

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include "src/line.h"
+#include "src/line/line.h"
 
 #define CRN_FIXTURE_PATIENCE_MS 60000
 

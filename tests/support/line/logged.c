@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/publish/log/format.h"
-#include "src/publish/log/reader.h"
+#include "src/formats/verdict_log/format.h"
+#include "src/formats/verdict_log/reader.h"
 #include "tests/support/cmocka_prelude.h"
 
 char logged_folder[64];

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/publish/log/writer.h"
+#include "src/formats/verdict_log/writer.h"
 
 #define CRN_LOGGED_MAX 100000 /* verdicts in a log */
 

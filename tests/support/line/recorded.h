@@ -2,7 +2,7 @@
 #ifndef CRN_TESTS_SUPPORT_RECORDED_H
 #define CRN_TESTS_SUPPORT_RECORDED_H
 
-#include "src/recording/recording.h"
+#include "src/formats/recording/recording.h"
 
 /* A new folder (a cmocka group's setup and teardown),
  * a recording's path in it, and that path's `.part`. */

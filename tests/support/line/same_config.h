@@ -3,7 +3,7 @@
 #ifndef CRN_TESTS_SUPPORT_SAME_CONFIG_H
 #define CRN_TESTS_SUPPORT_SAME_CONFIG_H
 
-#include "src/config/config.h"
+#include "stages/config/config.h"
 
 /* Size of a value of that type in a settings struct. */
 size_t crn_param_bytes(crn_param_type type);

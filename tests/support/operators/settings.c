@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/config/internal.h"
+#include "stages/config/internal.h"
 #include "tests/support/cmocka_prelude.h"
 
 static void set(const crn_param *row, const char *text, void *settings)

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/ingest/wire.h"
+#include "src/formats/view/wire.h"
 
 #define CRN_MESSAGE_PARTS_MAX 6
 

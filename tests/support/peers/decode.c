@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/publish/fields.h"
+#include "src/formats/verdict/fields.h"
 #include "tests/support/peers/decode.h"
 
 #include "tests/support/cmocka_prelude.h"

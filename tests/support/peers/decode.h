@@ -25,7 +25,7 @@ void crn_expect_reals(const msgpack_object *array, const double *values, uint32_
 /* A map with exactly these keys, in this order. */
 void crn_expect_keys(const msgpack_object *map, const char *const *keys, uint32_t count);
 
-/* A whole verdict with the keys, order and types of the tables in src/publish/fields.h. */
+/* A whole verdict with the keys, order and types of the tables in src/formats/verdict/fields.h. */
 void crn_expect_verdict(const msgpack_object *verdict);
 
 /* The parts of the verdict's latency_ms add up to at most its total. */

@@ -2,7 +2,7 @@
 #ifndef CRN_TESTS_SUPPORT_KEYS_H
 #define CRN_TESTS_SUPPORT_KEYS_H
 
-#include "src/ingest/access/key_file.h"
+#include "src/formats/keys/key_file.h"
 
 typedef struct crn_test_keys {
     char folder[96];

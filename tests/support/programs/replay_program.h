@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "src/ingest/wire.h"
+#include "src/formats/view/wire.h"
 #include "stages/base/clock.h"
 #include "tests/support/line/recorded.h"
 

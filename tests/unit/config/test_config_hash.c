@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/config/config.h"
+#include "stages/config/config.h"
 #include "tests/support/cmocka_prelude.h"
 
 static char folder[64];

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "stages/base/log.h"
-#include "src/config/internal.h"
+#include "stages/config/internal.h"
 #include "stages/backend.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/same_config.h"

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "src/config/config.h"
+#include "stages/config/config.h"
 #include "tests/support/cmocka_prelude.h"
 
 static void test_numbers_and_ranges(void **state)

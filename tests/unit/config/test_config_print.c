@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/config/config.h"
+#include "stages/config/config.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/same_config.h"
 #include "tests/unit/config/config_stages.h"

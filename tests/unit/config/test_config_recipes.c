@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/config/config.h"
+#include "stages/config/config.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/same_config.h"
 

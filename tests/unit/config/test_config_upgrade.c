@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/config/config.h"
+#include "stages/config/config.h"
 #include "src/ingest/access/access.h"
 #include "tests/support/cmocka_prelude.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "stages/base/clock.h"
-#include "src/chain/chain.h"
+#include "stages/chain/chain.h"
 #include "stages/context.h"
 #include "tests/support/cmocka_prelude.h"
 

@@ -8,7 +8,7 @@
 #include <zmq.h>
 
 #include "src/ingest/access/access.h"
-#include "src/ingest/access/client.h"
+#include "src/client/keys.h"
 #include "src/ingest/access/zap.h"
 #include "src/ingest/socket/endpoint.h"
 #include "tests/support/cmocka_prelude.h"

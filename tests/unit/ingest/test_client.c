@@ -10,7 +10,7 @@
 
 #include <zmq.h>
 
-#include "src/ingest/access/client.h"
+#include "src/client/keys.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/peers/peer.h"
 

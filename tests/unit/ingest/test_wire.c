@@ -1,7 +1,7 @@
 /* The view message's bytes: the position of each field, and the reasons for refusal. */
 #include <string.h>
 
-#include "src/ingest/wire.h"
+#include "src/formats/view/wire.h"
 #include "tests/support/peers/bad_messages.h"
 #include "tests/support/cmocka_prelude.h"
 

@@ -10,7 +10,7 @@
 #include "stages/backend.h"
 #include "stages/cernita.h"
 #include "stages/library/library.h"
-#include "src/chain/chain.h"
+#include "stages/chain/chain.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/gpu/fake_gpu.h"
 #include "tests/support/gpu/faulty_gpu.h"

@@ -1,7 +1,7 @@
 /* The flight recorder: what it keeps, in which form, and what it lets go. */
 #include "src/monitor/fruits/flight.h"
 
-#include "src/publish/log/format.h"
+#include "src/formats/verdict_log/format.h"
 #include "tests/unit/publish/verdict_bench.h"
 
 typedef struct flight_fixture {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/monitor/http/address.h"
+#include "src/http/address.h"
 #include "tests/support/cmocka_prelude.h"
 
 static void a_free_port_is_reported(void **state)

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "src/engine/device.h"
+#include "src/engine/device/device.h"
 #include "tests/unit/publish/verdict_bench.h"
 
 #define US       1000 /* ns */

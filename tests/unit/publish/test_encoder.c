@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/publish/encoding/encoder.h"
+#include "src/formats/encoding/encoder.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/peers/decode.h"
 #include "tests/support/sanitized.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/publish/fields.h"
+#include "src/formats/verdict/fields.h"
 #include "src/publish/packed_defects.h"
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/publish/log/reader.h"
+#include "src/formats/verdict_log/reader.h"
 #include "stages/base/log.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/peers/decode.h"

@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/publish/log/format.h"
-#include "src/publish/log/reader.h"
+#include "src/formats/verdict_log/format.h"
+#include "src/formats/verdict_log/reader.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "tests/support/cmocka_prelude.h"

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/publish/log/log.h"
+#include "src/publish/log.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "tests/support/cmocka_prelude.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/publish/fields.h"
+#include "src/formats/verdict/fields.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/programs/readme_reference.h"
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "stages/base/log.h"
-#include "src/recording/recorder.h"
+#include "src/recorder/recorder.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/free_space.h"
 #include "tests/support/line/log_capture.h"

@@ -11,8 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "src/recording/recorder.h"
-#include "src/recording/segments.h"
+#include "src/recorder/recorder.h"
+#include "src/formats/recording/segments.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "tests/support/cmocka_prelude.h"

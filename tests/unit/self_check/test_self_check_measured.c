@@ -6,7 +6,7 @@
 #include "tests/support/free_space.h"
 #include "tests/support/gpu/fake_gpu.h"
 
-#include "src/publish/log/writer.h"
+#include "src/formats/verdict_log/writer.h"
 #include "tests/unit/self_check/made_up.h"
 
 static int begin(void **state)

@@ -1,12 +1,12 @@
 /* Decoding of verdicts in MessagePack and in JSON, valid and invalid
- * (src/publish/encoding/messagepack_json.h, decode.h). */
+ * (src/formats/encoding/messagepack_json.h, decode.h). */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tools/common/verdicts/decode.h"
+#include "src/formats/verdict/decode.h"
 
 static void put_text(msgpack_packer *packer, const char *text)
 {

@@ -10,7 +10,7 @@
 
 #include <cairo.h>
 
-#include "src/recording/recording.h"
+#include "src/formats/recording/recording.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tools/tail/renderer.h"
 

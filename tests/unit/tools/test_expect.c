@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "src/publish/log/writer.h"
+#include "src/formats/verdict_log/writer.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/logged.h"
 #include "tools/replay/expect.h"

@@ -1,6 +1,6 @@
 /* Which daemon cernitactl asks: by name, the only one, and what it says where there is none or a
  * choice. */
-#include "tools/ctl/find_socket.h"
+#include "src/client/find_socket.h"
 
 #include <errno.h>
 #include <stdio.h>

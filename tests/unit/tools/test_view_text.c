@@ -1,5 +1,5 @@
 /* States of views: decoded from a verdict
- * (tools/common/verdicts/decode.h) and formatted as text (view_text.h). */
+ * (src/formats/verdict/decode.h) and formatted as text (view_text.h). */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/ingest/refusal.h"
+#include "src/formats/view/refusal.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tools/why/output/sentence.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/config/config.h"
+#include "stages/config/config.h"
 #include "stages/backend.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/line/drive.h"

@@ -10,7 +10,7 @@
 
 #include "stages/base/clock.h"
 #include "tools/bench/time.h"
-#include "tools/common/verdicts/decode.h"
+#include "src/formats/verdict/decode.h"
 
 /* Without an answer for this long after the last view, no more are expected. */
 #define SILENCE_MS 3000

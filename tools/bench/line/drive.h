@@ -4,7 +4,7 @@
 #define CRN_TOOLS_BENCH_LINE_DRIVE_H
 
 #include "stages/base/error.h"
-#include "src/recording/recording.h"
+#include "src/formats/recording/recording.h"
 #include "tools/bench/line/peer.h"
 #include "tools/common/recordings.h"
 

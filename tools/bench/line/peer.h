@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "src/config/config.h"
+#include "stages/config/config.h"
 
 typedef struct crn_peer {
     pid_t pid;

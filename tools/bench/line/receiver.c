@@ -5,7 +5,7 @@
 #include <zmq.h>
 
 #include "stages/base/process/malloc_tuning.h"
-#include "src/ingest/wire.h"
+#include "src/formats/view/wire.h"
 #include "tools/bench/bench.h"
 
 /* As many buffers as the daemon has slots with one worker. */

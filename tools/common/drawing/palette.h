@@ -2,7 +2,7 @@
 #ifndef CRN_TOOLS_COMMON_DRAWING_PALETTE_H
 #define CRN_TOOLS_COMMON_DRAWING_PALETTE_H
 
-#include "tools/common/verdicts/decode.h"
+#include "src/formats/verdict/decode.h"
 
 /*
  * Maps classes to colours, consistent over all pictures of one palette. Classes get the colours in

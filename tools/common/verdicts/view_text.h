@@ -2,7 +2,7 @@
 #ifndef CRN_TOOLS_COMMON_VERDICTS_VIEW_TEXT_H
 #define CRN_TOOLS_COMMON_VERDICTS_VIEW_TEXT_H
 
-#include "tools/common/verdicts/decode.h"
+#include "src/formats/verdict/decode.h"
 
 /* "lost: no_slot", "missing", "refused: class_set", "not_finite in rot (7 values)"; empty for a
  * view judged whole or with what the verdict's own keys say. Returns false if empty. */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/publish/fields.h"
+#include "src/formats/verdict/fields.h"
 #include "stages/base/clock.h"
 
 #define MS_MAX 1e9 /* 11 days: so that sums of times cannot overflow */

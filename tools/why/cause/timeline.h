@@ -5,7 +5,7 @@
 #ifndef CRN_TOOLS_WHY_CAUSE_TIMELINE_H
 #define CRN_TOOLS_WHY_CAUSE_TIMELINE_H
 
-#include "tools/common/verdicts/decode.h"
+#include "src/formats/verdict/decode.h"
 
 /* Times in ns of CLOCK_REALTIME. */
 typedef struct crn_timeline_view {

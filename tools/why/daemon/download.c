@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/publish/log/format.h"
+#include "src/formats/verdict_log/format.h"
 #include "stages/base/file/new_file.h"
 
 #define PATH_BYTES 384

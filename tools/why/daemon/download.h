@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "tools/why/daemon/fetch.h"
+#include "src/client/fetch.h"
 
 /* A folder for the time of a run. */
 typedef struct crn_download {

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/monitor/http/responses/maps_format.h"
-#include "src/recording/recording.h"
+#include "src/formats/view/maps_format.h"
+#include "src/formats/recording/recording.h"
 #include "stages/base/little_endian.h"
 #include "tools/why/daemon/download.h"
-#include "tools/why/daemon/fetch.h"
+#include "src/client/fetch.h"
 
 /* Most bytes of one fruit: the maps are read into memory. */
 #define FRUIT_BYTES_MAX ((size_t)1 << 30)

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/publish/encoding/encoder.h"
-#include "src/publish/encoding/messagepack_json.h"
+#include "src/formats/encoding/encoder.h"
+#include "src/formats/encoding/messagepack_json.h"
 #include "tools/why/daemon/download.h"
 
 #define PAGE_BYTES_MAX 65536

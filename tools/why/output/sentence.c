@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/ingest/refusal.h"
+#include "src/formats/view/refusal.h"
 #include "tools/common/append_text.h"
 
 /* A view dated after its reception, or so long before it, was dated by another clock than the

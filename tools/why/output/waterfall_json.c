@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "src/publish/encoding/encoder.h"
+#include "src/formats/encoding/encoder.h"
 #include "tools/why/output/sentence.h"
 
 static void put_time(crn_encoder *encoder, const char *key, bool is_known, int64_t ns)

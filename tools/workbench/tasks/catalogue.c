@@ -3,7 +3,7 @@
 #include <sched.h>
 #include <stdio.h>
 
-#include "src/publish/encoding/encoder.h"
+#include "src/formats/encoding/encoder.h"
 #include "stages/backend.h"
 #include "stages/stage/stage.h"
 #include "tools/common/scene/scene.h"

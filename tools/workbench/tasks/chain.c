@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/chain/chain.h"
-#include "src/publish/encoding/encoder.h"
+#include "stages/chain/chain.h"
+#include "src/formats/encoding/encoder.h"
 #include "stages/backend.h"
 #include "stages/base/clock.h"
 #include "tools/workbench/tasks/tasks.h"

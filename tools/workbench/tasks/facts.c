@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/recording/recording.h"
+#include "src/formats/recording/recording.h"
 #include "stages/kernel/kernel.h"
 #include "tools/common/operators/apply.h"
 #include "tools/workbench/tasks/tasks.h"

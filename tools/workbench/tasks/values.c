@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/recording/format.h"
-#include "src/recording/recording.h"
+#include "src/formats/recording/format.h"
+#include "src/formats/recording/recording.h"
 #include "tools/common/operators/output/map.h"
 #include "tools/workbench/tasks/tasks.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/publish/log/format.h"
-#include "src/publish/encoding/messagepack_json.h"
+#include "src/formats/verdict_log/format.h"
+#include "src/formats/encoding/messagepack_json.h"
 
 /* Makes a sheet of the photographs among the kept maps; NULL: there are none. */
 static const crn_sheet *sheet_kept(crn_kept_maps *maps, crn_sheets *sheets,

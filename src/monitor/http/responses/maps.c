@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "src/monitor/http/responses/maps_format.h"
+#include "src/formats/view/maps_format.h"
 #include "src/monitor/http/responses/pieces.h"
 #include "stages/base/little_endian.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "src/monitor/fruits/trace.h"
-#include "src/publish/encoding/encoder.h"
+#include "src/formats/encoding/encoder.h"
 
 /* A trace being read: its bytes are the encoder's. */
 typedef struct trace_page {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "src/monitor/http/responses/pieces.h"
-#include "src/publish/log/format.h"
+#include "src/formats/verdict_log/format.h"
 #include "stages/base/clock.h"
 
 /* The verdicts that are sent to one reader. */

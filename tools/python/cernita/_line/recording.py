@@ -1,6 +1,6 @@
 """Recorded views: files of the daemon's `record.dir`, of cernita-record and of cernita-synth.
 
-src/recording/recording.h describes the format: uncompressed BigTIFF, view by view, a page per class and one for the
+src/formats/recording/recording.h describes the format: uncompressed BigTIFF, view by view, a page per class and one for the
 photograph.
 """
 from __future__ import annotations

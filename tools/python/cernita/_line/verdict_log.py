@@ -1,4 +1,4 @@
-"""The verdict log: every verdict of a daemon with `publish.log.dir`. src/publish/log/README.md describes the files."""
+"""The verdict log: every verdict of a daemon with `publish.log.dir`. src/formats/verdict_log/README.md describes the files."""
 from __future__ import annotations
 
 import os

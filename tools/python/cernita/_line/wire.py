@@ -1,4 +1,4 @@
-"""The view message: what a CNN sends for one photograph. src/ingest/wire.h has the header's table."""
+"""The view message: what a CNN sends for one photograph. src/formats/view/wire.h has the header's table."""
 from __future__ import annotations
 
 import struct

@@ -1,0 +1,484 @@
+/*
+ * libtiff writes each view as a small separate TIFF, in memory, at offsets after the file's present
+ * end; then its bytes are written in one call, and last the block with the link to it from the
+ * previous view. libtiff alone would walk all earlier pages to link each new one.
+ *
+ * Whole blocks are written, so that writes may bypass the page cache. The file's end from the block
+ * with the link on is therefore kept in memory: the next view begins in it.
+ */
+#include "src/formats/recording/recording.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/formats/recording/blocks.h"
+#include "src/formats/recording/format.h"
+#include "src/formats/recording/unfinished.h"
+#include "stages/picture/tiff_faults.h"
+
+_Static_assert(__BYTE_ORDER == __LITTLE_ENDIAN,
+               "pages and links are written as they lie in memory");
+
+#define HEADER_BYTES 16  /* of a BigTIFF */
+#define FIRST_LINK   8   /* offset of the first directory's offset in the header */
+#define PAGE_BYTES   512 /* upper bound of a page's directory, without its JSON */
+#define EXTENTS_MORE 8
+#define BLOCK_BYTES  CRN_RECORDING_BLOCK_BYTES
+
+/* A contiguous range of the view's bytes: in `small` (written by libtiff) or
+ * elsewhere (pixels). */
+typedef struct writer_extent {
+    uint64_t offset; /* in the file */
+    size_t bytes;
+    unsigned char *memory;
+    bool pixels;
+} writer_extent;
+
+struct crn_recording_writer {
+    crn_recording_part file;
+    uint64_t end;          /* end of the file's valid bytes */
+    uint64_t link;         /* offset of the link to the next view's first directory */
+    unsigned char *blocks; /* the file from the block with the link on */
+    size_t blocks_room;
+    uint64_t views;
+    const crn_classes *classes; /* NULL: not known */
+
+    /* The view being laid out, as libtiff's file. */
+    unsigned char header[HEADER_BYTES];
+    uint64_t position, top; /* libtiff's file position; end of the file so far */
+    writer_extent *extents;
+    size_t extents_used, extents_room;
+    unsigned char *small;
+    size_t small_used, small_room;
+    const unsigned char *pixels; /* source of the next pixel write, to */
+    size_t pixels_bytes;         /* distinguish it from directory writes */
+    unsigned char *planes;       /* scratch for interleaved maps */
+    size_t planes_room;
+    crn_error tiff_error;
+};
+
+/* --- file access for libtiff, in memory ------------------------------------------------------ */
+
+static writer_extent *find_extent(crn_recording_writer *writer, uint64_t offset, size_t bytes)
+{
+    for (size_t i = writer->extents_used; i-- > 0;) {
+        writer_extent *e = &writer->extents[i];
+        if (offset >= e->offset && offset + bytes <= e->offset + e->bytes)
+            return e;
+    }
+    return NULL;
+}
+
+/* Appends bytes at the end: pixels by reference, anything else copied into `small`; NULL reserves a
+ * zeroed range, because libtiff writes the data that a directory refers to before the directory. */
+static bool append(crn_recording_writer *writer, const void *data, size_t bytes)
+{
+    bool pixels = data && data == writer->pixels && bytes == writer->pixels_bytes;
+    writer_extent *last = writer->extents_used ? &writer->extents[writer->extents_used - 1] : NULL;
+    unsigned char *memory = (unsigned char *)(uintptr_t)data;
+    if (!pixels) {
+        if (bytes > writer->small_room - writer->small_used)
+            return false;
+        memory = writer->small + writer->small_used;
+        if (data)
+            memcpy(memory, data, bytes);
+        else
+            memset(memory, 0, bytes);
+        writer->small_used += bytes;
+    }
+    if (last && !pixels && !last->pixels) {
+        last->bytes += bytes; /* ranges in `small` are contiguous in memory as in the file */
+    } else {
+        if (writer->extents_used == writer->extents_room)
+            return false;
+        writer->extents[writer->extents_used++] =
+            (writer_extent){writer->top, bytes, memory, pixels};
+    }
+    writer->top += bytes;
+    return true;
+}
+
+static tmsize_t tiff_write(thandle_t handle, void *data, tmsize_t size)
+{
+    crn_recording_writer *writer = handle;
+    size_t bytes = (size_t)size;
+    uint64_t at = writer->position;
+    if (at + bytes <= HEADER_BYTES) {
+        memcpy(writer->header + at, data, bytes);
+    } else if (at >= writer->top) {
+        if ((at > writer->top && !append(writer, NULL, (size_t)(at - writer->top))) ||
+            !append(writer, data, bytes))
+            return 0;
+    } else {
+        writer_extent *e = find_extent(writer, at, bytes);
+        if (!e || e->pixels)
+            return 0;
+        memcpy(e->memory + (at - e->offset), data, bytes);
+    }
+    writer->position = at + bytes;
+    return size;
+}
+
+static tmsize_t tiff_read(thandle_t handle, void *data, tmsize_t size)
+{
+    crn_recording_writer *writer = handle;
+    size_t bytes = (size_t)size;
+    uint64_t at = writer->position;
+    writer_extent *e = find_extent(writer, at, bytes);
+    if (at + bytes <= HEADER_BYTES)
+        memcpy(data, writer->header + at, bytes);
+    else if (e)
+        memcpy(data, e->memory + (at - e->offset), bytes);
+    else
+        return 0;
+    writer->position = at + bytes;
+    return size;
+}
+
+static toff_t tiff_seek(thandle_t handle, toff_t offset, int whence)
+{
+    crn_recording_writer *writer = handle;
+    uint64_t from = whence == SEEK_END ? writer->top : whence == SEEK_CUR ? writer->position : 0;
+    return writer->position = from + offset;
+}
+
+static toff_t tiff_size(thandle_t handle)
+{
+    return ((crn_recording_writer *)handle)->top;
+}
+
+static int tiff_close(thandle_t handle)
+{
+    (void)handle;
+    return 0;
+}
+
+static TIFF *open_view(crn_recording_writer *writer)
+{
+    TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
+    if (!options)
+        return NULL;
+    *writer->tiff_error.text = '\0';
+    crn_tiff_keep_faults(options, &writer->tiff_error, NULL);
+    TIFF *tiff = TIFFClientOpenExt(writer->file.name, "w8l", writer, tiff_read, tiff_write,
+                                   tiff_seek, tiff_close, tiff_size, NULL, NULL, options);
+    TIFFOpenOptionsFree(options);
+    return tiff;
+}
+
+/* --- one view -------------------------------------------------------------------------------- */
+
+static bool write_page(crn_recording_writer *writer, TIFF *tiff, const crn_view_header *header,
+                       crn_type type, const unsigned char *pixels, const char *description)
+{
+    writer->pixels = pixels;
+    writer->pixels_bytes = (size_t)header->height * header->width * crn_type_bytes(type);
+    return TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, header->width) &&
+           TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, header->height) &&
+           TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, (int)crn_type_bytes(type) * 8) &&
+           TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT,
+                        type == CRN_U8 ? SAMPLEFORMAT_UINT : SAMPLEFORMAT_IEEEFP) &&
+           TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, 1) &&
+           TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG) &&
+           TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK) &&
+           TIFFSetField(tiff, TIFFTAG_COMPRESSION, COMPRESSION_NONE) &&
+           TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, header->height) &&
+           (!description || TIFFSetField(tiff, TIFFTAG_IMAGEDESCRIPTION, description)) &&
+           TIFFWriteRawStrip(tiff, 0, (void *)(uintptr_t)pixels, (tmsize_t)writer->pixels_bytes) >=
+               0 &&
+           TIFFWriteDirectory(tiff);
+}
+
+static bool write_pages(crn_recording_writer *writer, TIFF *tiff, const crn_recorded_view *view,
+                        const unsigned char *planes)
+{
+    char text[CRN_DESCRIPTION_BYTES];
+    crn_describe_view(view, writer->classes, text);
+    size_t plane_bytes = (size_t)(view->header.payload_bytes / view->header.channels);
+    for (uint32_t c = 0; c < view->header.channels; c++)
+        if (!write_page(writer, tiff, &view->header, view->header.type, planes + c * plane_bytes,
+                        c ? NULL : text))
+            return false;
+    crn_describe_intensity(&view->header, text);
+    return !view->intensity ||
+           write_page(writer, tiff, &view->header, CRN_U8, view->intensity, text);
+}
+
+static int grow(void *memory, size_t *room, size_t need, size_t element_bytes)
+{
+    void **at = memory;
+    if (need <= *room)
+        return 0;
+    void *larger = realloc(*at, need * element_bytes);
+    if (!larger)
+        return -ENOMEM;
+    *at = larger;
+    *room = need;
+    return 0;
+}
+
+static int reserve(crn_recording_writer *writer, const crn_view_header *header)
+{
+    size_t pages = (size_t)header->channels + 1;
+    int r = grow(&writer->extents, &writer->extents_room, 2 * pages + EXTENTS_MORE,
+                 sizeof *writer->extents);
+    if (!r)
+        r = grow(&writer->small, &writer->small_room,
+                 pages * PAGE_BYTES + 2 * CRN_DESCRIPTION_BYTES, 1);
+    if (!r && header->layout == CRN_HWC)
+        r = grow(&writer->planes, &writer->planes_room, (size_t)header->payload_bytes, 1);
+    return r;
+}
+
+/* Lays the view out in memory, `gap` bytes after the file's end. */
+static int lay_out(crn_recording_writer *writer, const crn_recorded_view *view, size_t gap,
+                   crn_error *error)
+{
+    const crn_view_header *header = &view->header;
+    if (reserve(writer, header))
+        return crn_error_set(error, -ENOMEM, "%s: no memory for a view", writer->file.name);
+    const unsigned char *planes = view->maps;
+    if (header->layout == CRN_HWC) {
+        crn_transpose(view->maps, writer->planes, (size_t)header->height * header->width,
+                      header->channels, crn_type_bytes(header->type));
+        planes = writer->planes;
+    }
+    writer->top = writer->end + gap;
+    writer->position = 0;
+    writer->extents_used = writer->small_used = 0;
+    writer->pixels = NULL;
+    TIFF *tiff = open_view(writer);
+    bool good = tiff && write_pages(writer, tiff, view, planes);
+    if (tiff)
+        TIFFClose(tiff);
+    if (!good)
+        return crn_error_set(error, -EIO, "%s: libtiff: %s", writer->file.name,
+                             *writer->tiff_error.text ? writer->tiff_error.text : "no memory");
+    return 0;
+}
+
+/* Of the first byte in `blocks`. */
+static uint64_t blocks_offset(const crn_recording_writer *writer)
+{
+    return writer->link - writer->link % BLOCK_BYTES;
+}
+
+static int reserve_blocks(crn_recording_writer *writer, size_t bytes)
+{
+    if (bytes <= writer->blocks_room)
+        return 0;
+    unsigned char *blocks = aligned_alloc(BLOCK_BYTES, bytes);
+    if (!blocks)
+        return -ENOMEM;
+    if (writer->blocks)
+        memcpy(blocks, writer->blocks, (size_t)(writer->end - blocks_offset(writer)));
+    free(writer->blocks);
+    writer->blocks = blocks;
+    writer->blocks_room = bytes;
+    return 0;
+}
+
+/* Writes the extents, which are contiguous in the file, and zeros before and after them. */
+static int write_extents(crn_recording_writer *writer)
+{
+    uint64_t offset = blocks_offset(writer);
+    size_t used = (size_t)(writer->top - offset), bytes = crn_blocks_up(used);
+    int r = reserve_blocks(writer, bytes);
+    if (r)
+        return r;
+    memset(writer->blocks + (writer->end - offset), 0, writer->extents[0].offset - writer->end);
+    for (size_t i = 0; i < writer->extents_used; i++) {
+        const writer_extent *e = &writer->extents[i];
+        memcpy(writer->blocks + (e->offset - offset), e->memory, e->bytes);
+    }
+    memset(writer->blocks + used, 0, bytes - used);
+    return crn_blocks_write(writer->file.fd, writer->blocks, bytes, offset);
+}
+
+/* Links the view to the previous one, or to the file's header. */
+static int write_link(crn_recording_writer *writer, uint64_t first)
+{
+    unsigned char *link = writer->blocks + writer->link % BLOCK_BYTES;
+    memcpy(link, &first, sizeof first);
+    int r = crn_blocks_write(writer->file.fd, writer->blocks, BLOCK_BYTES, blocks_offset(writer));
+    if (r)
+        memset(link, 0, sizeof first);
+    return r;
+}
+
+/* The view is a part of the file: keeps its end from the block with its link on. */
+static void keep_end(crn_recording_writer *writer, uint64_t link)
+{
+    uint64_t before = blocks_offset(writer);
+    writer->link = link;
+    writer->end = writer->top;
+    memmove(writer->blocks, writer->blocks + (blocks_offset(writer) - before),
+            (size_t)(writer->end - blocks_offset(writer)));
+}
+
+/* Offset of the link in the view's last page to the next page. */
+static uint64_t last_link(crn_recording_writer *writer, uint64_t directory)
+{
+    for (uint64_t next = directory;; directory = next) {
+        uint64_t entries = 0;
+        writer_extent *e = find_extent(writer, directory, sizeof entries);
+        if (!e)
+            return 0;
+        memcpy(&entries, e->memory + (directory - e->offset), sizeof entries);
+        uint64_t link = directory + 8 + entries * 20;
+        e = find_extent(writer, link, sizeof next);
+        if (!e)
+            return 0;
+        memcpy(&next, e->memory + (link - e->offset), sizeof next);
+        if (!next)
+            return link;
+    }
+}
+
+/* Lays the view out so that one block holds its link: a kill between two would leave a part of it.
+ * The offset of its first directory, and that of its link. */
+static int lay_out_linked(crn_recording_writer *writer, const crn_recorded_view *view,
+                          uint64_t *ret_first, uint64_t *ret_link, crn_error *error)
+{
+    for (size_t gap = 0;; gap += sizeof *ret_link) {
+        int r = lay_out(writer, view, gap, error);
+        if (r)
+            return r;
+        memcpy(ret_first, writer->header + FIRST_LINK, sizeof *ret_first);
+        *ret_link = last_link(writer, *ret_first);
+        if (!*ret_link)
+            return crn_error_set(error, -EIO, "%s: libtiff left pages unlinked", writer->file.name);
+        if (*ret_link % BLOCK_BYTES + sizeof *ret_link <= BLOCK_BYTES)
+            return 0;
+    }
+}
+
+static int check_view(const crn_recording_writer *writer, const crn_recorded_view *view,
+                      crn_error *error)
+{
+    const crn_view_header *header = &view->header;
+    bool type = header->type == CRN_U8 || header->type == CRN_F16 || header->type == CRN_F32;
+    bool layout = header->layout == CRN_CHW || header->layout == CRN_HWC;
+    uint64_t bytes = crn_payload_bytes(header);
+    bool flag = header->flags & CRN_WIRE_FLAG_INTENSITY;
+    if (type && layout && bytes && bytes == header->payload_bytes && view->maps &&
+        header->flags <= CRN_WIRE_FLAG_INTENSITY && flag == (view->intensity != NULL))
+        return 0;
+    return crn_error_set(error, -EINVAL, "%s: view %llu does not fit its header", writer->file.name,
+                         (unsigned long long)header->sequence);
+}
+
+int crn_recording_write(crn_recording_writer *writer, const crn_recorded_view *view,
+                        crn_error *error)
+{
+    uint64_t first, link;
+    int r = check_view(writer, view, error);
+    if (!r)
+        r = lay_out_linked(writer, view, &first, &link, error);
+    if (r)
+        return r;
+    r = write_extents(writer);
+    if (!r)
+        r = write_link(writer, first);
+    if (r)
+        return crn_error_set(error, r, "%s: cannot write: %s", writer->file.name, strerror(-r));
+    keep_end(writer, link);
+    writer->views++;
+    return 0;
+}
+
+/* --- the file -------------------------------------------------------------------------------- */
+
+static void writer_free(crn_recording_writer *writer)
+{
+    crn_recording_part_drop(&writer->file);
+    free(writer->extents);
+    free(writer->small);
+    free(writer->planes);
+    free(writer->blocks);
+    free(writer);
+}
+
+int crn_recording_create(const char *path, bool replace, crn_recording_writer **ret_writer,
+                         crn_error *error)
+{
+    static const unsigned char empty[HEADER_BYTES] = {'I', 'I', 43, 0, 8};
+    crn_recording_writer *writer = calloc(1, sizeof *writer);
+    if (!writer)
+        return crn_error_set(error, -ENOMEM, "%s: no memory", path);
+    writer->file.fd = -1;
+    int r = reserve_blocks(writer, BLOCK_BYTES)
+                ? crn_error_set(error, -ENOMEM, "%s: no memory", path)
+                : crn_recording_part_open(path, replace, &writer->file, error);
+    if (r)
+        goto fail;
+    memset(writer->blocks, 0, BLOCK_BYTES);
+    memcpy(writer->blocks, empty, sizeof empty);
+    r = crn_blocks_write(writer->file.fd, writer->blocks, BLOCK_BYTES, 0);
+    if (r) {
+        crn_error_set(error, r, "%s: cannot write: %s", writer->file.name, strerror(-r));
+        goto fail;
+    }
+    writer->end = HEADER_BYTES;
+    writer->link = FIRST_LINK;
+    *ret_writer = writer;
+    return 0;
+fail:
+    writer_free(writer);
+    return r;
+}
+
+void crn_recording_name_classes(crn_recording_writer *writer, const crn_classes *classes)
+{
+    writer->classes = classes;
+}
+
+void crn_recording_bypass_cache(const crn_recording_writer *writer)
+{
+    crn_blocks_bypass_cache(writer->file.fd);
+}
+
+uint64_t crn_recording_bytes(const crn_recording_writer *writer)
+{
+    return writer->end;
+}
+
+uint64_t crn_recording_views(const crn_recording_writer *writer)
+{
+    return writer->views;
+}
+
+bool crn_recording_is_there(const crn_recording_writer *writer)
+{
+    return crn_recording_part_is_there(&writer->file);
+}
+
+int crn_recording_close(crn_recording_writer **writer, crn_error *error)
+{
+    crn_recording_writer *w = *writer;
+    *writer = NULL;
+    if (!w)
+        return 0;
+    int r;
+    /* Removes what a failed write, or the last block, has after the last view. */
+    if (ftruncate(w->file.fd, (off_t)w->end) < 0) {
+        r = crn_error_set(error, -errno, "%s: cannot be cut to its length: %s", w->file.name,
+                          strerror(errno));
+        crn_recording_part_keep(&w->file);
+    } else {
+        r = crn_recording_part_finish(&w->file, error);
+    }
+    writer_free(w);
+    return r;
+}
+
+void crn_recording_discard(crn_recording_writer **writer)
+{
+    if (*writer)
+        writer_free(*writer);
+    *writer = NULL;
+}

@@ -1,0 +1,449 @@
+#include "src/formats/verdict/decode.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/formats/verdict/fields.h"
+#include "stages/base/utf8.h"
+
+/* A field and where its value is stored: as bool, uint64_t, double (null reads as NaN), double[2],
+ * double[4], or char[CRN_DECODED_TEXT_BYTES] (a text; an integer is stored as its text). */
+typedef struct decode_field {
+    const crn_field *field;
+    size_t offset;
+    bool required; /* otherwise a missing or null value leaves the struct unchanged */
+} decode_field;
+
+static const decode_field verdict_fields[] = {
+    {&CRN_FIELD(verdict, run), offsetof(crn_decoded, run), true},
+    {&CRN_FIELD(verdict, settings), offsetof(crn_decoded, settings), false},
+    {&CRN_FIELD(verdict, recipe), offsetof(crn_decoded, recipe), false},
+    {&CRN_FIELD(verdict, lane), offsetof(crn_decoded, lane), true},
+    {&CRN_FIELD(verdict, epoch), offsetof(crn_decoded, epoch), false},
+    {&CRN_FIELD(verdict, fruit), offsetof(crn_decoded, fruit), true},
+    {&CRN_FIELD(verdict, sequence), offsetof(crn_decoded, sequence), true},
+    {&CRN_FIELD(verdict, stale), offsetof(crn_decoded, stale), false},
+    {&CRN_FIELD(verdict, truncated), offsetof(crn_decoded, truncated), false},
+    {&CRN_FIELD(verdict, captured_ns), offsetof(crn_decoded, captured_ns), false},
+    {&CRN_FIELD(verdict, published_ns), offsetof(crn_decoded, published_ns), false},
+    {&CRN_FIELD(verdict, deadline_ns), offsetof(crn_decoded, deadline_ns), false},
+    {&CRN_FIELD(verdict, views_expected), offsetof(crn_decoded, views_expected), false},
+    {&CRN_FIELD(verdict, views_received), offsetof(crn_decoded, views_received), false},
+    {&CRN_FIELD(verdict, views_judged), offsetof(crn_decoded, views_judged), false},
+    {&CRN_FIELD(verdict, budget_ms), offsetof(crn_decoded, budget_ms), false},
+    {&CRN_FIELD(verdict, assembly_ms), offsetof(crn_decoded, assembly_ms), false},
+    {&CRN_FIELD(verdict, closed_by), offsetof(crn_decoded, closed_by), false},
+    {NULL, 0, false},
+};
+
+static const crn_field status_state = {.key = "state", .type = CRN_FIELD_TEXT};
+
+static const decode_field status_fields[] = {
+    {&CRN_FIELD(verdict, run), offsetof(crn_decoded_status, run), true},
+    {&status_state, offsetof(crn_decoded_status, state), true},
+    {NULL, 0, false},
+};
+
+static const decode_field total_fields[] = {
+    {&CRN_FIELD(total, count), offsetof(crn_decoded_total, count), true},
+    {&CRN_FIELD(total, area_px), offsetof(crn_decoded_total, area_px), true},
+    {NULL, 0, false},
+};
+
+static const decode_field view_fields[] = {
+    {&CRN_FIELD(view, view), offsetof(crn_decoded_view, view), true},
+    {&CRN_FIELD(view, state), offsetof(crn_decoded_view, state), true},
+    {&CRN_FIELD(view, reason), offsetof(crn_decoded_view, reason), false},
+    {&CRN_FIELD(view, captured_ns), offsetof(crn_decoded_view, captured_ns), false},
+    {&CRN_FIELD(view, encoder), offsetof(crn_decoded_view, encoder), false},
+    {&CRN_FIELD(view, received_ms), offsetof(crn_decoded_view, received_ms), false},
+    {&CRN_FIELD(view, queue_ms), offsetof(crn_decoded_view, queue_ms), false},
+    {&CRN_FIELD(view, run_ms), offsetof(crn_decoded_view, run_ms), false},
+    {&CRN_FIELD(view, backend), offsetof(crn_decoded_view, backend), false},
+    {&CRN_FIELD(view, class), offsetof(crn_decoded_view, name), false},
+    {&CRN_FIELD(view, count), offsetof(crn_decoded_view, count), false},
+    {NULL, 0, false},
+};
+
+static const decode_field defect_fields[] = {
+    {&CRN_FIELD(defect, view), offsetof(crn_decoded_defect, view), true},
+    {&CRN_FIELD(defect, class), offsetof(crn_decoded_defect, name), true},
+    {&CRN_FIELD(defect, closed), offsetof(crn_decoded_defect, closed), true},
+    {&CRN_FIELD(defect, hole), offsetof(crn_decoded_defect, hole), true},
+    {&CRN_FIELD(defect, area_px), offsetof(crn_decoded_defect, area_px), false},
+    {&CRN_FIELD(defect, mean_probability), offsetof(crn_decoded_defect, mean_probability), false},
+    {&CRN_FIELD(defect, bbox), offsetof(crn_decoded_defect, bbox), true},
+    {&CRN_FIELD(defect, centroid), offsetof(crn_decoded_defect, centroid), false},
+    {NULL, 0, false},
+};
+
+static bool read_real(const msgpack_object *value, double *ret_real)
+{
+    switch (value->type) {
+    case MSGPACK_OBJECT_FLOAT32:
+    case MSGPACK_OBJECT_FLOAT64:
+        *ret_real = value->via.f64;
+        return true;
+    case MSGPACK_OBJECT_POSITIVE_INTEGER:
+        *ret_real = (double)value->via.u64;
+        return true;
+    case MSGPACK_OBJECT_NEGATIVE_INTEGER:
+        *ret_real = (double)value->via.i64;
+        return true;
+    case MSGPACK_OBJECT_NIL:
+        *ret_real = NAN;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool read_reals(const msgpack_object *value, uint32_t count, double *ret_reals)
+{
+    if (value->type != MSGPACK_OBJECT_ARRAY || value->via.array.size != count)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!read_real(&value->via.array.ptr[i], &ret_reals[i]))
+            return false;
+    return true;
+}
+
+static bool read_text(const msgpack_object *value, char *ret_text)
+{
+    if (value->type == MSGPACK_OBJECT_STR)
+        crn_utf8_show(value->via.str.ptr, value->via.str.size, ret_text, CRN_DECODED_TEXT_BYTES);
+    else if (value->type == MSGPACK_OBJECT_POSITIVE_INTEGER)
+        snprintf(ret_text, CRN_DECODED_TEXT_BYTES, "%" PRIu64, value->via.u64);
+    else
+        return false;
+    return true;
+}
+
+static bool read_field(const msgpack_object *value, crn_field_type type, void *target)
+{
+    switch (type) {
+    case CRN_FIELD_BOOL:
+        if (value->type == MSGPACK_OBJECT_BOOLEAN)
+            *(bool *)target = value->via.boolean;
+        return value->type == MSGPACK_OBJECT_BOOLEAN;
+    case CRN_FIELD_UNSIGNED:
+        if (value->type == MSGPACK_OBJECT_POSITIVE_INTEGER)
+            *(uint64_t *)target = value->via.u64;
+        return value->type == MSGPACK_OBJECT_POSITIVE_INTEGER;
+    case CRN_FIELD_REAL:
+        return read_real(value, target);
+    case CRN_FIELD_TEXT:
+        return read_text(value, target);
+    case CRN_FIELD_PAIR:
+        return read_reals(value, 2, target);
+    case CRN_FIELD_BOX:
+        return read_reals(value, 4, target);
+    default:
+        return false;
+    }
+}
+
+static int read_fields(const msgpack_object *map, const decode_field *fields, void *target,
+                       crn_error *error)
+{
+    if (map->type != MSGPACK_OBJECT_MAP)
+        return crn_error_set(error, -EBADMSG, "a map of '%s' and more is something else",
+                             fields[0].field->key);
+    for (const decode_field *f = fields; f->field; f++) {
+        const char *key = f->field->key;
+        const msgpack_object *value = crn_messagepack_json_get(map, key);
+        if (!value && f->required)
+            return crn_error_set(error, -EBADMSG, "'%s' is missing", key);
+        bool is_null = value && value->type == MSGPACK_OBJECT_NIL;
+        if (is_null && !f->required && f->field->type != CRN_FIELD_REAL)
+            continue;
+        if (value && !read_field(value, f->field->type, (char *)target + f->offset))
+            return crn_error_set(error, -EBADMSG, "'%s' is of another kind than expected", key);
+    }
+    return 0;
+}
+
+static int read_kind(const msgpack_object *map, crn_verdict_kind *ret_kind, crn_error *error)
+{
+    const msgpack_object *value = crn_messagepack_json_get(map, CRN_KEY(verdict, verdict));
+    char text[CRN_DECODED_TEXT_BYTES];
+    if (!value || !read_text(value, text))
+        return crn_error_set(error, -EBADMSG, "'verdict' is missing or no text");
+    for (int kind = CRN_VERDICT_COMPLETE; kind <= CRN_VERDICT_LATE; kind++) {
+        if (strcmp(text, crn_verdict_kind_names[kind]))
+            continue;
+        *ret_kind = (crn_verdict_kind)kind;
+        return 0;
+    }
+    return crn_error_set(error, -EBADMSG, "'verdict' is '%s': complete, partial or late expected",
+                         text);
+}
+
+/* The map or array under a key, an empty one if the key is missing; NULL with *error otherwise. */
+static const msgpack_object *find_many(const msgpack_object *map, const char *key,
+                                       msgpack_object_type type, crn_error *error)
+{
+    static const msgpack_object empty_map = {.type = MSGPACK_OBJECT_MAP};
+    static const msgpack_object empty_array = {.type = MSGPACK_OBJECT_ARRAY};
+    const msgpack_object *value = crn_messagepack_json_get(map, key);
+    if (!value)
+        return type == MSGPACK_OBJECT_MAP ? &empty_map : &empty_array;
+    if (value->type == type)
+        return value;
+    crn_error_set(error, -EBADMSG, "'%s' is of another kind than expected", key);
+    return NULL;
+}
+
+static int read_times(const msgpack_object *map, crn_decoded *decoded, crn_error *error)
+{
+    const msgpack_object *times =
+        find_many(map, CRN_KEY(verdict, latency_ms), MSGPACK_OBJECT_MAP, error);
+    if (!times)
+        return -EBADMSG;
+    for (uint32_t i = 0; i < times->via.map.size; i++) {
+        if (decoded->time_count == CRN_DECODED_TIMES_MAX)
+            break;
+        crn_decoded_time *time = &decoded->times[decoded->time_count];
+        const msgpack_object_kv *entry = &times->via.map.ptr[i];
+        if (!read_text(&entry->key, time->name) || !read_real(&entry->val, &time->ms))
+            return crn_error_set(error, -EBADMSG, "'latency_ms' holds something without a number");
+        decoded->time_count++;
+        if (!strcmp(time->name, CRN_KEY(time, total)))
+            decoded->total_ms = time->ms;
+    }
+    return 0;
+}
+
+static int read_totals(const msgpack_object *map, crn_decoded *decoded, crn_error *error)
+{
+    const msgpack_object *totals =
+        find_many(map, CRN_KEY(verdict, totals), MSGPACK_OBJECT_MAP, error);
+    if (!totals)
+        return -EBADMSG;
+    int r = 0;
+    for (uint32_t i = 0; !r && i < totals->via.map.size; i++) {
+        if (decoded->total_count == CRN_CLASSES_MAX)
+            break;
+        crn_decoded_total *total = &decoded->totals[decoded->total_count++];
+        const msgpack_object_kv *entry = &totals->via.map.ptr[i];
+        if (!read_text(&entry->key, total->name))
+            return crn_error_set(error, -EBADMSG, "'totals' holds a class without a name");
+        r = read_fields(&entry->val, total_fields, total, error);
+    }
+    return r;
+}
+
+static int read_skipped(const msgpack_object *map, crn_decoded *decoded, crn_error *error)
+{
+    const msgpack_object *skipped =
+        find_many(map, CRN_KEY(verdict, skipped), MSGPACK_OBJECT_ARRAY, error);
+    if (!skipped)
+        return -EBADMSG;
+    for (uint32_t i = 0; i < skipped->via.array.size && i < CRN_STAGES_MAX; i++)
+        if (!read_text(&skipped->via.array.ptr[i], decoded->skipped[decoded->skipped_count++]))
+            return crn_error_set(error, -EBADMSG, "'skipped' holds something that is not text");
+    return 0;
+}
+
+static int read_views(const msgpack_object *map, crn_decoded *decoded, crn_error *error)
+{
+    const msgpack_object *views =
+        find_many(map, CRN_KEY(verdict, view_states), MSGPACK_OBJECT_ARRAY, error);
+    if (!views)
+        return -EBADMSG;
+    int r = 0;
+    for (uint32_t i = 0; !r && i < views->via.array.size && i < CRN_FRUIT_VIEWS_MAX; i++) {
+        crn_decoded_view *view = &decoded->views[decoded->view_count++];
+        view->received_ms = view->queue_ms = view->run_ms = NAN;
+        r = read_fields(&views->via.array.ptr[i], view_fields, view, error);
+    }
+    return r;
+}
+
+/* Number of points in a contour: a bin of f32 pairs, or [[x, y], …] from JSON. */
+static int64_t count_points(const msgpack_object *xy)
+{
+    if (xy && xy->type == MSGPACK_OBJECT_BIN && xy->via.bin.size % 8 == 0)
+        return xy->via.bin.size / 8;
+    return xy && xy->type == MSGPACK_OBJECT_ARRAY ? (int64_t)xy->via.array.size : -1;
+}
+
+static int read_points(const msgpack_object *xy, float *points, crn_error *error)
+{
+    size_t count = (size_t)count_points(xy);
+    bool good = true;
+    if (xy->type == MSGPACK_OBJECT_BIN) {
+        if (count) /* an empty bin's pointer may be NULL */
+            memcpy(points, xy->via.bin.ptr, xy->via.bin.size);
+    } else {
+        for (size_t i = 0; i < count && good; i++) {
+            double pair[2];
+            good = read_reals(&xy->via.array.ptr[i], 2, pair);
+            points[2 * i] = good ? (float)pair[0] : 0;
+            points[2 * i + 1] = good ? (float)pair[1] : 0;
+        }
+    }
+    for (size_t i = 0; i < 2 * count && good; i++)
+        good = isfinite(points[i]);
+    return good ? 0 : crn_error_set(error, -EBADMSG, "'xy' holds a point that is none");
+}
+
+static int read_defects(const msgpack_object *map, crn_decoded *decoded, crn_error *error)
+{
+    const msgpack_object *defects =
+        find_many(map, CRN_KEY(verdict, defects), MSGPACK_OBJECT_ARRAY, error);
+    if (!defects)
+        return -EBADMSG;
+    uint64_t points = 0;
+    for (uint32_t i = 0; i < defects->via.array.size; i++) {
+        const msgpack_object *defect = &defects->via.array.ptr[i];
+        int64_t count = defect->type == MSGPACK_OBJECT_MAP
+                            ? count_points(crn_messagepack_json_get(defect, CRN_KEY(defect, xy)))
+                            : -1;
+        if (count < 0)
+            return crn_error_set(error, -EBADMSG, "a defect without good 'xy'");
+        points += (uint64_t)count;
+    }
+    if (points > UINT32_MAX / 2)
+        return crn_error_set(error, -EBADMSG, "more points than a verdict can have");
+    decoded->defects = calloc(defects->via.array.size + 1u, sizeof *decoded->defects);
+    decoded->xy = malloc((points + 1) * 2 * sizeof *decoded->xy);
+    if (!decoded->defects || !decoded->xy)
+        return crn_error_set(error, -ENOMEM, "no memory for %" PRIu64 " points", points);
+
+    int r = 0;
+    for (uint32_t i = 0; i < defects->via.array.size && !r; i++) {
+        const msgpack_object *source = &defects->via.array.ptr[i];
+        const msgpack_object *xy = crn_messagepack_json_get(source, CRN_KEY(defect, xy));
+        crn_decoded_defect *defect = &decoded->defects[decoded->defect_count++];
+        defect->mean_probability = NAN;
+        defect->first_point = decoded->point_count;
+        defect->point_count = (uint32_t)count_points(xy);
+        decoded->point_count += defect->point_count;
+        r = read_fields(source, defect_fields, defect, error);
+        if (!r)
+            r = read_points(xy, decoded->xy + 2 * (size_t)defect->first_point, error);
+    }
+    return r;
+}
+
+static int decode_into(const crn_messagepack_json *packed, bool defects, crn_decoded **ret_decoded,
+                       crn_error *error)
+{
+    crn_decoded *decoded = calloc(1, sizeof *decoded);
+    if (!decoded)
+        return crn_error_set(error, -ENOMEM, "no memory for a verdict");
+    decoded->budget_ms = decoded->total_ms = decoded->assembly_ms = NAN;
+
+    const msgpack_object *map = &packed->tree.data;
+    const msgpack_object *version = crn_messagepack_json_get(map, CRN_KEY(verdict, v));
+    int r = 0;
+    if (!version || version->type != MSGPACK_OBJECT_POSITIVE_INTEGER || version->via.u64 != 1)
+        r = crn_error_set(error, -EBADMSG, "not a verdict of version 1 ('v')");
+    if (!r)
+        r = read_fields(map, verdict_fields, decoded, error);
+    if (!r)
+        r = read_kind(map, &decoded->kind, error);
+    if (!r)
+        r = read_times(map, decoded, error);
+    if (!r)
+        r = read_totals(map, decoded, error);
+    if (!r)
+        r = read_skipped(map, decoded, error);
+    if (!r)
+        r = read_views(map, decoded, error);
+    if (!r && defects)
+        r = read_defects(map, decoded, error);
+    if (r < 0)
+        goto fail;
+    *ret_decoded = decoded;
+    return 0;
+
+fail:
+    crn_decoded_free(&decoded);
+    return r;
+}
+
+int crn_decode(const crn_messagepack_json *packed, crn_decoded **ret_decoded, crn_error *error)
+{
+    return decode_into(packed, true, ret_decoded, error);
+}
+
+int crn_decode_head(const crn_messagepack_json *packed, crn_decoded **ret_decoded, crn_error *error)
+{
+    return decode_into(packed, false, ret_decoded, error);
+}
+
+const crn_decoded_view *crn_decoded_find_view(const crn_decoded *decoded, uint64_t view)
+{
+    for (uint32_t i = 0; i < decoded->view_count; i++)
+        if (decoded->views[i].view == view)
+            return &decoded->views[i];
+    return NULL;
+}
+
+bool crn_decoded_view_is(const crn_decoded_view *view, const char *state)
+{
+    return strcmp(view->state, state) == 0;
+}
+
+bool crn_decoded_on_device(const crn_decoded_view *view)
+{
+    return strcmp(view->backend, "cuda") == 0;
+}
+
+void crn_decoded_free(crn_decoded **decoded)
+{
+    if (!*decoded)
+        return;
+    free((*decoded)->defects);
+    free((*decoded)->xy);
+    free(*decoded);
+    *decoded = NULL;
+}
+
+/* Neither was in the first daemons' status. */
+static void read_line(const msgpack_object *map, crn_decoded_status *status)
+{
+    const msgpack_object *slots = crn_messagepack_json_get(map, "slots");
+    const msgpack_object *classes = crn_messagepack_json_get(map, "classes");
+    if (slots)
+        read_field(slots, CRN_FIELD_UNSIGNED, &status->slots);
+    if (!classes || classes->type != MSGPACK_OBJECT_ARRAY)
+        return;
+    for (uint32_t i = 0; i < classes->via.array.size && i < CRN_CLASSES_MAX; i++)
+        if (!read_text(&classes->via.array.ptr[i], status->classes[status->class_count++]))
+            return;
+}
+
+int crn_decode_status(const crn_messagepack_json *packed, crn_decoded_status *ret_status,
+                      crn_error *error)
+{
+    crn_decoded_status status = {.lane_count = 0};
+    const msgpack_object *map = &packed->tree.data;
+    int r = read_fields(map, status_fields, &status, error);
+    if (r < 0)
+        return r;
+    const msgpack_object *lanes = find_many(map, "lanes", MSGPACK_OBJECT_ARRAY, error);
+    if (!lanes)
+        return -EBADMSG;
+    for (uint32_t i = 0; i < lanes->via.array.size; i++) {
+        const msgpack_object *entry = &lanes->via.array.ptr[i];
+        if (entry->type != MSGPACK_OBJECT_MAP || status.lane_count == CRN_DECODED_LANES_MAX)
+            continue;
+        const msgpack_object *lane = crn_messagepack_json_get(entry, "lane");
+        const msgpack_object *sequence =
+            crn_messagepack_json_get(entry, "sequence"); /* null: none yet */
+        uint32_t at = status.lane_count;
+        if (lane && sequence && read_field(lane, CRN_FIELD_UNSIGNED, &status.lanes[at].lane) &&
+            read_field(sequence, CRN_FIELD_UNSIGNED, &status.lanes[at].sequence))
+            status.lane_count++;
+    }
+    read_line(map, &status);
+    *ret_status = status;
+    return 0;
+}

@@ -1,0 +1,219 @@
+#include "src/formats/view/wire.h"
+
+#include <string.h>
+
+#include "stages/base/little_endian.h"
+
+/* Offsets of the fields; see the table in src/formats/view/wire.h. */
+enum {
+    AT_MAGIC = 0,
+    AT_HEADER_BYTES = 4,
+    AT_FLAGS = 6,
+    AT_SEQUENCE = 8,
+    AT_EPOCH = 16,
+    AT_FRUIT = 24,
+    AT_CAPTURED = 32,
+    AT_DEADLINE = 40,
+    AT_ENCODER = 48,
+    AT_LANE = 56,
+    AT_VIEW = 60,
+    AT_VIEWS = 62,
+    AT_HEIGHT = 64,
+    AT_WIDTH = 68,
+    AT_CHANNELS = 72,
+    AT_TYPE = 76,
+    AT_LAYOUT = 77,
+    AT_RESERVED = 78,
+    AT_CLASS_SET = 80,
+    AT_PAYLOAD_BYTES = 88,
+    AT_TAIL = 96,
+};
+#define RESERVED_BYTES 2
+#define TAIL_BYTES     32
+
+_Static_assert(AT_TAIL + TAIL_BYTES == CRN_WIRE_HEADER_BYTES, "the fields fill the header");
+
+static const char magic[4] = {'C', 'R', 'N', '1'};
+
+const char *const crn_wire_fault_names[CRN_WIRE_FAULTS] = {
+    [CRN_WIRE_OK] = "ok",
+    [CRN_WIRE_PARTS] = "parts",
+    [CRN_WIRE_HEADER_SIZE] = "header_size",
+    [CRN_WIRE_MAGIC] = "magic",
+    [CRN_WIRE_FLAGS] = "flags",
+    [CRN_WIRE_RESERVED] = "reserved",
+    [CRN_WIRE_TYPE] = "type",
+    [CRN_WIRE_LAYOUT] = "layout",
+    [CRN_WIRE_SHAPE] = "shape",
+    [CRN_WIRE_TOO_LARGE] = "too_large",
+    [CRN_WIRE_PAYLOAD_SIZE] = "payload_size",
+    [CRN_WIRE_CHANNELS] = "channels",
+    [CRN_WIRE_CLASS_SET] = "class_set",
+    [CRN_WIRE_VIEW_INDEX] = "view_index",
+    [CRN_WIRE_TENSOR_SIZE] = "tensor_size",
+    [CRN_WIRE_INTENSITY_SIZE] = "intensity_size",
+};
+
+const char *const crn_wire_fault_hints[CRN_WIRE_FAULTS] = {
+    [CRN_WIRE_OK] = "nothing is wrong",
+    [CRN_WIRE_PARTS] = "a view is a header, a tensor, and an intensity part if flag 1 says so",
+    [CRN_WIRE_HEADER_SIZE] = "the header part must be 128 bytes, and header_bytes must say so",
+    [CRN_WIRE_MAGIC] = "it does not begin with CRN1: something else sends to this endpoint",
+    [CRN_WIRE_FLAGS] = "a flag that this version does not know: is the sender newer?",
+    [CRN_WIRE_RESERVED] = "reserved bytes must be 0: is the sender newer?",
+    [CRN_WIRE_TYPE] = "dtype must be 1 (u8), 2 (f16) or 3 (f32)",
+    [CRN_WIRE_LAYOUT] = "layout must be 1 (CHW) or 2 (HWC)",
+    [CRN_WIRE_SHAPE] = "height, width and channels must be 1 to 2147483647, and not overflow",
+    [CRN_WIRE_TOO_LARGE] = "tensor and intensity are larger than limits.view_mib allows",
+    [CRN_WIRE_PAYLOAD_SIZE] = "payload_bytes must be height x width x channels x element size",
+    [CRN_WIRE_CHANNELS] = "there must be as many channels as the file has classes",
+    [CRN_WIRE_CLASS_SET] = "the sender's class names or their order are not those of the file",
+    [CRN_WIRE_VIEW_INDEX] = "view must be less than views, and both within limits.views",
+    [CRN_WIRE_TENSOR_SIZE] = "the tensor part must be payload_bytes long",
+    [CRN_WIRE_INTENSITY_SIZE] = "the intensity part must be height x width bytes long",
+};
+
+static bool all_zero(const unsigned char *at, size_t size)
+{
+    unsigned char any = 0;
+    for (size_t i = 0; i < size; i++)
+        any |= at[i];
+    return !any;
+}
+
+void crn_wire_peek(const unsigned char bytes[CRN_WIRE_HEADER_BYTES], crn_view_header *ret_header)
+{
+    *ret_header = (crn_view_header){
+        .sequence = crn_get_le64(bytes + AT_SEQUENCE),
+        .epoch = crn_get_le64(bytes + AT_EPOCH),
+        .fruit = crn_get_le64(bytes + AT_FRUIT),
+        .captured_ns = crn_get_le64(bytes + AT_CAPTURED),
+        .deadline_ns = crn_get_le64(bytes + AT_DEADLINE),
+        .encoder = crn_get_le64(bytes + AT_ENCODER),
+        .class_set = crn_get_le64(bytes + AT_CLASS_SET),
+        .payload_bytes = crn_get_le64(bytes + AT_PAYLOAD_BYTES),
+        .lane = crn_get_le32(bytes + AT_LANE),
+        .flags = crn_get_le16(bytes + AT_FLAGS),
+        .view = crn_get_le16(bytes + AT_VIEW),
+        .views = crn_get_le16(bytes + AT_VIEWS),
+        .height = crn_get_le32(bytes + AT_HEIGHT),
+        .width = crn_get_le32(bytes + AT_WIDTH),
+        .channels = crn_get_le32(bytes + AT_CHANNELS),
+        .type = (crn_type)bytes[AT_TYPE],
+        .layout = (crn_layout)bytes[AT_LAYOUT],
+    };
+}
+
+bool crn_wire_is_header(const void *bytes, size_t size)
+{
+    return size == CRN_WIRE_HEADER_BYTES && memcmp(bytes, magic, sizeof magic) == 0 &&
+           crn_get_le16((const unsigned char *)bytes + AT_HEADER_BYTES) == CRN_WIRE_HEADER_BYTES;
+}
+
+static crn_wire_fault check_envelope(const unsigned char *bytes, size_t size)
+{
+    if (size >= sizeof magic && memcmp(bytes + AT_MAGIC, magic, sizeof magic) != 0)
+        return CRN_WIRE_MAGIC;
+    if (size != CRN_WIRE_HEADER_BYTES ||
+        crn_get_le16(bytes + AT_HEADER_BYTES) != CRN_WIRE_HEADER_BYTES)
+        return CRN_WIRE_HEADER_SIZE;
+    if (crn_get_le16(bytes + AT_FLAGS) & ~CRN_WIRE_FLAG_INTENSITY)
+        return CRN_WIRE_FLAGS;
+    if (!all_zero(bytes + AT_RESERVED, RESERVED_BYTES) || !all_zero(bytes + AT_TAIL, TAIL_BYTES))
+        return CRN_WIRE_RESERVED;
+    return CRN_WIRE_OK;
+}
+
+/* Checks that the header is consistent. */
+static crn_wire_fault check_shape(const crn_view_header *header)
+{
+    if (header->type != CRN_U8 && header->type != CRN_F16 && header->type != CRN_F32)
+        return CRN_WIRE_TYPE;
+    if (header->layout != CRN_CHW && header->layout != CRN_HWC)
+        return CRN_WIRE_LAYOUT;
+    const uint32_t sides[] = {header->height, header->width, header->channels};
+    uint64_t payload_bytes = crn_type_bytes(header->type);
+    for (size_t i = 0; i < sizeof sides / sizeof sides[0]; i++)
+        if (sides[i] == 0 || sides[i] > INT32_MAX ||
+            __builtin_mul_overflow(payload_bytes, (uint64_t)sides[i], &payload_bytes))
+            return CRN_WIRE_SHAPE;
+    return header->payload_bytes == payload_bytes ? CRN_WIRE_OK : CRN_WIRE_PAYLOAD_SIZE;
+}
+
+/* Checks a consistent header against the line's rules. */
+static crn_wire_fault check_rules(const crn_view_header *header, const crn_wire_rules *rules)
+{
+    if (rules->channels && header->channels != rules->channels)
+        return CRN_WIRE_CHANNELS;
+    if (rules->class_set && header->class_set && header->class_set != rules->class_set)
+        return CRN_WIRE_CLASS_SET;
+    uint64_t total_bytes;
+    if (__builtin_add_overflow(header->payload_bytes, (uint64_t)crn_wire_intensity_bytes(header),
+                               &total_bytes) ||
+        total_bytes > rules->max_bytes)
+        return CRN_WIRE_TOO_LARGE;
+    if ((header->views && header->view >= header->views) ||
+        (rules->views && (header->view >= rules->views || header->views > rules->views)))
+        return CRN_WIRE_VIEW_INDEX;
+    return CRN_WIRE_OK;
+}
+
+crn_wire_fault crn_wire_parse(const void *bytes, size_t size, const crn_wire_rules *rules,
+                              crn_view_header *ret_header)
+{
+    crn_wire_fault fault = check_envelope(bytes, size);
+    if (fault)
+        return fault;
+    crn_view_header header;
+    crn_wire_peek(bytes, &header);
+    fault = check_shape(&header);
+    if (!fault)
+        fault = check_rules(&header, rules);
+    if (!fault)
+        *ret_header = header;
+    return fault;
+}
+
+crn_wire_fault crn_wire_check(const crn_wire_part *parts, size_t count, const crn_wire_rules *rules,
+                              crn_view_header *ret_header)
+{
+    if (count < CRN_WIRE_PARTS_MAX - 1 || count > CRN_WIRE_PARTS_MAX)
+        return CRN_WIRE_PARTS;
+    crn_view_header header;
+    crn_wire_fault fault = crn_wire_parse(parts[0].bytes, parts[0].size, rules, &header);
+    if (fault)
+        return fault;
+    bool intensity = header.flags & CRN_WIRE_FLAG_INTENSITY;
+    if (count != (intensity ? 3 : 2))
+        return CRN_WIRE_PARTS;
+    if (parts[1].size != header.payload_bytes)
+        return CRN_WIRE_TENSOR_SIZE;
+    if (intensity && parts[2].size != crn_wire_intensity_bytes(&header))
+        return CRN_WIRE_INTENSITY_SIZE;
+    *ret_header = header;
+    return CRN_WIRE_OK;
+}
+
+void crn_wire_pack(const crn_view_header *header, unsigned char bytes[CRN_WIRE_HEADER_BYTES])
+{
+    memset(bytes, 0, CRN_WIRE_HEADER_BYTES);
+    memcpy(bytes + AT_MAGIC, magic, sizeof magic);
+    crn_put_le16(bytes + AT_HEADER_BYTES, CRN_WIRE_HEADER_BYTES);
+    crn_put_le16(bytes + AT_FLAGS, header->flags);
+    crn_put_le64(bytes + AT_SEQUENCE, header->sequence);
+    crn_put_le64(bytes + AT_EPOCH, header->epoch);
+    crn_put_le64(bytes + AT_FRUIT, header->fruit);
+    crn_put_le64(bytes + AT_CAPTURED, header->captured_ns);
+    crn_put_le64(bytes + AT_DEADLINE, header->deadline_ns);
+    crn_put_le64(bytes + AT_ENCODER, header->encoder);
+    crn_put_le32(bytes + AT_LANE, header->lane);
+    crn_put_le16(bytes + AT_VIEW, header->view);
+    crn_put_le16(bytes + AT_VIEWS, header->views);
+    crn_put_le32(bytes + AT_HEIGHT, header->height);
+    crn_put_le32(bytes + AT_WIDTH, header->width);
+    crn_put_le32(bytes + AT_CHANNELS, header->channels);
+    bytes[AT_TYPE] = (unsigned char)header->type;
+    bytes[AT_LAYOUT] = (unsigned char)header->layout;
+    crn_put_le64(bytes + AT_CLASS_SET, header->class_set);
+    crn_put_le64(bytes + AT_PAYLOAD_BYTES, header->payload_bytes);
+}

@@ -1,0 +1,163 @@
+/**
+ * @file
+ * The view message: parse, check and pack. No sockets, no allocation; fuzzed.
+ *
+ * A message is [header 128 bytes][tensor][optional intensity, u8 H x W], little-endian on any host:
+ *
+ * @code{.unparsed}
+ *   0 magic "CRN1"   4 u16 header_bytes   6 u16 flags       8 u64 sequence     16 u64 epoch
+ *  24 u64 fruit     32 u64 captured_ns   40 u64 deadline_ns 48 u64 encoder     56 u32 lane
+ *  60 u16 view      62 u16 views         64 u32 height      68 u32 width       72 u32 channels
+ *  76 u8 dtype      77 u8 layout         78 u16 reserved    80 u64 class_set   88 u64 payload_bytes
+ *  96 32 bytes reserved
+ * @endcode
+ *
+ * - flags: 1 an intensity part follows
+ * - dtype: 1 u8 (p = v/255), 2 f16, 3 f32
+ * - layout: 1 CHW, 2 HWC
+ * - class_set: FNV-1a 64 of the class names in channel order with `\n` between; 0: unchecked
+ * - lane: any number, at most limits.lanes in use; those that ingest.lanes lists, if it does
+ * - sequence: +1 with every view of a lane, sent or not
+ * - epoch: a new one at every start of the sender. Several senders may share a lane, each with its
+ *   own epoch and sequence, as a process per camera does: if they number the fruits alike and each
+ *   sends views of its own, their fruits are joined within a second and kept under one epoch, also
+ *   after one of them restarts. The clocks of captured_ns must agree. Others are told in the log
+ *   and in /healthz
+ * - fruit: the same in all views of a fruit, and not used again within an epoch. A counter of few
+ *   bits is tolerated if a number returns later than latency.straggler_ms after its fruit's
+ * verdict: it is then another fruit's. One that returns earlier is taken for that of views that
+ * come late: its fruit gets no verdict, a number is missing in the sequence of the lane's verdicts,
+ * and a warning says so
+ * - deadline_ns: when the verdict must be out; a value more than 10 s from now is attributed to a
+ *   wrong clock, ignored and counted (deadline_ignored)
+ *
+ * The tensor holds probabilities, 0 to 1; for other values see values.h. Where the CNN ends with a
+ * softmax, the values of a pixel sum to 1 over all channels, the background's included: scale.h.
+ */
+#ifndef CRN_SRC_FORMATS_VIEW_WIRE_H
+#define CRN_SRC_FORMATS_VIEW_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stages/base/api.h"
+#include "stages/image.h"
+
+CRN_C_BEGIN
+
+#define CRN_FRUIT_VIEWS_MAX     64 /* upper bound of limits.views */
+#define CRN_WIRE_HEADER_BYTES   128
+#define CRN_WIRE_FLAG_INTENSITY 1u
+#define CRN_WIRE_PARTS_MAX      3
+
+/** The header's fields, checked. */
+typedef struct crn_view_header {
+    uint64_t sequence, epoch, fruit;
+    uint64_t captured_ns; /**< CLOCK_REALTIME; 0 unknown */
+    uint64_t deadline_ns; /**< CLOCK_REALTIME; 0: the budget decides */
+    uint64_t encoder;
+    uint64_t class_set; /**< 0: unchecked */
+    uint64_t payload_bytes;
+    uint32_t lane;
+    uint16_t flags;
+    uint16_t view, views; /**< views 0: unknown */
+    uint32_t height, width, channels;
+    crn_type type;
+    crn_layout layout;
+} crn_view_header;
+
+/**
+ * Why a message is refused. CRN_WIRE_OK is 0; the others are counted under crn_wire_fault_names. If
+ * several apply, the most informative one is reported: first whether this is a view message at all,
+ * then whether its header is consistent, then whether it matches the line, and last whether the
+ * parts are as the header says.
+ */
+typedef enum crn_wire_fault {
+    CRN_WIRE_OK,
+    CRN_WIRE_PARTS,          /**< too few or too many parts */
+    CRN_WIRE_HEADER_SIZE,    /**< the first part is not 128 bytes, or header_bytes says otherwise */
+    CRN_WIRE_MAGIC,          /**< not CRN1 */
+    CRN_WIRE_FLAGS,          /**< an unknown flag */
+    CRN_WIRE_RESERVED,       /**< reserved bytes that are not zero */
+    CRN_WIRE_TYPE,           /**< dtype */
+    CRN_WIRE_LAYOUT,         /**< layout */
+    CRN_WIRE_SHAPE,          /**< a side of 0 or beyond 2^31 - 1, or H x W x C x size overflows */
+    CRN_WIRE_TOO_LARGE,      /**< beyond limits.view_mib */
+    CRN_WIRE_PAYLOAD_SIZE,   /**< payload_bytes is not H x W x C x size */
+    CRN_WIRE_CHANNELS,       /**< not the number of classes */
+    CRN_WIRE_CLASS_SET,      /**< the sender has other classes */
+    CRN_WIRE_VIEW_INDEX,     /**< view >= views, or views or view beyond limits.views */
+    CRN_WIRE_TENSOR_SIZE,    /**< the tensor part is not payload_bytes long */
+    CRN_WIRE_INTENSITY_SIZE, /**< the intensity part is not H x W long */
+    CRN_WIRE_FAULTS,
+} crn_wire_fault;
+
+/** "ok", "parts", "header_size", …: labels of counters. */
+extern const char *const crn_wire_fault_names[CRN_WIRE_FAULTS];
+
+/** Hints for users: what is wrong and where to look, one clause each. */
+extern const char *const crn_wire_fault_hints[CRN_WIRE_FAULTS];
+
+/** What a line accepts. A 0 in channels, views or class_set disables that check. */
+typedef struct crn_wire_rules {
+    uint64_t max_bytes; /**< tensor and intensity together */
+    uint32_t channels;
+    uint32_t views; /**< limits.views */
+    uint64_t class_set;
+} crn_wire_rules;
+
+/** One part of a message; the caller owns the memory. */
+typedef struct crn_wire_part {
+    const void *bytes; /**< may be NULL when size is 0 */
+    size_t size;
+} crn_wire_part;
+
+/**
+ * Checks the whole header part before any field is used.
+ *
+ * @param ret_header unchanged on a fault
+ */
+crn_wire_fault crn_wire_parse(const void *bytes, size_t size, const crn_wire_rules *rules,
+                              crn_view_header *ret_header);
+
+/**
+ * Checks a whole message: its header part, and that the other parts exist and have the sizes that
+ * the header gives; their contents are not read.
+ *
+ * @param count may exceed CRN_WIRE_PARTS_MAX, but no more of `parts` than that are accessed
+ * @param ret_header unchanged on a fault
+ */
+crn_wire_fault crn_wire_check(const crn_wire_part *parts, size_t count, const crn_wire_rules *rules,
+                              crn_view_header *ret_header);
+
+/** True if these bytes are a view's header, whatever else is wrong with the message: 128 bytes, the
+ * magic, header_bytes. crn_wire_peek() then returns its fields, unchecked. */
+bool crn_wire_is_header(const void *bytes, size_t size);
+
+/**
+ * Reads the unchecked fields, only to report which message was refused; use them for nothing but
+ * printing.
+ *
+ * @param ret_header its type and layout are the raw bytes
+ */
+void crn_wire_peek(const unsigned char bytes[CRN_WIRE_HEADER_BYTES], crn_view_header *ret_header);
+
+/** Writes a header's 128 bytes (reserved fields zero). */
+void crn_wire_pack(const crn_view_header *header, unsigned char bytes[CRN_WIRE_HEADER_BYTES]);
+
+/** When it was captured; 0 if unknown, or if after the year 2262 (not valid). */
+static inline uint64_t crn_wire_captured_ns(const crn_view_header *header)
+{
+    return header->captured_ns <= INT64_MAX ? header->captured_ns : 0;
+}
+
+/** Height x width: the size of the intensity part, 0 if there is none. */
+static inline size_t crn_wire_intensity_bytes(const crn_view_header *header)
+{
+    return header->flags & CRN_WIRE_FLAG_INTENSITY ? (size_t)header->height * header->width : 0;
+}
+
+CRN_C_END
+
+#endif

@@ -1,0 +1,72 @@
+/* A view's arrival: its deadline, its fruit, its slot, its values. */
+#include "src/line/internal.h"
+
+#include "stages/base/clock.h"
+
+/* A header deadline further away than this is attributed to a wrong clock. */
+#define DEADLINE_HORIZON_NS (10 * CRN_NS_PER_S)
+
+/* The header's deadline on CLOCK_MONOTONIC. */
+static int64_t monotonic_deadline_ns(crn_line *line, const crn_view_header *header, int64_t now_ns)
+{
+    if (header->deadline_ns == 0)
+        return CRN_NEVER_NS;
+    int64_t ahead_ns, realtime_ns = crn_realtime_ns();
+    if (header->deadline_ns > INT64_MAX ||
+        __builtin_sub_overflow((int64_t)header->deadline_ns, realtime_ns, &ahead_ns) ||
+        ahead_ns > DEADLINE_HORIZON_NS || ahead_ns < -DEADLINE_HORIZON_NS) {
+        line->deadlines_ignored++;
+        crn_notice_deadline(&line->notices, header, realtime_ns, now_ns);
+        return CRN_NEVER_NS;
+    }
+    return now_ns + ahead_ns;
+}
+
+crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_ns)
+{
+    crn_ticket ticket;
+    int64_t deadline_ns = monotonic_deadline_ns(line, header, now_ns);
+    uint64_t reused = crn_lanes_totals_of(line->lanes)->reused,
+             jumps = crn_lanes_totals_of(line->lanes)->jumps;
+    crn_lane_stats senders = {0};
+    const crn_lane *known = crn_lanes_look_up(line->lanes, header->lane);
+    if (known)
+        senders = known->stats;
+    crn_fruit_stats before = *crn_fruits_get_stats(line->fruits);
+    crn_arrival arrival = crn_fruits_arrive(line->fruits, header, deadline_ns, now_ns, &ticket);
+    const crn_lane *lane = crn_lanes_look_up(line->lanes, header->lane);
+    if (lane)
+        crn_meters_arrival(&line->meters, lane, header, crn_ingest_get_path(line->ingest), now_ns,
+                           crn_realtime_ns());
+    if (known && lane)
+        crn_notice_senders(&line->notices, line->lanes, lane, &senders, now_ns);
+    if (crn_lanes_totals_of(line->lanes)->reused > reused)
+        crn_notice_epoch(&line->notices, header, now_ns);
+    if (crn_lanes_totals_of(line->lanes)->jumps > jumps)
+        crn_notice_jump(&line->notices, header, now_ns);
+    crn_notice_returned(&line->notices, header, line->fruits, &before, now_ns);
+    crn_notice_refused_view(&line->notices, header, arrival, now_ns);
+    if (arrival != CRN_ARRIVAL_WANTED)
+        return NULL;
+    crn_view *view = crn_line_acquire(line, ticket);
+    if (!view) {
+        crn_fruits_lose(line->fruits, ticket);
+        return NULL;
+    }
+    view->ticket = ticket;
+    view->config = crn_fruits_config(line->fruits, ticket);
+    crn_values_use(&line->values, view->config);
+    view->header = *header;
+    view->epoch = crn_fruits_epoch(line->fruits, ticket);
+    view->received_ns = now_ns;
+    view->intensity =
+        header->flags & CRN_WIRE_FLAG_INTENSITY ? view->maps + header->payload_bytes : NULL;
+    atomic_store_explicit(&view->cancelled, false, memory_order_relaxed);
+    crn_values_seen seen = crn_ingest_copy(
+        line->ingest, crn_values_copier(&line->values, header->type), view->maps, view->intensity);
+    crn_values_check(&line->values, &crn_lanes_look_up(line->lanes, header->lane)->values, view,
+                     &seen);
+    crn_fruits_queue(line->fruits, ticket, view->slot);
+    crn_fruits_set_values(line->fruits, ticket, &view->values);
+    return view;
+}

@@ -1,0 +1,132 @@
+/* Shared by line.c and the line_*.c only. */
+#ifndef CRN_SRC_LINE_INTERNAL_H
+#define CRN_SRC_LINE_INTERNAL_H
+
+#include <semaphore.h>
+#include <stdatomic.h>
+
+#include "src/engine/engine.h"
+#include "src/fruit/fruit.h"
+#include "src/ingest/access/zap.h"
+#include "src/ingest/ingest.h"
+#include "src/fruit/lane/lane.h"
+#include "src/line/line.h"
+#include "src/monitor/fruits/flight.h"
+#include "src/monitor/http/server.h"
+#include "src/monitor/fruits/kept_maps.h"
+#include "src/monitor/meters.h"
+#include "src/monitor/log_messages/notice.h"
+#include "src/monitor/fruits/live_photos.h"
+#include "src/monitor/log_messages/report.h"
+#include "src/monitor/snapshot.h"
+#include "src/ingest/pool.h"
+#include "src/publish/publish.h"
+#include "src/recorder/recorder.h"
+#include "src/publish/result_store.h"
+#include "src/service/service.h"
+#include "src/fruit/values/values.h"
+
+/* The line as a service (line_service.c). */
+typedef struct crn_line_service crn_line_service;
+/* The settings by which fruits are judged, by crn_config_slot, and what another thread asks. */
+typedef struct crn_line_settings {
+    /* The line's thread's: */
+    const crn_config *in_force;
+    uint32_t in_use;                  /* bit per slot: in force, or some fruit or view has them */
+    int32_t running[CRN_GENERATIONS]; /* views in the engine */
+    int64_t since_ns;                 /* CLOCK_REALTIME: since when those in force are */
+
+    /* The other thread's: */
+    crn_config *own[CRN_GENERATIONS]; /* NULL: not in use, or the start's */
+    uint32_t taken;                   /* bit per slot: in use, or not freed yet */
+    uint32_t newest;                  /* generation */
+
+    /* Of both: */
+    atomic_uint retired; /* bit per slot: no longer in use, to be freed */
+    atomic_int asked;    /* 0: nothing, or answered */
+    int answer;          /* 0 or a negative errno */
+    const crn_config *offered;
+    crn_line_status status;
+    sem_t answered;
+    atomic_bool ended; /* the line's thread answers no more */
+    _Atomic uint64_t counts_taken_in, counts_refused;
+} crn_line_settings;
+
+struct crn_line {
+    const crn_config *config; /* the start's, for what no reload changes */
+    crn_line_settings settings;
+    void *zmq;
+    crn_zap *zap; /* NULL: no keys are required */
+    crn_ingest *ingest;
+    crn_pool *pool;
+    crn_lanes *lanes;
+    crn_fruits *fruits;
+    crn_engine *engine;
+    crn_result_store *store;
+    crn_publish *publish;
+    crn_recorder *recorder; /* NULL: no recording */
+    crn_values values;
+    crn_meters meters;
+    crn_snapshots *snapshots; /* NULL without monitor.http, as flight and http */
+    crn_flight *flight;
+    crn_kept_maps *kept_maps; /* NULL also without monitor.keep_slots, as photos */
+    crn_live_photos *photos;
+    crn_http *http;
+    uint64_t snapshot_number; /* of the last one */
+    int stop_descriptor;      /* readable: stop_wanted was set, or something was asked */
+    atomic_bool stop_wanted;
+    bool stopping;
+    int64_t watch_ns, report_ns; /* when to check the workers, and to report, next */
+    int64_t stopped_ns; /* when the process was last found to have been stopped from outside; 0:
+                           never */
+    uint64_t deadlines_ignored, results_full;
+    crn_quantiles latency; /* of fruits, from close to verdict */
+    crn_notices notices;
+    crn_line_service *service;
+    crn_report report;
+};
+
+/* Handles a valid message: adds it to its fruit and copies it into a slot if there is one. Returns
+ * the view, or NULL. */
+crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_ns);
+
+/* A slot for the view of that ticket: a free one, or that of the queued view of lowest priority
+ * (crn_fruits_evict). NULL if none is free and no queued view ranks below this one. */
+crn_view *crn_line_acquire(crn_line *line, crn_ticket ticket);
+
+/* Decides on the slot of a view that has ended, or was given up. */
+void crn_line_end_view(crn_line *line, crn_view *view);
+
+/* Takes back the slots that the recorder has written. */
+void crn_line_reclaim(crn_line *line);
+
+/* Frees the slots and results of a judged fruit, and cancels its views that still run. */
+void crn_line_release_fruit(crn_line *line, const crn_fruit *fruit, int64_t now_ns);
+
+/* Passes all numbers to the HTTP thread; no effect without one. */
+void crn_line_snapshot(crn_line *line, int64_t now_ns);
+
+int crn_line_service_create(crn_line_service **ret_service);
+void crn_line_service_free(crn_line_service **service); /* NULL is allowed */
+crn_pulse *crn_line_service_pulse(crn_line_service *service);
+
+/* From here to the end the line's thread is watched, and views are accepted. */
+void crn_line_service_begin(crn_line_service *service);
+void crn_line_service_end(crn_line_service *service);
+
+/* Where the service's thread reads the line's numbers, without lanes. */
+crn_snapshots *crn_line_service_snapshots(crn_line_service *service);
+int crn_line_settings_init(crn_line *line);
+void crn_line_settings_done(crn_line *line);
+
+/* For the line's thread: answers what another thread asked; says that it will never again; notices
+ * settings that no fruit and no view has any more; reports those in force. */
+void crn_line_answer(crn_line *line);
+void crn_line_end_answers(crn_line *line);
+void crn_line_retire(crn_line *line);
+void crn_line_settings_report(const crn_line *line, crn_settings_in_force *ret_settings);
+
+/* The state to report. */
+crn_state crn_line_state(const crn_line *line);
+
+#endif

@@ -1,0 +1,263 @@
+#include "src/line/internal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/publish/packed_defects.h"
+#include "stages/base/clock.h"
+#include "stages/base/log.h"
+#include "src/realtime/realtime.h"
+
+/* Messages read before the loop handles everything else; due
+ * verdicts are also handled after each one. */
+#define MESSAGES_PER_ROUND 16
+
+/* A worker that has run one view for this long will not return. */
+#define WORKER_LIMIT_NS (10 * CRN_NS_PER_S)
+
+#define WATCH_NS  (1 * CRN_NS_PER_S)
+#define REPORT_NS (60 * CRN_NS_PER_S)
+
+void crn_line_stop(crn_line *line)
+{
+    uint64_t one = 1;
+    atomic_store(&line->stop_wanted, true);
+    /* The counter cannot overflow, so the write cannot fail. */
+    if (write(line->stop_descriptor, &one, sizeof one) < 0)
+        return;
+}
+
+/* Reason of loss for a view that was returned with this status. */
+static crn_view_reason reason_of(int status)
+{
+    bool out_of_time = status == -ETIME || status == -ECANCELED;
+    return out_of_time ? CRN_REASON_UNFINISHED : CRN_REASON_FAILED;
+}
+
+/* Collects finished views: stores their results and releases their slots. */
+static void collect(crn_line *line)
+{
+    crn_engine_rearm(line->engine);
+    crn_output *output;
+    while ((output = crn_engine_collect(line->engine))) {
+        crn_view *view = output->view;
+        crn_judgement judgement = output->judgement;
+        judgement.on_device = output->on_device;
+        if (output->status == 0 &&
+            crn_packed_defects_put(output->extra, line->store, &judgement.result) < 0) {
+            judgement.result = CRN_RESULT_NONE;
+            judgement.defect_count = 0;
+            judgement.truncated = true;
+            line->results_full++;
+        }
+        if (output->status < 0 && reason_of(output->status) == CRN_REASON_FAILED)
+            crn_notice_failure(&line->notices, output, crn_now_ns());
+        if (output->status == 0)
+            crn_meters_view(&line->meters, view->config, &judgement);
+        if (output->status == -ETIME)
+            crn_fruits_give_up(line->fruits, output->took_ns);
+        bool wanted =
+            crn_fruits_done(line->fruits, view->ticket, output->status == 0 ? &judgement : NULL,
+                            reason_of(output->status), crn_now_ns());
+        if (!wanted && output->status == 0)
+            crn_result_store_release(line->store, judgement.result);
+        crn_engine_release(line->engine, output);
+        line->settings.running[crn_config_slot(view->config)]--;
+        crn_line_end_view(line, view);
+    }
+}
+
+static void dispatch(crn_line *line, int64_t now_ns)
+{
+    crn_fruits_set_workers(line->fruits, crn_engine_parallel(line->engine));
+    while (crn_engine_has_room(line->engine)) {
+        crn_ticket ticket;
+        uint32_t slot;
+        int64_t deadline_ns;
+        crn_next next = crn_fruits_next(line->fruits, now_ns, &ticket, &slot, &deadline_ns);
+        if (next == CRN_NEXT_NONE)
+            return;
+        crn_view *view = crn_pool_at(line->pool, slot);
+        if (next == CRN_NEXT_DISCARD) {
+            crn_line_end_view(line, view);
+            continue;
+        }
+        view->deadline_ns = deadline_ns;
+        line->settings.running[crn_config_slot(view->config)]++;
+        crn_engine_submit(line->engine, view); /* there was room, so it cannot fail */
+    }
+}
+
+/* Gives the verdict just published to the flight recorder. */
+static void remember(crn_line *line, const crn_fruit *fruit)
+{
+    if (line->http)
+        crn_flight_offer(line->flight, fruit, crn_publish_last(line->publish), line->store);
+}
+
+static void judge_due(crn_line *line)
+{
+    const crn_fruit *fruit;
+    int64_t now_ns = crn_now_ns();
+    while ((fruit = crn_fruits_due(line->fruits, now_ns))) {
+        crn_publish_verdict(line->publish, fruit, line->store, now_ns);
+        remember(line, fruit);
+        crn_meters_fruit(&line->meters, fruit, now_ns);
+        crn_quantiles_add(&line->latency, crn_fruit_latency_ns(fruit, now_ns));
+        crn_notice_fruit(&line->notices, fruit, line->config->limits.views, now_ns);
+        crn_line_release_fruit(line, fruit, now_ns);
+        crn_fruits_judge(line->fruits, fruit);
+        now_ns = crn_now_ns();
+    }
+}
+
+/* Work that may be pending at any time: finished views, due verdicts, idle workers. */
+static void run_pending(crn_line *line)
+{
+    collect(line);
+    crn_line_reclaim(line);
+    judge_due(line);
+    dispatch(line, crn_now_ns());
+}
+
+/* Reads a round of messages; *ret_more is true if more may be waiting. */
+static int receive_round(crn_line *line, bool *ret_more)
+{
+    for (int i = 0; i < MESSAGES_PER_ROUND; i++) {
+        crn_view_header header;
+        int r = crn_ingest_receive(line->ingest, &header);
+        if (r < 0)
+            return r;
+        if (r == 0) {
+            *ret_more = crn_ingest_pending(line->ingest);
+            return 0;
+        }
+        crn_line_accept(line, &header, crn_now_ns());
+        run_pending(line);
+    }
+    *ret_more = true;
+    return 0;
+}
+
+static int watch(crn_line *line, int64_t now_ns, crn_error *error)
+{
+    if (now_ns < line->watch_ns)
+        return 0;
+    /* If this thread is late the process was stopped, and the workers
+     * with it: restart their time limit. */
+    if (now_ns - line->watch_ns > WATCH_NS)
+        line->stopped_ns = now_ns;
+    line->watch_ns = now_ns + WATCH_NS;
+    crn_line_snapshot(line, now_ns);
+    if (now_ns >= line->report_ns) {
+        line->report_ns = now_ns + REPORT_NS;
+        crn_metrics metrics = crn_line_metrics(line);
+        crn_report_log(&line->report, &metrics, now_ns);
+    }
+    bool long_enough = now_ns - line->stopped_ns > WORKER_LIMIT_NS;
+    return crn_engine_check(line->engine, now_ns, long_enough ? WORKER_LIMIT_NS : CRN_NEVER_NS,
+                            error);
+}
+
+/* Sleeps until a message, a finished view, a stop signal, or the next event that falls due. */
+static void wait_for_work(crn_line *line)
+{
+    struct pollfd polled[8];
+    nfds_t count = 0;
+    int descriptors[6];
+    int found = crn_ingest_descriptors(line->ingest, descriptors);
+    /* While stopping, messages are no longer read. */
+    if (line->stopping)
+        found = 0;
+    found += crn_publish_descriptors(line->publish, descriptors + found);
+    for (int i = 0; i < found; i++)
+        polled[count++] = (struct pollfd){.fd = descriptors[i], .events = POLLIN};
+    polled[count++] = (struct pollfd){.fd = crn_engine_descriptor(line->engine), .events = POLLIN};
+    polled[count++] = (struct pollfd){.fd = line->stop_descriptor, .events = POLLIN};
+    int64_t wake_ns = crn_fruits_wake_ns(line->fruits);
+    int64_t publish_ns = crn_publish_wake_ns(line->publish);
+    if (publish_ns < wake_ns)
+        wake_ns = publish_ns;
+    if (line->watch_ns < wake_ns)
+        wake_ns = line->watch_ns;
+    int64_t engine_ns = crn_engine_wake_ns(line->engine, crn_now_ns());
+    if (engine_ns < wake_ns)
+        wake_ns = engine_ns;
+    int64_t wait_ns = wake_ns - crn_now_ns();
+    if (wait_ns < 0)
+        wait_ns = 0;
+    struct timespec timeout = {.tv_sec = wait_ns / CRN_NS_PER_S, .tv_nsec = wait_ns % CRN_NS_PER_S};
+    /* Interrupted or not, the loop checks everything. */
+    (void)ppoll(polled, count, &timeout, NULL);
+}
+
+/* Handles the requests of signals and of other threads. */
+static void read_requests(crn_line *line)
+{
+    uint64_t count;
+    if (read(line->stop_descriptor, &count, sizeof count) < 0)
+        return;
+    crn_line_answer(line);
+    if (!atomic_load(&line->stop_wanted) || line->stopping)
+        return;
+    int64_t now_ns = crn_now_ns();
+    line->stopping = true;
+    crn_service_stopping();
+    crn_fruits_end(line->fruits, now_ns,
+                   now_ns + line->settings.in_force->run.stop_ms * CRN_NS_PER_MS);
+    crn_log(CRN_LOG_INFO, "stopping: %d open fruits are judged first",
+            crn_fruits_open(line->fruits));
+    crn_line_snapshot(line, now_ns);
+}
+
+static bool is_over(const crn_line *line)
+{
+    return line->stopping && crn_fruits_open(line->fruits) == 0;
+}
+
+/* The main loop, until the line is stopped or cannot continue. */
+static int run(crn_line *line, crn_error *error)
+{
+    crn_pulse *pulse = crn_line_service_pulse(line->service);
+    while (!is_over(line)) {
+        crn_pulse_done(pulse);
+        bool more = false;
+        if (!line->stopping) {
+            int r = receive_round(line, &more);
+            if (r < 0)
+                return crn_error_set(error, r, "ingest: cannot receive: %s", strerror(-r));
+        }
+        read_requests(line);
+        run_pending(line);
+        crn_line_retire(line);
+        more |= crn_ingest_service(line->ingest);
+        crn_publish_service(line->publish, crn_state_names[crn_line_state(line)], crn_now_ns());
+        crn_notice_grader(&line->notices, line->publish, crn_now_ns());
+        int r = watch(line, crn_now_ns(), error);
+        if (r < 0)
+            return r;
+        if (!more && !is_over(line))
+            wait_for_work(line);
+    }
+    return 0;
+}
+
+int crn_line_run(crn_line *line, crn_error *error)
+{
+    crn_realtime_enter(line->config, CRN_THREAD_LINE, 0);
+    crn_notice_ready(line->config, line->ingest, line->publish, line->engine,
+                     crn_http_address(line->http));
+    crn_line_snapshot(line, crn_now_ns());
+    line->watch_ns = crn_now_ns() + WATCH_NS;
+    crn_metrics metrics = crn_line_metrics(line);
+    crn_report_begin(&line->report, &metrics, crn_now_ns());
+    line->report_ns = crn_now_ns() + REPORT_NS;
+    crn_line_service_begin(line->service);
+    int r = run(line, error);
+    crn_line_end_answers(line);
+    crn_line_service_end(line->service);
+    crn_line_snapshot(line, crn_now_ns());
+    return r;
+}

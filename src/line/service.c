@@ -1,0 +1,85 @@
+/* The line as the service manager sees it: its thread's pulse, and its state in a sentence. */
+#include "src/line/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "src/monitor/events/history.h"
+#include "src/monitor/events/sentence.h"
+#include "src/service/service.h"
+#include "src/service/watchdog.h"
+#include "stages/base/clock.h"
+
+_Static_assert(CRN_SERVICE_STATUS_BYTES > CRN_REASON_BYTES, "a status has room for a reason");
+
+struct crn_line_service {
+    crn_pulse *pulse;
+    crn_snapshots *snapshots; /* without lanes */
+    crn_history *history;     /* used by the service's thread */
+};
+
+int crn_line_service_create(crn_line_service **ret_service)
+{
+    crn_line_service *service = calloc(1, sizeof *service);
+    if (!service)
+        return -ENOMEM;
+    service->pulse = crn_pulse_create();
+    if (!service->pulse || crn_snapshots_create(0, &service->snapshots) < 0 ||
+        crn_history_create(0, &service->history) < 0) {
+        crn_line_service_free(&service);
+        return -ENOMEM;
+    }
+    *ret_service = service;
+    return 0;
+}
+
+void crn_line_service_free(crn_line_service **service)
+{
+    if (!service || !*service)
+        return;
+    crn_history_free(&(*service)->history);
+    crn_snapshots_free(&(*service)->snapshots);
+    free((*service)->pulse);
+    free(*service);
+    *service = NULL;
+}
+
+crn_pulse *crn_line_service_pulse(crn_line_service *service)
+{
+    return service->pulse;
+}
+
+crn_snapshots *crn_line_service_snapshots(crn_line_service *service)
+{
+    return service->snapshots;
+}
+
+void crn_line_starting(char text[CRN_SERVICE_STATUS_BYTES])
+{
+    static const crn_snapshot none = {.number = 0};
+    crn_observation observation = {.snapshot = &none, .before = &none, .now_ns = crn_now_ns()};
+    crn_sentence_write(&observation, text, CRN_SERVICE_STATUS_BYTES);
+}
+
+static void write_status(void *context, char text[CRN_SERVICE_STATUS_BYTES])
+{
+    crn_line_service *service = context;
+    crn_observation observation = {.snapshot = crn_snapshots_latest(service->snapshots),
+                                   .now_ns = crn_now_ns()};
+    crn_history_update(service->history, observation.snapshot, observation.now_ns);
+    observation.before = crn_history_before(service->history);
+    crn_sentence_write(&observation, text, CRN_SERVICE_STATUS_BYTES);
+}
+
+void crn_line_service_begin(crn_line_service *service)
+{
+    crn_watchdog_add(service->pulse, CRN_PULSE_ROUNDS, "line");
+    crn_service_ask(write_status, service);
+    crn_service_ready();
+}
+
+void crn_line_service_end(crn_line_service *service)
+{
+    crn_watchdog_remove(service->pulse);
+    crn_service_ask(NULL, NULL);
+}

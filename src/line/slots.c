@@ -1,0 +1,159 @@
+/*
+ * A view's slot after its end. It is held until its fruit's verdict while more than half of the
+ * slots are free; then the maps of a fruit that was late, partial or over budget are kept for
+ * whoever asks (monitor.keep_slots), all others are released. A slot that is held never costs a
+ * view: one that arrives takes it back.
+ *
+ * The recorder is lent slots, from which it writes: of every view at its end, or with record.only
+ * of a bad fruit's views at its verdict. Then a view whose slot was released or taken back before
+ * is not recorded.
+ */
+#include "src/line/internal.h"
+
+#include "stages/base/clock.h"
+
+/* Keeps the maps, or releases the slot. */
+static void settle(crn_line *line, crn_view *view)
+{
+    if (view->keep_maps)
+        crn_kept_maps_add(line->kept_maps, view);
+    else
+        crn_pool_release(line->pool, view);
+}
+
+static crn_recorded_view recorded_of(const crn_view *view)
+{
+    int64_t age_ns = crn_now_ns() - view->received_ns;
+    return (crn_recorded_view){
+        .header = view->header,
+        .arrived_ns = (uint64_t)(crn_realtime_ns() - age_ns),
+        .maps = view->maps,
+        .intensity = view->intensity,
+    };
+}
+
+/* Lends the slot to the recorder, until crn_line_reclaim, if its maps are to be recorded. */
+static void record_maps(crn_line *line, crn_view *view)
+{
+    if (!view->record_maps)
+        return;
+    crn_line_reclaim(line); /* first: those that are back can be lent again */
+    crn_recorded_view recorded = recorded_of(view);
+    view->is_lent = crn_recorder_lend(line->recorder, &recorded, view);
+    view->record_maps = false;
+}
+
+/* Of a view that ended and that its fruit does not hold: records the maps, keeps them, or releases
+ * the slot. */
+static void leave(crn_line *line, crn_view *view)
+{
+    record_maps(line, view);
+    view->is_left = view->is_lent;
+    if (view->is_lent)
+        /* Cannot fail: there is a slot in reserve for each that the recorder may borrow. */
+        crn_pool_set_aside(line->pool, view);
+    else
+        settle(line, view);
+}
+
+void crn_line_reclaim(crn_line *line)
+{
+    crn_view *view;
+    while (line->recorder && (view = crn_recorder_returned(line->recorder))) {
+        view->is_lent = false;
+        if (view->is_left)
+            settle(line, view);
+    }
+}
+
+static crn_view *acquire(crn_line *line)
+{
+    uint32_t slot;
+    crn_view *view = crn_pool_acquire(line->pool);
+    while (!view && crn_fruits_take_slot(line->fruits, &slot)) {
+        leave(line, crn_pool_at(line->pool, slot));
+        view = crn_pool_acquire(line->pool);
+    }
+    return view;
+}
+
+crn_view *crn_line_acquire(crn_line *line, crn_ticket ticket)
+{
+    uint32_t slot;
+    crn_view *view = acquire(line);
+    if (!view && crn_fruits_evict(line->fruits, ticket, &slot)) {
+        leave(line, crn_pool_at(line->pool, slot));
+        view = crn_pool_acquire(line->pool);
+    }
+    if (!view)
+        return NULL;
+    view->keep_maps = view->is_left = false;
+    view->record_maps = crn_line_records_all(line->config);
+    return view;
+}
+
+void crn_line_end_view(crn_line *line, crn_view *view)
+{
+    record_maps(line, view);
+    bool hold = (line->kept_maps || crn_line_records_bad_fruits(line->config)) &&
+                crn_pool_free_slots(line->pool) > (uint32_t)line->config->limits.slots / 2;
+    if (!hold || !crn_fruits_hold_slot(line->fruits, view->ticket))
+        leave(line, view);
+}
+
+/* Late, partial, or past its budget or deadline. */
+static bool is_worth_keeping(const crn_fruit *fruit, int64_t now_ns)
+{
+    return crn_fruit_verdict(fruit) != CRN_VERDICT_COMPLETE || now_ns > fruit->deadline_ns;
+}
+
+/* One that record.only names. */
+static bool is_to_record(const crn_line *line, const crn_fruit *fruit)
+{
+    if (!crn_line_records_bad_fruits(line->config))
+        return false;
+    crn_verdict_kind kind = crn_fruit_verdict(fruit);
+    return kind == CRN_VERDICT_LATE ||
+           (kind == CRN_VERDICT_PARTIAL && line->config->record.only == CRN_RECORD_PARTIAL);
+}
+
+/* Copies the photographs of the views that hold their slots, once a second at most. */
+static void show_photos(crn_line *line, const crn_fruit *fruit)
+{
+    if (!line->photos || !crn_live_photos_are_wanted(line->photos))
+        return;
+    crn_live_photos_begin(line->photos);
+    for (int64_t i = 0; i < line->config->limits.views; i++)
+        if (fruit->views[i].holds_slot)
+            crn_live_photos_add(line->photos, crn_pool_at(line->pool, fruit->views[i].slot));
+    crn_live_photos_end(line->photos);
+}
+
+void crn_line_release_fruit(crn_line *line, const crn_fruit *fruit, int64_t now_ns)
+{
+    bool keep = line->kept_maps && is_worth_keeping(fruit, now_ns);
+    bool record = is_to_record(line, fruit);
+    uint64_t missed = 0;
+    show_photos(line, fruit);
+    for (int64_t i = 0; i < line->config->limits.views; i++) {
+        const crn_fruit_view *seen = &fruit->views[i];
+        bool waits = seen->state == CRN_VIEW_QUEUED || seen->holds_slot;
+        bool runs = seen->state == CRN_VIEW_RUNNING;
+        if (waits || runs) {
+            crn_view *view = crn_pool_at(line->pool, seen->slot);
+            view->keep_maps = keep;
+            view->record_maps |= record;
+            if (waits) {
+                leave(line, view);
+            } else {
+                record_maps(line, view); /* its worker, too, only reads the maps */
+                atomic_store_explicit(&view->cancelled, true, memory_order_relaxed);
+            }
+        }
+        if (seen->state == CRN_VIEW_JUDGED)
+            crn_result_store_release(line->store, seen->judgement.result);
+        missed += record && !waits && !runs && crn_fruit_view_is_received(seen);
+    }
+    if (missed)
+        crn_recorder_miss(line->recorder, missed);
+}
