@@ -135,7 +135,8 @@ static void it_asks_for_nothing_that_is_there(void **state)
 {
     (void)state;
     static const char most[] =
-        "gcc g++ cmake ninja-build pkg-config libzmq3-dev libyaml-dev libtiff-dev libmsgpack-dev "
+        "gcc g++ cmake ninja-build pkg-config python3 libzmq3-dev libyaml-dev libtiff-dev "
+        "libmsgpack-dev "
         "libyajl-dev libcairo2-dev libmicrohttpd-dev libcurl4-openssl-dev libjs-chart.js "
         "libsystemd-dev "
         "libncurses-dev libjpeg-dev "
