@@ -75,7 +75,7 @@ static int workspace_take(crn_job *job, workspace *ret_workspace)
                                                 job->received.width);
     size_t each = sizeof(crn_outline) + sizeof(crn_nest) + sizeof(int32_t);
     size_t bytes = contours * each + sweep_bytes + points * sizeof(uint32_t);
-    char *memory = crn_context_scratch(job->context, CRN_SLOT_CONTOURS, bytes);
+    char *memory = crn_context_scratch(job->context, CRN_SLOT_FINISH, bytes);
     crn_run_sum *sums =
         crn_job_shared(job, CRN_SLOT_RUNS, points * (sizeof(crn_run_sum) + sizeof(crn_run)));
     if (!memory || !sums)

@@ -10,10 +10,9 @@ static const crn_param params[] = {
     CRN_PARAM(haar_settings, levels, .fallback = "2", .min = 1, .max = 31,
               .help = "how often the maps are halved: the more, the larger the noise that is "
                       "removed; at most as often as a map can be"),
-    CRN_PARAM(
-        haar_settings, threshold, .fallback = "0.05", .min = 0, .max = 1e9,
-        .help =
-            "soft threshold: differences of probabilities shrink by this, smaller ones become 0"),
+    CRN_PARAM(haar_settings, threshold, .fallback = "0.05", .min = 0, .max = 1e9,
+              .help = "soft threshold: differences of probabilities shrink by this, smaller ones "
+                      "become 0"),
     {.key = NULL},
 };
 

@@ -31,7 +31,7 @@ typedef enum crn_stage_kind {
 enum {
     CRN_SLOT_MAPS_0 = 16, /**< outputs of image stages, used in alternation: crn_job_output */
     CRN_SLOT_MAPS_1,
-    CRN_SLOT_CONTOURS,
+    CRN_SLOT_FINISH,       /**< arrays of a finish half, until the next one's */
     CRN_SLOT_RUNS,         /**< pixels inside contours, and their sums */
     CRN_SLOT_RANKLET_CROP, /**< class maps in 8 bits, or a rectangle of one */
     CRN_SLOT_RANKLET_MAPS, /**< ranklets of one rectangle and window size */
