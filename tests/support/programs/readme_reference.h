@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-/* Fails the test unless `readme`, a path from the repository's root, contains the table that `print`
- * writes; with CRN_RENEW in the environment writes it there instead. */
+/* Fails the test unless `readme`, a path from the repository's root, contains the table that
+ * `print` writes; with CRN_RENEW in the environment writes it there instead. */
 void readme_expect_reference(const char *readme, void (*print)(FILE *out));
 
 #endif
