@@ -246,13 +246,3 @@ void crn_schedule_give_up(crn_schedule *schedule, int64_t at_least_ns)
     if (schedule->measured >= CRN_SCHEDULE_FEW && at_least_ns > schedule->typical_ns)
         measure(schedule, at_least_ns);
 }
-
-int64_t crn_schedule_typical_ns(const crn_schedule *schedule)
-{
-    return schedule->typical_ns;
-}
-
-int64_t crn_schedule_slow_ns(const crn_schedule *schedule)
-{
-    return schedule->slow_ns;
-}

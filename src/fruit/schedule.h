@@ -91,8 +91,4 @@ void crn_schedule_give_up(crn_schedule *schedule, int64_t at_least_ns);
 bool crn_schedule_evict(crn_schedule *schedule, uint32_t entry, uint32_t *ret_entry,
                         uint32_t *ret_view);
 
-/* Recent cost; 0 while unknown. */
-int64_t crn_schedule_typical_ns(const crn_schedule *schedule);
-int64_t crn_schedule_slow_ns(const crn_schedule *schedule);
-
 #endif

@@ -19,7 +19,8 @@ static unsigned next_byte(const char **at)
     return (unsigned char)text[0];
 }
 
-bool crn_http_uri_is_faulty(const char *uri)
+/* True if, decoded, the path of a request's address has a control byte, or its query a NUL byte. */
+static bool is_faulty(const char *uri)
 {
     bool query = false;
     for (const char *at = uri; *at;) {
@@ -35,5 +36,5 @@ void *crn_http_note_uri(void *context, const char *uri, struct MHD_Connection *c
 {
     (void)context;
     (void)connection;
-    return crn_http_uri_is_faulty(uri) ? crn_http_faulty_uri : NULL;
+    return is_faulty(uri) ? crn_http_faulty_uri : NULL;
 }

@@ -11,9 +11,6 @@
 
 CRN_C_BEGIN
 
-/* True if, decoded, the path of a request's address has a control byte, or its query a NUL byte. */
-bool crn_http_uri_is_faulty(const char *uri);
-
 /* For MHD_OPTION_URI_LOG_CALLBACK: crn_http_faulty_uri for such an address, else NULL. The handler
  * finds it as the request's context at its first call. */
 void *crn_http_note_uri(void *context, const char *uri, struct MHD_Connection *connection);

@@ -7,7 +7,8 @@
 #define WAKE_UPS   1000
 #define DISK_BYTES (16 << 20)
 
-void crn_self_check_run(crn_self_check *check)
+/* Fills in all rows. Takes some seconds, as it measures. */
+static void run(crn_self_check *check)
 {
     static void (*const concerns[])(crn_self_check *) = {
         crn_self_check_frequency, crn_self_check_idle,    crn_self_check_topology,
@@ -29,7 +30,7 @@ int crn_self_check_command(const crn_config *config, const crn_gpu *gpu, const c
                              .adjtimex = adjtimex,
                              .wake_ups = WAKE_UPS,
                              .disk_bytes = DISK_BYTES};
-    crn_self_check_run(&check);
+    run(&check);
     if (json)
         crn_self_check_print_json(&check, stdout);
     else

@@ -50,9 +50,6 @@ typedef struct crn_self_check {
     crn_finding item[CRN_FINDINGS_MAX];
 } crn_self_check;
 
-/* Fills in all rows. Takes some seconds, as it measures. */
-void crn_self_check_run(crn_self_check *check);
-
 /* Number of rows of that level. */
 int crn_self_check_count(const crn_self_check *check, crn_finding_level level);
 

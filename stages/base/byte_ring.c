@@ -83,13 +83,6 @@ static void *next_block(crn_byte_ring *ring)
     return at + 1;
 }
 
-void *crn_byte_ring_wait(crn_byte_ring *ring)
-{
-    while (sem_wait(&ring->entries) < 0)
-        continue; /* EINTR */
-    return next_block(ring);
-}
-
 void *crn_byte_ring_wait_until(crn_byte_ring *ring, int64_t until_ns, bool *ret_ended)
 {
     struct timespec until = {until_ns / CRN_NS_PER_S, until_ns % CRN_NS_PER_S};

@@ -54,13 +54,6 @@ CRN_API void crn_byte_ring_push(crn_byte_ring *ring);
 CRN_API void crn_byte_ring_end(crn_byte_ring *ring);
 
 /**
- * Waits for the next block, for the consumer.
- *
- * @return the block, valid until crn_byte_ring_pop(), or NULL at the end
- */
-CRN_API void *crn_byte_ring_wait(crn_byte_ring *ring);
-
-/**
  * Waits for the next block until a time on CLOCK_MONOTONIC, for the consumer.
  *
  * @param ret_ended set to true at the end, else to false

@@ -133,8 +133,6 @@ int crn_param_fall_back(const crn_param *row, void *settings, crn_error *error);
 
 /* Describes the row's valid values: "a whole number from 1 to 64", "low or high", … */
 void crn_param_expected(const crn_param *row, char *out, size_t out_bytes);
-/* Describes its range alone: "1 to 64", "at least 0", "a finite one". */
-void crn_param_range(const crn_param *row, char *out, size_t out_bytes);
 
 /* --- the keys --- */
 

@@ -144,12 +144,27 @@ static bool explain_number(const crn_param *row, const char *text, crn_error *er
     return true;
 }
 
+/* Describes the range of a row: "1 to 64", "at least 0", "a finite one". */
+static void print_range(const crn_param *row, char *out, size_t out_bytes)
+{
+    /* Beyond these a bound means no limit. */
+    bool bounded_below = row->min > -1e300, bounded_above = row->max < 1e300;
+    if (bounded_below && bounded_above)
+        snprintf(out, out_bytes, "%.15g to %.15g", row->min, row->max);
+    else if (bounded_below)
+        snprintf(out, out_bytes, "at least %.15g", row->min);
+    else if (bounded_above)
+        snprintf(out, out_bytes, "at most %.15g", row->max);
+    else
+        snprintf(out, out_bytes, "a finite one");
+}
+
 static int read_number(const crn_param *row, const char *text, size_t length, void *value,
                        crn_error *error)
 {
     crn_quoted shown = crn_quote(text, length, '\'');
     char range[160];
-    crn_param_range(row, range, sizeof range);
+    print_range(row, range, sizeof range);
     bool whole = row->type != CRN_PARAM_REAL;
     size_t good = whole ? integer_length(text) : real_length(text);
     if (good == 0 || good != length) {
@@ -209,7 +224,7 @@ static int read_size(const crn_param *row, const char *text, size_t length, void
     crn_size size;
     if (!read_side(row, text, &size.width) || !read_side(row, text + height_at, &size.height)) {
         char range[160];
-        crn_param_range(row, range, sizeof range);
+        print_range(row, range, sizeof range);
         return crn_error_set(error, -EINVAL, "%.60s is out of range, sides of %s expected", text,
                              range);
     }
@@ -372,20 +387,6 @@ int crn_param_fall_back(const crn_param *row, void *settings, crn_error *error)
     return r;
 }
 
-void crn_param_range(const crn_param *row, char *out, size_t out_bytes)
-{
-    /* Beyond these a bound means no limit. */
-    bool bounded_below = row->min > -1e300, bounded_above = row->max < 1e300;
-    if (bounded_below && bounded_above)
-        snprintf(out, out_bytes, "%.15g to %.15g", row->min, row->max);
-    else if (bounded_below)
-        snprintf(out, out_bytes, "at least %.15g", row->min);
-    else if (bounded_above)
-        snprintf(out, out_bytes, "at most %.15g", row->max);
-    else
-        snprintf(out, out_bytes, "a finite one");
-}
-
 void crn_param_expected(const crn_param *row, char *out, size_t out_bytes)
 {
     char range[160];
@@ -393,7 +394,7 @@ void crn_param_expected(const crn_param *row, char *out, size_t out_bytes)
     switch (row->type) {
     case CRN_PARAM_INTEGER:
     case CRN_PARAM_REAL:
-        crn_param_range(row, range, sizeof range);
+        print_range(row, range, sizeof range);
         snprintf(out, out_bytes, "a %snumber%s%s", row->type == CRN_PARAM_INTEGER ? "whole " : "",
                  row->min > -1e300 && row->max < 1e300 ? " from " : ", ", range);
         return;
@@ -405,16 +406,16 @@ void crn_param_expected(const crn_param *row, char *out, size_t out_bytes)
         snprintf(out, out_bytes, "a text or a list of at most %d", CRN_TEXTS_MAX);
         return;
     case CRN_PARAM_NUMBERS:
-        crn_param_range(row, range, sizeof range);
+        print_range(row, range, sizeof range);
         snprintf(out, out_bytes, "a whole number or a list of at most %d, from %s", CRN_NUMBERS_MAX,
                  range);
         return;
     case CRN_PARAM_SIZE:
-        crn_param_range(row, range, sizeof range);
+        print_range(row, range, sizeof range);
         snprintf(out, out_bytes, "N or WxH, sides of %s", range);
         return;
     case CRN_PARAM_SIZES:
-        crn_param_range(row, range, sizeof range);
+        print_range(row, range, sizeof range);
         snprintf(out, out_bytes, "N or WxH or a list of at most %d, sides of %s", CRN_SIZES_MAX,
                  range);
         return;

@@ -167,7 +167,7 @@ static void prepare(crn_workbench_job *job)
     job->cancelled = false;
 }
 
-bool crn_jobs_full(const crn_jobs *jobs)
+static bool is_full(const crn_jobs *jobs)
 {
     int count = 0;
     for (const crn_workbench_job *job = jobs->first; job; job = job->next)
@@ -178,7 +178,7 @@ bool crn_jobs_full(const crn_jobs *jobs)
 int crn_jobs_add(crn_jobs *jobs, crn_workbench_job *job)
 {
     crn_workbench_job **at = &jobs->first;
-    if (crn_jobs_full(jobs))
+    if (is_full(jobs))
         return -EBUSY;
     while (*at)
         at = &(*at)->next;

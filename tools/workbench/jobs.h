@@ -72,8 +72,6 @@ typedef struct crn_jobs {
 
 #define CRN_JOBS_MAX 32
 
-bool crn_jobs_full(const crn_jobs *jobs);
-
 /* Lets a job wait until crn_jobs_step begins it; it stays the caller's until `ended` was called. 0,
  * or -EBUSY: too many wait. */
 int crn_jobs_add(crn_jobs *jobs, crn_workbench_job *job);

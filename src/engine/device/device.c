@@ -179,7 +179,7 @@ bool crn_device_close(crn_device **device)
 bool crn_device_has_room(const crn_device *device)
 {
     return crn_device_is_running(device) && !atomic_load(&device->preparing) &&
-           crn_device_held(device) < CRN_DEVICE_VIEWS;
+           atomic_load(&device->held) < CRN_DEVICE_VIEWS;
 }
 
 int crn_device_submit(crn_device *device, crn_view *view, int64_t now_ns)
@@ -235,7 +235,7 @@ void crn_device_release(crn_device_view *view)
 bool crn_device_lost(crn_device *device, int64_t now_ns, const char **ret_why)
 {
     /* The order matters: once `preparing` is false, since_ns is recent. */
-    bool preparing = atomic_load(&device->preparing) && crn_device_held(device) == 0;
+    bool preparing = atomic_load(&device->preparing) && atomic_load(&device->held) == 0;
     int64_t since_ns = atomic_load(&device->since_ns);
     int64_t limit_ns = preparing ? CRN_DEVICE_PREPARE_LIMIT_NS : crn_device_limit_ns(device);
     if (since_ns == 0 || since_ns != device->suspect_ns) {
@@ -272,11 +272,6 @@ crn_view *crn_device_reclaim(crn_device *device)
     return NULL;
 }
 
-int32_t crn_device_held(const crn_device *device)
-{
-    return atomic_load(&device->held);
-}
-
 uint64_t crn_device_slow(const crn_device *device)
 {
     return atomic_load_explicit(&device->slow, memory_order_relaxed);
@@ -284,7 +279,7 @@ uint64_t crn_device_slow(const crn_device *device)
 
 int64_t crn_device_wake_ns(const crn_device *device, int64_t now_ns)
 {
-    return crn_device_is_running(device) && crn_device_held(device) > 0
+    return crn_device_is_running(device) && atomic_load(&device->held) > 0
                ? now_ns + crn_device_limit_ns(device) / 6
                : CRN_NEVER_NS;
 }

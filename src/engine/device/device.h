@@ -133,9 +133,6 @@ bool crn_device_lost(crn_device *device, int64_t now_ns, const char **ret_why);
  * may still do affects the caller. */
 crn_view *crn_device_reclaim(crn_device *device);
 
-/* Number of views that the device holds. */
-int32_t crn_device_held(const crn_device *device);
-
 /* Batches so far that took more than half of the time after which the device counts as lost. */
 uint64_t crn_device_slow(const crn_device *device);
 

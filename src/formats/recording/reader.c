@@ -32,7 +32,7 @@ struct crn_recording_reader {
     int fd;
     char *path;
     uint64_t size;        /* of the file */
-    uint64_t first, next; /* offset of the first view's first directory; of the next view's, or 0 */
+    uint64_t next;        /* offset of the next view's first directory, or 0 */
     uint64_t page, views; /* number read so far */
     uint64_t used;        /* end of the bytes read so far */
 
@@ -408,8 +408,7 @@ int crn_recording_open(const char *path, crn_recording_reader **ret_reader, crn_
                           path);
         goto fail;
     }
-    memcpy(&reader->first, reader->header + FIRST_LINK, sizeof reader->first);
-    reader->next = reader->first;
+    memcpy(&reader->next, reader->header + FIRST_LINK, sizeof reader->next);
     *ret_reader = reader;
     return 0;
 fail:
@@ -420,12 +419,6 @@ fail:
 const crn_classes *crn_recording_classes(const crn_recording_reader *reader)
 {
     return reader->classes.count ? &reader->classes : NULL;
-}
-
-void crn_recording_rewind(crn_recording_reader *reader)
-{
-    reader->next = reader->first;
-    reader->page = reader->views = 0;
 }
 
 void crn_recording_end(crn_recording_reader **reader)

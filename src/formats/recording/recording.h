@@ -94,9 +94,6 @@ int crn_recording_skip(crn_recording_reader *reader, crn_recorded_view *ret_view
  * recorded. */
 const crn_classes *crn_recording_classes(const crn_recording_reader *reader);
 
-/* Returns to the first view. */
-void crn_recording_rewind(crn_recording_reader *reader);
-
 /* Closes the reader and sets *reader to NULL; NULL is allowed. */
 void crn_recording_end(crn_recording_reader **reader);
 

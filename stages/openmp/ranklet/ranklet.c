@@ -75,7 +75,8 @@ typedef struct ranklet_job {
     uint8_t *memory[SLOTS];
 } ranklet_job;
 
-bool crn_ranklet_may_pair(const crn_ranklet_params *params, int32_t code_bits)
+/* True if sums over pairs fit into their integer types, for codes of 8 bits or else 16. */
+static bool pairs_fit(const crn_ranklet_params *params, int32_t code_bits)
 {
     int64_t area = (int64_t)params->width * params->height, half = params->height / 2;
     return code_bits == 8 ? half * half <= INT8_MAX && area / 2 * (area / 2) <= INT16_MAX
@@ -230,8 +231,8 @@ static void run_tile(const ranklet_job *j, ranklet_scratch *d, int64_t k)
         return;
     crn_ranklet_find_range(&p);
     bool narrow = p.max - p.min <= UINT8_MAX;
-    bool may_pair = crn_ranklet_may_pair(j->params, narrow ? 8 : 16) &&
-                    j->variant->method != CRN_RANKLET_COLUMNS;
+    bool may_pair =
+        pairs_fit(j->params, narrow ? 8 : 16) && j->variant->method != CRN_RANKLET_COLUMNS;
     bool requested = j->variant->method == CRN_RANKLET_PAIRS;
     double pairs = pairs_ns(j->params, narrow ? 8 : 16), columns = columns_ns(j->counts_width);
     if (may_pair && (requested || pairs < columns)) {
@@ -263,7 +264,7 @@ static void set_bytes(ranklet_job *j)
     size_t of_codes = (rows + height - 1) * (size_t)j->stride + 2 * width + CRN_RANKLET_MARGIN;
     static const size_t count_bytes[] = {1, 2, 2, 2, 2, 8};
     bool is_u16 = j->in->type == CRN_U16;
-    bool may_pair = crn_ranklet_may_pair(j->params, is_u16 ? 16 : 8);
+    bool may_pair = pairs_fit(j->params, is_u16 ? 16 : 8);
     j->bytes[SLOT_LINE] = rounded(pixels * sizeof(uint16_t));
     j->bytes[SLOT_VALUES] = is_u16 ? rounded(of_codes * sizeof(uint16_t)) : 0;
     j->bytes[SLOT_RANKS] = is_u16 ? CRN_RANKLET_VALUES * sizeof(uint16_t) : 0;
@@ -392,7 +393,7 @@ int crn_ranklet_openmp(crn_context *context, const crn_ranklet_params *params, c
         return r;
     int32_t bits = in->type == CRN_U8 ? 8 : 16;
     double ns = columns_ns(crn_ranklet_width_needed(params));
-    if (crn_ranklet_may_pair(params, bits) && pairs_ns(params, bits) < ns)
+    if (pairs_fit(params, bits) && pairs_ns(params, bits) < ns)
         ns = pairs_ns(params, bits);
     double positions = (double)in->planes * out->height * out->width;
     double threads = positions * ns / NS_PER_THREAD;

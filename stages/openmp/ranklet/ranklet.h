@@ -122,7 +122,7 @@ CRN_RANKLET_DECLARE(avx512);
 
 typedef enum crn_ranklet_method {
     CRN_RANKLET_BY_COST,
-    CRN_RANKLET_PAIRS, /* only if crn_ranklet_may_pair */
+    CRN_RANKLET_PAIRS, /* only if their sums fit into the integer types */
     CRN_RANKLET_COLUMNS,
 } crn_ranklet_method;
 
@@ -134,9 +134,6 @@ typedef struct crn_ranklet_variant {
     crn_ranklet_method method;
     crn_ranklet_width counts_width; /* at least as wide as necessary */
 } crn_ranklet_variant;
-
-/* True if sums over pairs fit into their integer types, for codes of 8 bits or else 16. */
-bool crn_ranklet_may_pair(const crn_ranklet_params *params, int32_t code_bits);
 
 crn_ranklet_width crn_ranklet_width_needed(const crn_ranklet_params *params);
 

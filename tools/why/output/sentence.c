@@ -9,6 +9,8 @@
 #include "src/formats/view/refusal.h"
 #include "tools/common/append_text.h"
 
+#define VIEW_LIST_BYTES 256
+
 /* A view dated after its reception, or so long before it, was dated by another clock than the
  * daemon's. The alert CernitaClocksApart has the same limit. */
 #define AHEAD_MS  10
@@ -19,8 +21,8 @@ typedef struct sentence {
     char *text;
     size_t used;
     const crn_diagnosis *of;
-    char views[CRN_VIEW_LIST_BYTES]; /* to which the cause applies */
-    bool many;                       /* more than one */
+    char views[VIEW_LIST_BYTES]; /* to which the cause applies */
+    bool many;                   /* more than one */
 } sentence;
 
 __attribute__((format(printf, 2, 3))) static void say(sentence *s, const char *format, ...)
@@ -52,12 +54,12 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
-void crn_view_list(uint64_t views, char text[CRN_VIEW_LIST_BYTES])
+/* "view 2", "views 1, 4", "views 0 to 3, 7" */
+static void list_views(uint64_t views, char text[VIEW_LIST_BYTES])
 {
-    size_t used =
-        (size_t)snprintf(text, CRN_VIEW_LIST_BYTES, "view%s", views & (views - 1) ? "s" : "");
+    size_t used = (size_t)snprintf(text, VIEW_LIST_BYTES, "view%s", views & (views - 1) ? "s" : "");
     const char *between = " ";
-    for (uint32_t v = 0; v < CRN_FRUIT_VIEWS_MAX && used < CRN_VIEW_LIST_BYTES; v++) {
+    for (uint32_t v = 0; v < CRN_FRUIT_VIEWS_MAX && used < VIEW_LIST_BYTES; v++) {
         if (!(views >> v & 1))
             continue;
         uint32_t last = v;
@@ -66,7 +68,7 @@ void crn_view_list(uint64_t views, char text[CRN_VIEW_LIST_BYTES])
         char range[24];
         bool is_range = last >= v + 2;
         snprintf(range, sizeof range, is_range ? "%u to %u" : "%u", v, last);
-        used += (size_t)snprintf(text + used, CRN_VIEW_LIST_BYTES - used, "%s%s", between, range);
+        used += (size_t)snprintf(text + used, VIEW_LIST_BYTES - used, "%s%s", between, range);
         between = ", ";
         v = is_range ? last : v;
     }
@@ -451,10 +453,10 @@ static void say_others(sentence *s)
 {
     const char *before = "; also ";
     for (int cause = 0; cause < CRN_CAUSE_PART; cause++) {
-        char views[CRN_VIEW_LIST_BYTES];
+        char views[VIEW_LIST_BYTES];
         if (cause == (int)s->of->cause || !s->of->views[cause])
             continue;
-        crn_view_list(s->of->views[cause], views);
+        list_views(s->of->views[cause], views);
         say(s, "%s%s %s", before, views, crn_cause_names[cause]);
         before = ", ";
     }
@@ -464,7 +466,7 @@ void crn_sentence(const crn_diagnosis *diagnosis, char text[CRN_SENTENCE_BYTES])
 {
     sentence s = {.text = text, .of = diagnosis};
     uint64_t views = diagnosis->views[diagnosis->cause];
-    crn_view_list(views, s.views);
+    list_views(views, s.views);
     s.many = views & (views - 1);
     bool is_late = diagnosis->latency_ms > diagnosis->budget_ms;
     const char *kind = crn_verdict_kind_names[diagnosis->kind];

@@ -9,8 +9,4 @@
 /* "late: view 3 arrived 212 ms after view 2 (CNN or camera)", without a full stop. */
 void crn_sentence(const crn_diagnosis *diagnosis, char text[CRN_SENTENCE_BYTES]);
 
-/* "view 2", "views 1, 4", "views 0 to 3, 7" */
-#define CRN_VIEW_LIST_BYTES 256
-void crn_view_list(uint64_t views, char text[CRN_VIEW_LIST_BYTES]);
-
 #endif
