@@ -17,7 +17,26 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <zmq.h>
+
 #include "src/ingest/socket/peers.h"
+#include "stages/base/log.h"
+
+/* The replaced calls, in the order of a connection's life. */
+#define CALLS(X)                                                                                   \
+    X(listen)                                                                                      \
+    X(accept4) X(getpeername) X(getnameinfo) X(epoll_ctl) X(epoll_wait) X(send) X(recv) X(close)
+#define CALL_NUMBER(name) CALL_##name,
+#define CALL_NAME(name)   #name,
+enum { CALLS(CALL_NUMBER) CALL_COUNT };
+
+static atomic_uint called; /* a bit for each call that came here */
+
+static void note(unsigned call)
+{
+    if (!(atomic_load_explicit(&called, memory_order_relaxed) & 1U << call))
+        atomic_fetch_or_explicit(&called, 1U << call, memory_order_relaxed);
+}
 
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
 static int spare = -1; /* closed for a moment in order to accept, and so refuse, a connection */
@@ -54,18 +73,80 @@ static int open_spare(void)
     return (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
+/* Sends a byte over a connection of libzmq's to itself, which leaves no file behind. */
+static int try_libzmq(void)
+{
+    char address[64], byte = 0;
+    const int wait_ms = 5000, linger_ms = 0;
+    snprintf(address, sizeof address, "ipc://@cernita-%d-%p", (int)getpid(), (void *)&byte);
+    void *context = zmq_ctx_new();
+    void *from = context ? zmq_socket(context, ZMQ_PAIR) : NULL;
+    void *to = from ? zmq_socket(context, ZMQ_PAIR) : NULL;
+    int r = to ? 0 : -ENOMEM;
+    if (r == 0 && (zmq_setsockopt(to, ZMQ_RCVTIMEO, &wait_ms, sizeof wait_ms) < 0 ||
+                   zmq_setsockopt(from, ZMQ_LINGER, &linger_ms, sizeof linger_ms) < 0 ||
+                   zmq_bind(to, address) < 0 || zmq_connect(from, address) < 0 ||
+                   zmq_send(from, &byte, 1, 0) < 0 || zmq_recv(to, &byte, 1, 0) < 0))
+        r = -zmq_errno();
+    if (to)
+        zmq_close(to);
+    if (from)
+        zmq_close(from);
+    if (context)
+        zmq_ctx_term(context);
+    return r;
+}
+
+int crn_socket_calls_check(char ret_missing[CRN_SOCKET_CALLS_BYTES])
+{
+    static const char *const names[] = {CALLS(CALL_NAME)};
+    atomic_store(&called, 0);
+    int r = try_libzmq();
+    unsigned came = atomic_load(&called);
+    ret_missing[0] = '\0';
+    for (unsigned call = 0; r == 0 && call < CALL_COUNT; call++) {
+        size_t length = strlen(ret_missing);
+        if (!(came & 1U << call))
+            snprintf(ret_missing + length, CRN_SOCKET_CALLS_BYTES - length, "%s%s",
+                     length ? ", " : "", names[call]);
+    }
+    return r;
+}
+
+/* Tells, once, what is not in effect, and what to do. */
+static void report_missing(void)
+{
+    char missing[CRN_SOCKET_CALLS_BYTES];
+    int r = crn_socket_calls_check(missing), major, minor, patch;
+    zmq_version(&major, &minor, &patch);
+    if (r < 0)
+        crn_log(CRN_LOG_WARNING,
+                "sockets: whether peers can be limited is unknown: libzmq's test failed: %s",
+                zmq_strerror(-r));
+    else if (missing[0])
+        crn_log(CRN_LOG_WARNING,
+                "sockets: what peers send is not limited: libzmq %d.%d.%d does not call this "
+                "program's own %s; use Debian's shared libzmq5 and the C library that it was built "
+                "for, or let only trusted programs connect and set MemoryMax=",
+                major, minor, patch, missing);
+}
+
 int crn_socket_calls_init(void)
 {
     pthread_mutex_lock(&spare_lock);
-    if (spare < 0)
+    bool first = spare < 0;
+    if (first)
         spare = open_spare();
     int r = spare < 0 ? -errno : 0;
     pthread_mutex_unlock(&spare_lock);
+    if (first && r == 0)
+        report_missing();
     return r;
 }
 
 int listen(int descriptor, int backlog)
 {
+    note(CALL_listen);
     int r = (int)syscall(SYS_listen, descriptor, backlog);
     if (r == 0)
         crn_peers_listened(descriptor);
@@ -90,6 +171,7 @@ static void refuse_waiting(int listener)
 
 int accept4(int listener, struct sockaddr *restrict address, socklen_t *restrict size, int flags)
 {
+    note(CALL_accept4);
     accepts |= crn_peers_listens(listener);
     number = 0;
     int connection = system_accept4(listener, address, size, flags);
@@ -106,6 +188,7 @@ int accept4(int listener, struct sockaddr *restrict address, socklen_t *restrict
 
 ssize_t recv(int descriptor, void *bytes, size_t size, int flags)
 {
+    note(CALL_recv);
     ssize_t got = syscall(SYS_recvfrom, descriptor, bytes, size, flags, NULL, NULL);
     if (got > 0 && !(flags & MSG_PEEK))
         got = (ssize_t)crn_peers_received(descriptor, bytes, (size_t)got);
@@ -114,6 +197,7 @@ ssize_t recv(int descriptor, void *bytes, size_t size, int flags)
 
 ssize_t send(int descriptor, const void *bytes, size_t size, int flags)
 {
+    note(CALL_send);
     ssize_t sent = syscall(SYS_sendto, descriptor, bytes, size, flags, NULL, 0);
     int fault = errno;
     crn_peers_sent(descriptor, size, sent);
@@ -124,6 +208,7 @@ ssize_t send(int descriptor, const void *bytes, size_t size, int flags)
 /* libzmq polls a connection for output as long as it has something to send there. */
 int epoll_ctl(int epoll, int operation, int descriptor, struct epoll_event *event)
 {
+    note(CALL_epoll_ctl);
     if (operation == EPOLL_CTL_MOD && event)
         crn_peers_polled(descriptor, event->events & EPOLLOUT);
     return (int)syscall(SYS_epoll_ctl, epoll, operation, descriptor, event);
@@ -137,6 +222,7 @@ int epoll_ctl(int epoll, int operation, int descriptor, struct epoll_event *even
  */
 int epoll_wait(int epoll, struct epoll_event *events, int capacity, int timeout_ms)
 {
+    note(CALL_epoll_wait);
     int got = (int)syscall(SYS_epoll_pwait, epoll, events, capacity, timeout_ms, NULL, _NSIG / 8);
     if (got <= 0 || !accepts)
         return got;
@@ -159,6 +245,7 @@ int epoll_wait(int epoll, struct epoll_event *events, int capacity, int timeout_
  */
 int getpeername(int descriptor, struct sockaddr *restrict address, socklen_t *restrict size)
 {
+    note(CALL_getpeername);
     number = accepts ? crn_peers_number(descriptor) : 0;
     return (int)syscall(SYS_getpeername, descriptor, address, size);
 }
@@ -166,6 +253,7 @@ int getpeername(int descriptor, struct sockaddr *restrict address, socklen_t *re
 int getnameinfo(const struct sockaddr *restrict address, socklen_t size, char *restrict host,
                 socklen_t host_size, char *restrict service, socklen_t service_size, int flags)
 {
+    note(CALL_getnameinfo);
     static _Atomic(void *) found;
     void *next = atomic_load(&found);
     int (*call)(const struct sockaddr *, socklen_t, char *, socklen_t, char *, socklen_t, int);
@@ -184,6 +272,7 @@ int getnameinfo(const struct sockaddr *restrict address, socklen_t size, char *r
 
 int close(int descriptor)
 {
+    note(CALL_close);
     crn_peers_closing(descriptor);
     return system_close(descriptor);
 }

@@ -11,7 +11,14 @@
 #define CRN_SRC_INGEST_SOCKET_CALLS_H
 
 /* Call once before the first socket, from any thread: reserves a descriptor for the case that the
- * process runs out of them. Returns 0 or a negative errno. */
+ * process runs out of them, and warns of calls that libzmq makes elsewhere. Returns 0 or a negative
+ * errno. */
 int crn_socket_calls_init(void);
+
+#define CRN_SOCKET_CALLS_BYTES 128
+
+/* Lists the calls that libzmq does not make here, "" for none, as one connection of its own shows.
+ * Returns 0, or a negative errno of ZeroMQ's if that connection failed. */
+int crn_socket_calls_check(char ret_missing[CRN_SOCKET_CALLS_BYTES]);
 
 #endif

@@ -39,7 +39,7 @@ static _Atomic(crn_peers_peer *) by_descriptor[DESCRIPTORS_MAX];
 static atomic_uint_fast64_t numbers; /* of connections that require keys */
 
 static _Thread_local crn_peers *binding;
-static _Thread_local bool bound, binding_sealed;
+static _Thread_local bool binding_sealed;
 
 crn_peers *crn_peers_create(const char *key, const crn_peers_rules *rules)
 {
@@ -79,13 +79,11 @@ void crn_peers_begin_bind(crn_peers *peers, bool sealed)
 {
     binding = peers;
     binding_sealed = sealed;
-    bound = false;
 }
 
-bool crn_peers_end_bind(void)
+void crn_peers_end_bind(void)
 {
     binding = NULL;
-    return bound;
 }
 
 int32_t crn_peers_capacity(const crn_peers *peers)
@@ -146,7 +144,6 @@ void crn_peers_listened(int listener)
     atomic_fetch_add(&binding->uses, 1);
     atomic_store(&sealed_listeners[listener], binding_sealed);
     atomic_store(&listeners[listener], binding);
-    bound = true;
 }
 
 /* Oldest connection, at least SILENT_NS old, that has not completed its handshake; if the rules

@@ -48,10 +48,9 @@ typedef struct crn_peers crn_peers;
 crn_peers *crn_peers_create(const char *key, const crn_peers_rules *rules);
 
 /* Assigns to this socket all listeners that this thread opens until the matching end; `sealed`:
- * they require CURVE. The end returns whether there was one; if not, this libzmq uses calls that
- * are not interposed. */
+ * they require CURVE. */
 void crn_peers_begin_bind(crn_peers *peers, bool sealed);
-bool crn_peers_end_bind(void);
+void crn_peers_end_bind(void);
 
 /* Maximum number of connections, including those that are being closed. */
 int32_t crn_peers_capacity(const crn_peers *peers);
