@@ -16,18 +16,50 @@
 
 #define PATH_BYTES (CRN_TEXT_BYTES + 128)
 
+typedef struct keys_plan {
+    const char *folder, *client, *out;
+    uint32_t uses;
+    bool list, uses_given;
+} keys_plan;
+
+static void read_client(const crn_tool *tool, const crn_option *option, const char *text,
+                        void *settings)
+{
+    keys_plan *p = settings;
+    (void)option;
+    if (!crn_key_name_is_valid(text))
+        crn_usage_error(tool,
+                        "--client '%s': up to %d letters, digits, - _ . expected, the "
+                        "first a letter, a digit or _",
+                        text, CRN_KEY_NAME_MAX);
+    p->client = text;
+}
+
+static void read_uses(const crn_tool *tool, const crn_option *option, const char *text,
+                      void *settings)
+{
+    keys_plan *p = settings;
+    crn_error error;
+    (void)option;
+    p->uses_given = true;
+    if (crn_key_parse_uses(text, &p->uses, &error) < 0)
+        crn_usage_error(tool, "--for: %s", error.text);
+}
+
 static const crn_option options[] = {
-    {"client", "NAME", "make the keys of a client: letters, digits, - _ ."},
-    {"for", "SOCKETS", "what it may use: ingest, grader, viewers, or several with commas (all)"},
-    {"out", "FILE", "where its secret key goes (NAME.key); move it to the client's machine"},
-    {"list", NULL, "print the line's public key and its clients"},
+    {.name = "client",
+     .value = "NAME",
+     .help = "make the keys of a client: letters, digits, - _ .",
+     .read = read_client},
+    {.name = "for",
+     .value = "SOCKETS",
+     .help = "what it may use: ingest, grader, viewers, or several with commas (all)",
+     .read = read_uses},
+    CRN_OPTION_AT("out", "FILE", keys_plan, out,
+                  .help = "where its secret key goes (NAME.key); move it to the client's machine"),
+    CRN_OPTION_AT("list", NULL, keys_plan, list,
+                  .help = "print the line's public key and its clients"),
     {0},
-};
-enum {
-    OPTION_CLIENT,
-    OPTION_FOR,
-    OPTION_OUT,
-    OPTION_LIST,
 };
 
 static const crn_tool tool = {
@@ -44,35 +76,9 @@ typedef struct key_pair {
     char public[CRN_KEY_BYTES], secret[CRN_KEY_BYTES];
 } key_pair;
 
-typedef struct keys_plan {
-    const char *folder, *client, *out;
-    uint32_t uses;
-    bool list, uses_given;
-} keys_plan;
-
 static void read_options(int argc, char **argv, keys_plan *p)
 {
-    const char *text = NULL;
-    crn_error error;
-    int option;
-    while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
-        if (option == OPTION_CLIENT) {
-            if (!crn_key_name_is_valid(text))
-                crn_usage_error(&tool,
-                                "--client '%s': up to %d letters, digits, - _ . expected, the "
-                                "first a letter, a digit or _",
-                                text, CRN_KEY_NAME_MAX);
-            p->client = text;
-        } else if (option == OPTION_FOR) {
-            p->uses_given = true;
-            if (crn_key_parse_uses(text, &p->uses, &error) < 0)
-                crn_usage_error(&tool, "--for: %s", error.text);
-        } else if (option == OPTION_OUT) {
-            p->out = text;
-        } else {
-            p->list = true;
-        }
-    }
+    crn_options_read(&tool, argc, argv, p);
     p->folder = argv[optind];
     if (strlen(p->folder) >= CRN_TEXT_BYTES)
         crn_usage_error(&tool, "the name of the folder is too long");

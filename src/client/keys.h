@@ -10,16 +10,6 @@ typedef struct crn_client_keys {
     const char *server_key; /* the line's server.pub */
 } crn_client_keys;
 
-/* Rows of a tool's options. */
-#define CRN_OPTION_KEY                                                                             \
-    {                                                                                              \
-        "key", "FILE", "this client's secret key, where the line requires keys (access.keys)"      \
-    }
-#define CRN_OPTION_SERVER_KEY                                                                      \
-    {                                                                                              \
-        "server-key", "FILE", "with --key: the line's public key, its server.pub"                  \
-    }
-
 /*
  * Creates a ZeroMQ context for a program's sockets; ends with zmq_ctx_term. Returns 0 or a
  * negative errno with one line in *error: also where the process may not start the threads or open

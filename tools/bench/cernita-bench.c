@@ -15,7 +15,7 @@ static const crn_tool tool = {
              "`verdict` times what a verdict costs the line's thread, by its defects;\n"
              "`line` runs the daemon against a receiver that only receives and copies.\n"
              "Each has its own --help.",
-    .options = (const crn_option[]){{NULL, NULL, NULL}},
+    .options = (const crn_option[]){{0}},
     .operands_min = 1,
     .operands_max = 1,
 };

@@ -26,13 +26,15 @@ static const crn_tool tool = {
         "Times crn_chain_judge() of the library on one view: one thread of the processor with\n"
         "maps in host memory, then the first device with maps in its memory, in copies in\n"
         "rotation. From the call to the defects, by the host's clock. Compares the results.",
-    .options = (const crn_option[]){{"frame", "FILE.npy", "float32 maps, H x W x C; required"},
-                                    {"config", "LINE.yaml",
-                                     "whose chain; as many classes as the maps. Default: "
-                                     "config/line.yaml"},
-                                    {"repeat", "N", "timed calls; default 2000"},
-                                    {"json", NULL, "one JSON object per line instead of the table"},
-                                    {NULL, NULL, NULL}},
+    .options =
+        (const crn_option[]){
+            CRN_OPTION("frame", "FILE.npy", "float32 maps, H x W x C; required"),
+            CRN_OPTION("config", "LINE.yaml",
+                       "whose chain; as many classes as the maps. Default: "
+                       "config/line.yaml"),
+            CRN_OPTION("repeat", "N", "timed calls; default 2000"),
+            CRN_OPTION("json", NULL, "one JSON object per line instead of the table"),
+            {0}},
     .operands_min = 0,
     .operands_max = 0,
 };

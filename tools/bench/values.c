@@ -26,11 +26,12 @@ static const crn_tool tool = {
         "one buffer repeatedly, and 16 in rotation; aligned, and at an offset of 33 bytes.",
     .options =
         (const crn_option[]){
-            {"frame", "FILE.npy",
-             "float32 maps, H x W x C, at most 64 classes; default: random, 95 x 511 x 12"},
-            {"rounds", "N", "copies per variant; default 1000"},
-            {"json", NULL, "one JSON object per line instead of the table"},
-            {NULL, NULL, NULL}},
+            CRN_OPTION(
+                "frame", "FILE.npy",
+                "float32 maps, H x W x C, at most 64 classes; default: random, 95 x 511 x 12"),
+            CRN_OPTION("rounds", "N", "copies per variant; default 1000"),
+            CRN_OPTION("json", NULL, "one JSON object per line instead of the table"),
+            {0}},
     .operands_min = 0,
     .operands_max = 0,
 };

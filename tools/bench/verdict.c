@@ -26,10 +26,11 @@ static const crn_tool tool = {
              "the message.",
     .options =
         (const crn_option[]){
-            {"defects", "N", "defects of the fruit; default: 16, 160, 1600, 2600 and 16000"},
-            {"points", "N", "points of each defect; default 16"},
-            {"json", NULL, "one JSON object per line instead of the table"},
-            {NULL, NULL, NULL}},
+            CRN_OPTION("defects", "N",
+                       "defects of the fruit; default: 16, 160, 1600, 2600 and 16000"),
+            CRN_OPTION("points", "N", "points of each defect; default 16"),
+            CRN_OPTION("json", NULL, "one JSON object per line instead of the table"),
+            {0}},
     .operands_min = 0,
     .operands_max = 0,
 };

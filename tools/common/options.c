@@ -154,8 +154,8 @@ double crn_option_real(const crn_tool *tool, const char *name, const char *text,
     return value;
 }
 
-void crn_option_size(const crn_tool *tool, const char *name, const char *text, int64_t min,
-                     int64_t max, int32_t *ret_width, int32_t *ret_height)
+crn_size crn_option_size(const crn_tool *tool, const char *name, const char *text, int64_t min,
+                         int64_t max)
 {
     char *end;
     errno = 0;
@@ -169,8 +169,7 @@ void crn_option_size(const crn_tool *tool, const char *name, const char *text, i
     if (!good || *end || errno || width < min || width > max || height < min || height > max)
         crn_usage_error(tool, "--%s '%s' is not N or WxH with sides from %lld to %lld", name, text,
                         (long long)min, (long long)max);
-    *ret_width = (int32_t)width;
-    *ret_height = (int32_t)height;
+    return (crn_size){(int32_t)width, (int32_t)height};
 }
 
 int crn_option_choice(const crn_tool *tool, const char *name, const char *text,
@@ -184,4 +183,67 @@ int crn_option_choice(const crn_tool *tool, const char *name, const char *text,
         snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", choices[i]);
     }
     crn_usage_error(tool, "--%s '%s' is none of %s", name, text, list);
+}
+
+/* --- values by their rows --- */
+
+static int64_t read_integer(const crn_tool *tool, const crn_option *row, const char *text)
+{
+    if (row->choices)
+        return row->first + crn_option_choice(tool, row->name, text, row->choices);
+    int64_t max = row->max >= 0x1p63 ? INT64_MAX : (int64_t)row->max;
+    int64_t value = crn_option_integer(tool, row->name, text, (int64_t)row->min, max);
+    return row->unit ? value * row->unit : value;
+}
+
+static void read_value(const crn_tool *tool, const crn_option *row, const char *text, void *place)
+{
+    switch (row->kind) {
+    case CRN_OPTION_OTHER:
+        break;
+    case CRN_OPTION_SWITCH:
+        *(bool *)place = true;
+        break;
+    case CRN_OPTION_TEXT:
+        *(const char **)place = text;
+        break;
+    case CRN_OPTION_INT32:
+        *(int32_t *)place = (int32_t)read_integer(tool, row, text);
+        break;
+    case CRN_OPTION_UINT32:
+        *(uint32_t *)place = (uint32_t)read_integer(tool, row, text);
+        break;
+    case CRN_OPTION_INT64:
+        *(int64_t *)place = read_integer(tool, row, text);
+        break;
+    case CRN_OPTION_UINT64:
+        *(uint64_t *)place = (uint64_t)read_integer(tool, row, text);
+        break;
+    case CRN_OPTION_REAL:
+        *(double *)place = crn_option_real(tool, row->name, text, row->min, row->max);
+        break;
+    case CRN_OPTION_SIZE:
+        *(crn_size *)place =
+            crn_option_size(tool, row->name, text, (int64_t)row->min, (int64_t)row->max);
+        break;
+    }
+}
+
+void crn_options_read(const crn_tool *tool, int argc, char **argv, void *settings)
+{
+    const char *text = NULL;
+    uint32_t given = 0;
+    int index;
+    while ((index = crn_options_next(tool, argc, argv, &text)) != CRN_OPTIONS_END) {
+        const crn_option *row = &tool->options[index];
+        given |= UINT32_C(1) << index;
+        if (row->read)
+            row->read(tool, row, text, settings);
+        else
+            read_value(tool, row, text, (char *)settings + row->offset);
+    }
+    for (index = 0; tool->options[index].name; index++)
+        if (tool->options[index].required && !(given >> index & 1))
+            crn_usage_error(tool, "--%s is missing%s", tool->options[index].name,
+                            tool->options[index].missing ? tool->options[index].missing : "");
 }

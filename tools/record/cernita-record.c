@@ -15,45 +15,45 @@
 
 #define PORTS 1
 
+typedef struct record_settings {
+    crn_relay_plan plan;
+    bool plain_tcp;
+    const char *config; /* NULL: classes are not named */
+} record_settings;
+
+#define MIB (1 << 20)
+
 static const crn_option options[] = {
-    {"from", "ENDPOINT", "where senders connect: bound here (required)"},
-    {"to", "ENDPOINT", "where the line listens; without it the views end here"},
-    {"dir", "DIR", "where segments cernita-<UTC start>-<number>.tif are created (required)"},
-    {"segment", "MIB", "maximum size of a segment, 1 to 1048576 (2048)"},
-    {"queue", "MIB",
-     "memory for views that wait for the disk, 1 to 65536 (256); what\n"
-     "does not fit is not recorded, and counted"},
-    {"view-mib", "MIB", "largest view, as limits.view_mib of the line, 1 to 1024 (16)"},
-    {"peer-mib", "MIB",
-     "largest unfinished message of a connection, as limits.peer_mib of a\n"
-     "line, at least --view-mib, 1 to 65536 (64); one that sends more is\n"
-     "closed, and all together hold at most 4 times as much"},
-    {"peers", "N", "connections at once, as limits.peers of a line, 1 to 16384 (256)"},
-    {"keys", "DIR",
-     "admit only senders whose keys are in this folder (cernita-keys), as\n"
-     "access.keys of a line does, also at ipc"},
-    {"plain-tcp", NULL,
-     "without --keys: let --from be a tcp address that other machines can\n"
-     "reach, as access.plain_tcp of a line does"},
-    {"config", "FILE", "the line's file: its class names are recorded with the views that fit"},
-    CRN_OPTION_KEY,
-    CRN_OPTION_SERVER_KEY,
+    CRN_OPTION_AT("from", "ENDPOINT", record_settings, plan.from, .required = true,
+                  .help = "where senders connect: bound here (required)"),
+    CRN_OPTION_AT("to", "ENDPOINT", record_settings, plan.to,
+                  .help = "where the line listens; without it the views end here"),
+    CRN_OPTION_AT("dir", "DIR", record_settings, plan.dir, .required = true,
+                  .help = "where segments cernita-<UTC start>-<number>.tif are created (required)"),
+    CRN_OPTION_AT("segment", "MIB", record_settings, plan.segment_bytes, .min = 1, .max = 1048576,
+                  .unit = MIB, .help = "maximum size of a segment, 1 to 1048576 (2048)"),
+    CRN_OPTION_AT("queue", "MIB", record_settings, plan.queue_bytes, .min = 1, .max = 65536,
+                  .unit = MIB,
+                  .help = "memory for views that wait for the disk, 1 to 65536 (256); what\n"
+                          "does not fit is not recorded, and counted"),
+    CRN_OPTION_AT("view-mib", "MIB", record_settings, plan.view_mib, .min = 1, .max = 1024,
+                  .help = "largest view, as limits.view_mib of the line, 1 to 1024 (16)"),
+    CRN_OPTION_AT("peer-mib", "MIB", record_settings, plan.peer_mib, .min = 1, .max = 65536,
+                  .help = "largest unfinished message of a connection, as limits.peer_mib of a\n"
+                          "line, at least --view-mib, 1 to 65536 (64); one that sends more is\n"
+                          "closed, and all together hold at most 4 times as much"),
+    CRN_OPTION_AT("peers", "N", record_settings, plan.peers, .min = 1, .max = 16384,
+                  .help = "connections at once, as limits.peers of a line, 1 to 16384 (256)"),
+    CRN_OPTION_AT("keys", "DIR", record_settings, plan.keys,
+                  .help = "admit only senders whose keys are in this folder (cernita-keys), as\n"
+                          "access.keys of a line does, also at ipc"),
+    CRN_OPTION_AT("plain-tcp", NULL, record_settings, plain_tcp,
+                  .help = "without --keys: let --from be a tcp address that other machines can\n"
+                          "reach, as access.plain_tcp of a line does"),
+    CRN_OPTION_AT("config", "FILE", record_settings, config,
+                  .help = "the line's file: its class names are recorded with the views that fit"),
+    CRN_OPTIONS_OF_KEYS(record_settings, plan.client),
     {0},
-};
-enum {
-    OPTION_FROM,
-    OPTION_TO,
-    OPTION_DIR,
-    OPTION_SEGMENT,
-    OPTION_QUEUE,
-    OPTION_VIEW_MIB,
-    OPTION_PEER_MIB,
-    OPTION_PEERS,
-    OPTION_KEYS,
-    OPTION_PLAIN_TCP,
-    OPTION_CONFIG,
-    OPTION_KEY,
-    OPTION_SERVER_KEY,
 };
 
 static const crn_tool tool = {
@@ -114,103 +114,49 @@ static const crn_classes *read_classes(const char *path)
     return &classes;
 }
 
-static void read_limit(int option, const char *text, crn_relay_plan *p)
+static void read_options(int argc, char **argv, record_settings *set)
 {
-    const char *name = options[option].name;
-    switch (option) {
-    case OPTION_SEGMENT:
-        p->segment_bytes = (uint64_t)crn_option_integer(&tool, name, text, 1, 1048576) << 20;
-        break;
-    case OPTION_QUEUE:
-        p->queue_bytes = (uint64_t)crn_option_integer(&tool, name, text, 1, 65536) << 20;
-        break;
-    case OPTION_VIEW_MIB:
-        p->view_mib = crn_option_integer(&tool, name, text, 1, 1024);
-        break;
-    case OPTION_PEER_MIB:
-        p->peer_mib = crn_option_integer(&tool, name, text, 1, 65536);
-        break;
-    case OPTION_PEERS:
-        p->peers = crn_option_integer(&tool, name, text, 1, 16384);
-        break;
-    }
-}
-
-static void read_options(int argc, char **argv, crn_relay_plan *p)
-{
-    const char *text = NULL, *config = NULL;
-    bool plain_tcp = false;
-    int option;
-    while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
-        switch (option) {
-        case OPTION_FROM:
-            p->from = text;
-            break;
-        case OPTION_TO:
-            p->to = text;
-            break;
-        case OPTION_DIR:
-            p->dir = text;
-            break;
-        case OPTION_KEYS:
-            p->keys = text;
-            break;
-        case OPTION_PLAIN_TCP:
-            plain_tcp = true;
-            break;
-        case OPTION_CONFIG:
-            config = text;
-            break;
-        case OPTION_KEY:
-            p->client.key = text;
-            break;
-        case OPTION_SERVER_KEY:
-            p->client.server_key = text;
-            break;
-        default:
-            read_limit(option, text, p);
-        }
-    }
-    if (!p->from || !p->dir)
-        crn_usage_error(&tool, "--%s is missing", p->from ? "dir" : "from");
+    crn_relay_plan *p = &set->plan;
+    crn_options_read(&tool, argc, argv, set);
     if (p->to && is_loop(p->from, p->to))
         crn_usage_error(&tool,
                         "--to %s is --from, so views would circulate; name another "
                         "port, where the line listens",
                         p->to);
-    check_exposed(p, plain_tcp);
+    check_exposed(p, set->plain_tcp);
     if (p->peer_mib < p->view_mib)
         p->peer_mib = p->view_mib;
-    if (config)
-        p->classes = read_classes(config);
+    if (set->config)
+        p->classes = read_classes(set->config);
 }
 
 int main(int argc, char **argv)
 {
     crn_standard_streams("cernita-record");
-    crn_relay_plan p = {.segment_bytes = UINT64_C(2048) << 20,
-                        .queue_bytes = UINT64_C(256) << 20,
-                        .view_mib = 16,
-                        .peer_mib = 64,
-                        .peers = 256};
-    read_options(argc, argv, &p);
-    crn_descriptors_reserve("--peers", PORTS, &p.peers);
+    record_settings set = {.plan = {.segment_bytes = UINT64_C(2048) << 20,
+                                    .queue_bytes = UINT64_C(256) << 20,
+                                    .view_mib = 16,
+                                    .peer_mib = 64,
+                                    .peers = 256}};
+    crn_relay_plan *p = &set.plan;
+    read_options(argc, argv, &set);
+    crn_descriptors_reserve("--peers", PORTS, &p->peers);
     crn_relay *relay = NULL;
     crn_error error = {0};
     crn_relay_stats stats;
     char cuts[CRN_RELAY_CUTS_BYTES];
-    int result = crn_relay_open(&p, &relay, &error);
+    int result = crn_relay_open(p, &relay, &error);
     if (!result) {
         crn_log(CRN_LOG_INFO, "ready: views at %s, recorded in %s%s%s; at most %" PRIu64 " MiB",
-                p.from, p.dir, p.to ? ", passed on to " : "", p.to ? p.to : "",
-                crn_relay_bytes(&p) >> 20);
+                p->from, p->dir, p->to ? ", passed on to " : "", p->to ? p->to : "",
+                crn_relay_bytes(p) >> 20);
         crn_relay_run(relay);
     }
     crn_relay_close(&relay, &stats);
     if (result)
         return crn_tool_fail(&tool, "%s", error.text);
     printf("%" PRIu64 " messages", stats.messages);
-    if (p.to)
+    if (p->to)
         printf(", %" PRIu64 " passed on", stats.passed_on);
     printf("; %" PRIu64 " views recorded in %" PRIu64 " segments; not recorded: %" PRIu64
            " queue full, %" PRIu64 " disk refused, %" PRIu64 " no views",

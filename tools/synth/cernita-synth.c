@@ -22,33 +22,43 @@
 
 #define ENCODER_PER_S 10000 /* counts */
 
+typedef struct synth_plan {
+    uint64_t fruits, seed;
+    int64_t views, classes, lanes;
+    crn_size size;
+    double rate;
+    crn_type type;
+    crn_layout layout;
+    bool no_photograph;
+} synth_plan;
+
+static const char *const types[] = {"u8", "f16", "f32", NULL};
+static const char *const layouts[] = {"CHW", "HWC", NULL};
+
 static const crn_option options[] = {
-    {"fruits", "N", "number of fruits (required)"},
-    {"views", "N", "views of each fruit, 1 to 64 (4)"},
-    {"size", "WxH", "pixels of a view, sides from 8 to 4096 (511x95)"},
-    {"classes", "N",
-     "channels, 1 to 64 (12); the first twelve are background, rot, rust,\n"
-     "fresh hail, healed hail, picking damage, transport damage, bruise,\n"
-     "mould, stem, calyx, roller; with 12 the views carry their class set"},
-    {"seed", "S", "the same seed gives the same bytes (1)"},
-    {"rate", "F", "fruits per second on each lane, 0.001 to 1000 (10)"},
-    {"lanes", "N", "lanes numbered from 0, 1 to 64 (1)"},
-    {"dtype", "TYPE", "of the probabilities: u8, f16 or f32 (f32)"},
-    {"layout", "LAYOUT", "on the wire: CHW or HWC, what CNNs emit (HWC)"},
-    {"no-photograph", NULL, "leave the grey photographs out"},
+    CRN_OPTION_AT("fruits", "N", synth_plan, fruits, .min = 1, .max = INT32_MAX, .required = true,
+                  .missing = ": how many fruits?", .help = "number of fruits (required)"),
+    CRN_OPTION_AT("views", "N", synth_plan, views, .min = 1, .max = 64,
+                  .help = "views of each fruit, 1 to 64 (4)"),
+    CRN_OPTION_AT("size", "WxH", synth_plan, size, .min = 8, .max = 4096,
+                  .help = "pixels of a view, sides from 8 to 4096 (511x95)"),
+    CRN_OPTION_AT("classes", "N", synth_plan, classes, .min = 1, .max = CRN_CLASSES_MAX,
+                  .help = "channels, 1 to 64 (12); the first twelve are background, rot, rust,\n"
+                          "fresh hail, healed hail, picking damage, transport damage, bruise,\n"
+                          "mould, stem, calyx, roller; with 12 the views carry their class set"),
+    CRN_OPTION_AT("seed", "S", synth_plan, seed, .max = (double)INT64_MAX,
+                  .help = "the same seed gives the same bytes (1)"),
+    CRN_OPTION_AT("rate", "F", synth_plan, rate, .min = 0.001, .max = 1000,
+                  .help = "fruits per second on each lane, 0.001 to 1000 (10)"),
+    CRN_OPTION_AT("lanes", "N", synth_plan, lanes, .min = 1, .max = 64,
+                  .help = "lanes numbered from 0, 1 to 64 (1)"),
+    CRN_OPTION_AT("dtype", "TYPE", synth_plan, type, .choices = types, .first = CRN_U8,
+                  .help = "of the probabilities: u8, f16 or f32 (f32)"),
+    CRN_OPTION_AT("layout", "LAYOUT", synth_plan, layout, .choices = layouts, .first = CRN_CHW,
+                  .help = "on the wire: CHW or HWC, what CNNs emit (HWC)"),
+    CRN_OPTION_AT("no-photograph", NULL, synth_plan, no_photograph,
+                  .help = "leave the grey photographs out"),
     {0},
-};
-enum {
-    OPTION_FRUITS,
-    OPTION_VIEWS,
-    OPTION_SIZE,
-    OPTION_CLASSES,
-    OPTION_SEED,
-    OPTION_RATE,
-    OPTION_LANES,
-    OPTION_DTYPE,
-    OPTION_LAYOUT,
-    OPTION_NO_PHOTOGRAPH,
 };
 
 static const crn_tool tool = {
@@ -59,61 +69,6 @@ static const crn_tool tool = {
     options,
     1,
     1};
-
-typedef struct synth_plan {
-    uint64_t fruits, seed;
-    int64_t views, classes, lanes;
-    int32_t width, height;
-    double rate;
-    crn_type type;
-    crn_layout layout;
-    bool photograph;
-} synth_plan;
-
-static void read_options(int argc, char **argv, synth_plan *p)
-{
-    static const char *const types[] = {"u8", "f16", "f32", NULL};
-    static const char *const layouts[] = {"CHW", "HWC", NULL};
-    const char *text = NULL;
-    int option;
-    while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
-        const char *name = options[option].name;
-        switch (option) {
-        case OPTION_FRUITS:
-            p->fruits = (uint64_t)crn_option_integer(&tool, name, text, 1, INT32_MAX);
-            break;
-        case OPTION_VIEWS:
-            p->views = crn_option_integer(&tool, name, text, 1, 64);
-            break;
-        case OPTION_SIZE:
-            crn_option_size(&tool, name, text, 8, 4096, &p->width, &p->height);
-            break;
-        case OPTION_CLASSES:
-            p->classes = crn_option_integer(&tool, name, text, 1, CRN_CLASSES_MAX);
-            break;
-        case OPTION_SEED:
-            p->seed = (uint64_t)crn_option_integer(&tool, name, text, 0, INT64_MAX);
-            break;
-        case OPTION_RATE:
-            p->rate = crn_option_real(&tool, name, text, 0.001, 1000);
-            break;
-        case OPTION_LANES:
-            p->lanes = crn_option_integer(&tool, name, text, 1, 64);
-            break;
-        case OPTION_DTYPE:
-            p->type = (crn_type)(CRN_U8 + crn_option_choice(&tool, name, text, types));
-            break;
-        case OPTION_LAYOUT:
-            p->layout = (crn_layout)(CRN_CHW + crn_option_choice(&tool, name, text, layouts));
-            break;
-        case OPTION_NO_PHOTOGRAPH:
-            p->photograph = false;
-            break;
-        }
-    }
-    if (!p->fruits)
-        crn_usage_error(&tool, "--fruits is missing: how many fruits?");
-}
 
 /* Only the first twelve classes have names: of more, none. */
 static crn_classes name_classes(int64_t count)
@@ -167,7 +122,8 @@ typedef struct buffers {
 static int write_view(const synth_plan *p, buffers *b, crn_recording_writer *writer, uint64_t round,
                       int64_t view, int64_t lane, crn_error *error)
 {
-    size_t pixels = (size_t)p->height * (size_t)p->width, count = pixels * (size_t)p->classes;
+    size_t pixels = (size_t)p->size.height * (size_t)p->size.width,
+           count = pixels * (size_t)p->classes;
     uint64_t fruit = round * (uint64_t)p->lanes + (uint64_t)lane;
     crn_scene_render(&b->scene, fruit, (int32_t)view, b->maps, b->photograph);
     convert(b->maps, count, p->type);
@@ -186,17 +142,17 @@ static int write_view(const synth_plan *p, buffers *b, crn_recording_writer *wri
                    .class_set = class_set(p->classes),
                    .payload_bytes = count * crn_type_bytes(p->type),
                    .lane = (uint32_t)lane,
-                   .flags = p->photograph ? CRN_WIRE_FLAG_INTENSITY : 0,
+                   .flags = p->no_photograph ? 0 : CRN_WIRE_FLAG_INTENSITY,
                    .view = (uint16_t)view,
                    .views = (uint16_t)p->views,
-                   .height = (uint32_t)p->height,
-                   .width = (uint32_t)p->width,
+                   .height = (uint32_t)p->size.height,
+                   .width = (uint32_t)p->size.width,
                    .channels = (uint32_t)p->classes,
                    .type = p->type,
                    .layout = p->layout},
         .arrived_ns = START_NS + after_ns + CNN_NS,
         .maps = p->layout == CRN_CHW ? b->planar : (unsigned char *)b->maps,
-        .intensity = p->photograph ? b->photograph : NULL};
+        .intensity = p->no_photograph ? NULL : b->photograph};
     return crn_recording_write(writer, &recorded, error);
 }
 
@@ -248,9 +204,10 @@ static int make_recording(const synth_plan *p, const char *path, crn_error *erro
     buffers b = {0};
     crn_recording_writer *writer = NULL;
     crn_classes classes = name_classes(p->classes);
-    size_t pixels = (size_t)p->height * (size_t)p->width, count = pixels * (size_t)p->classes;
-    int r = crn_scene_create(p->seed, p->height, p->width, (int32_t)p->classes, (int32_t)p->views,
-                             &b.scene);
+    size_t pixels = (size_t)p->size.height * (size_t)p->size.width,
+           count = pixels * (size_t)p->classes;
+    int r = crn_scene_create(p->seed, p->size.height, p->size.width, (int32_t)p->classes,
+                             (int32_t)p->views, &b.scene);
     b.maps = malloc(count * sizeof *b.maps);
     b.planar = malloc(count * sizeof *b.maps);
     b.photograph = malloc(pixels);
@@ -280,14 +237,12 @@ int main(int argc, char **argv)
                     .views = 4,
                     .classes = CRN_SCENE_CLASSES,
                     .lanes = 1,
-                    .width = 511,
-                    .height = 95,
+                    .size = {511, 95},
                     .rate = 10,
                     .type = CRN_F32,
-                    .layout = CRN_HWC,
-                    .photograph = true};
+                    .layout = CRN_HWC};
     crn_error error = {0};
-    read_options(argc, argv, &p);
+    crn_options_read(&tool, argc, argv, &p);
     catch_signals();
     if (make_recording(&p, argv[optind], &error) == 0)
         return 0;

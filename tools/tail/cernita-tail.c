@@ -29,41 +29,64 @@
 #define OVER_MAX     16
 #define DRAWING_NICE 10
 
-typedef enum option_number {
-    OPTION_GRADER,
-    OPTION_LOG,
-    OPTION_JSON,
-    OPTION_COUNT,
-    OPTION_LANE,
-    OPTION_TIMEOUT,
-    OPTION_TABLE,
-    OPTION_DRAW,
-    OPTION_OVER,
-    OPTION_LAST,
-    OPTION_KEY,
-    OPTION_SERVER_KEY,
-} option_number;
+typedef struct tail_settings {
+    const char *endpoint; /* NULL: reads `log` */
+    const char *log;
+    bool grader, json, table;
+    uint64_t count; /* 0: no end */
+    int64_t lane;
+    int64_t timeout_ns; /* CRN_NEVER_NS: none */
+    const char *draw;
+    const char *over[OVER_MAX];
+    int32_t over_count, last;
+    crn_client_keys keys;
+} tail_settings;
+
+static void read_timeout(const crn_tool *tool, const crn_option *option, const char *text,
+                         void *settings)
+{
+    double seconds = crn_option_real(tool, option->name, text, 0.001, 1e6);
+    ((tail_settings *)settings)->timeout_ns = (int64_t)(seconds * 1e9);
+}
+
+static void read_over(const crn_tool *tool, const crn_option *option, const char *text,
+                      void *settings)
+{
+    tail_settings *set = settings;
+    if (set->over_count == OVER_MAX)
+        crn_usage_error(tool, "--%s is given more than %d times", option->name, OVER_MAX);
+    set->over[set->over_count++] = text;
+}
 
 static const crn_option options[] = {
-    [OPTION_GRADER] = {"grader", NULL,
-                       "connect as the grader: another connected grader then gets only\n"
-                       "every other verdict; not on a machine that sorts"},
-    [OPTION_LOG] = {"log", "DIR",
-                    "the verdicts in a daemon's log (publish.log.dir), and no ENDPOINT"},
-    [OPTION_JSON] = {"json", NULL, "one line of JSON per verdict; all else goes to stderr"},
-    [OPTION_COUNT] = {"count", "N", "end after N verdicts"},
-    [OPTION_LANE] = {"lane", "N", "only this lane's verdicts"},
-    [OPTION_TIMEOUT] = {"timeout", "S", "end, with status 1, when no verdict came for S seconds"},
-    [OPTION_TABLE] = {"table", NULL,
-                      "at the end, latencies per stage and the number of lost verdicts"},
-    [OPTION_DRAW] = {"draw", "DIR", "a picture of each verdict, DIR/fruit_<lane>_<fruit>.png"},
-    [OPTION_OVER] = {"over", "REC.tif|DIR",
-                     "draw the contours over the recording's photographs, or those of all\n"
-                     "recordings in a folder; may be given several times"},
-    [OPTION_LAST] = {"last", "N", "draw only the last N verdicts (1 to 16), at the end"},
-    [OPTION_KEY] = CRN_OPTION_KEY,
-    [OPTION_SERVER_KEY] = CRN_OPTION_SERVER_KEY,
-    {NULL, NULL, NULL},
+    CRN_OPTION_AT("grader", NULL, tail_settings, grader,
+                  .help = "connect as the grader: another connected grader then gets only\n"
+                          "every other verdict; not on a machine that sorts"),
+    CRN_OPTION_AT("log", "DIR", tail_settings, log,
+                  .help = "the verdicts in a daemon's log (publish.log.dir), and no ENDPOINT"),
+    CRN_OPTION_AT("json", NULL, tail_settings, json,
+                  .help = "one line of JSON per verdict; all else goes to stderr"),
+    CRN_OPTION_AT("count", "N", tail_settings, count, .min = 1, .max = (double)INT64_MAX,
+                  .help = "end after N verdicts"),
+    CRN_OPTION_AT("lane", "N", tail_settings, lane, .max = UINT32_MAX,
+                  .help = "only this lane's verdicts"),
+    {.name = "timeout",
+     .value = "S",
+     .help = "end, with status 1, when no verdict came for S seconds",
+     .read = read_timeout},
+    CRN_OPTION_AT("table", NULL, tail_settings, table,
+                  .help = "at the end, latencies per stage and the number of lost verdicts"),
+    CRN_OPTION_AT("draw", "DIR", tail_settings, draw,
+                  .help = "a picture of each verdict, DIR/fruit_<lane>_<fruit>.png"),
+    {.name = "over",
+     .value = "REC.tif|DIR",
+     .help = "draw the contours over the recording's photographs, or those of all\n"
+             "recordings in a folder; may be given several times",
+     .read = read_over},
+    CRN_OPTION_AT("last", "N", tail_settings, last, .min = 1, .max = CRN_PICTURES_MAX,
+                  .help = "draw only the last N verdicts (1 to 16), at the end"),
+    CRN_OPTIONS_OF_KEYS(tail_settings, keys),
+    {0},
 };
 
 static const crn_tool tool = {
@@ -77,19 +100,6 @@ static const crn_tool tool = {
     .operands_min = 0,
     .operands_max = 1,
 };
-
-typedef struct tail_settings {
-    const char *endpoint; /* NULL: reads `log` */
-    const char *log;
-    bool grader, json, table;
-    uint64_t count; /* 0: no end */
-    int64_t lane;
-    int64_t timeout_ns; /* CRN_NEVER_NS: none */
-    const char *draw;
-    const char *over[OVER_MAX];
-    int32_t over_count, last;
-    crn_client_keys keys;
-} tail_settings;
 
 typedef struct tail {
     const tail_settings *set;
@@ -115,57 +125,10 @@ static void on_signal(int number)
     interrupted = 1;
 }
 
-static void read_option(tail_settings *set, int option, const char *value)
-{
-    switch ((option_number)option) {
-    case OPTION_GRADER:
-        set->grader = true;
-        break;
-    case OPTION_LOG:
-        set->log = value;
-        break;
-    case OPTION_JSON:
-        set->json = true;
-        break;
-    case OPTION_COUNT:
-        set->count = (uint64_t)crn_option_integer(&tool, "count", value, 1, INT64_MAX);
-        break;
-    case OPTION_LANE:
-        set->lane = crn_option_integer(&tool, "lane", value, 0, UINT32_MAX);
-        break;
-    case OPTION_TIMEOUT:
-        set->timeout_ns = (int64_t)(crn_option_real(&tool, "timeout", value, 0.001, 1e6) * 1e9);
-        break;
-    case OPTION_TABLE:
-        set->table = true;
-        break;
-    case OPTION_DRAW:
-        set->draw = value;
-        break;
-    case OPTION_OVER:
-        if (set->over_count == OVER_MAX)
-            crn_usage_error(&tool, "--over is given more than %d times", OVER_MAX);
-        set->over[set->over_count++] = value;
-        break;
-    case OPTION_LAST:
-        set->last = (int32_t)crn_option_integer(&tool, "last", value, 1, CRN_PICTURES_MAX);
-        break;
-    case OPTION_KEY:
-        set->keys.key = value;
-        break;
-    case OPTION_SERVER_KEY:
-        set->keys.server_key = value;
-        break;
-    }
-}
-
 static void read_options(int argc, char **argv, tail_settings *ret_set)
 {
     tail_settings set = {.lane = CRN_ALL_LANES, .timeout_ns = CRN_NEVER_NS};
-    const char *value;
-    int option;
-    while ((option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END)
-        read_option(&set, option, value);
+    crn_options_read(&tool, argc, argv, &set);
     if (!set.draw && (set.over_count || set.last))
         crn_usage_error(&tool, "--%s needs --draw DIR", set.last ? "last" : "over");
     if (!set.log && optind == argc)

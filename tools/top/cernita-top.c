@@ -28,7 +28,7 @@
 #define ONCE_COLUMNS 100
 
 static const crn_option options[] = {
-    {"once", NULL, "print the state once, as text, and exit: 1 if there is no daemon"},
+    CRN_OPTION("once", NULL, "print the state once, as text, and exit: 1 if there is no daemon"),
     {0},
 };
 enum {

@@ -36,26 +36,30 @@ typedef enum why_option {
 } why_option;
 
 static const crn_option options[] = {
-    [OPTION_LATE] = {"late", NULL, "fruits that were late, the last ones"},
-    [OPTION_PARTIAL] = {"partial", NULL, "fruits that were partial; with --late: or late"},
-    [OPTION_OVER_BUDGET] = {"over-budget", NULL,
-                            "fruits whose verdict left after their budget or their deadline"},
-    [OPTION_SLOWEST] = {"slowest", "N", "the N fruits (1 to 1000) longest from close to verdict"},
-    [OPTION_LANE] = {"lane", "N", "only this lane's fruits"},
-    [OPTION_LAST] = {"last", "N", "the last N of them (1 to 1000; 10 by default)"},
-    [OPTION_SINCE] = {"since", "TIME",
-                      "only verdicts from this local time on: '2026-11-23 01:30', or 01:30 for\n"
-                      "the last time that clocks showed it"},
-    [OPTION_EPOCH] = {"epoch", "N", "with LANE FRUIT: the fruit of this epoch, not the last one"},
-    [OPTION_JSON] = {"json", NULL, "one line of JSON per fruit"},
+    [OPTION_LATE] = CRN_OPTION("late", NULL, "fruits that were late, the last ones"),
+    [OPTION_PARTIAL] =
+        CRN_OPTION("partial", NULL, "fruits that were partial; with --late: or late"),
+    [OPTION_OVER_BUDGET] = CRN_OPTION(
+        "over-budget", NULL, "fruits whose verdict left after their budget or their deadline"),
+    [OPTION_SLOWEST] =
+        CRN_OPTION("slowest", "N", "the N fruits (1 to 1000) longest from close to verdict"),
+    [OPTION_LANE] = CRN_OPTION("lane", "N", "only this lane's fruits"),
+    [OPTION_LAST] = CRN_OPTION("last", "N", "the last N of them (1 to 1000; 10 by default)"),
+    [OPTION_SINCE] =
+        CRN_OPTION("since", "TIME",
+                   "only verdicts from this local time on: '2026-11-23 01:30', or 01:30 for\n"
+                   "the last time that clocks showed it"),
+    [OPTION_EPOCH] =
+        CRN_OPTION("epoch", "N", "with LANE FRUIT: the fruit of this epoch, not the last one"),
+    [OPTION_JSON] = CRN_OPTION("json", NULL, "one line of JSON per fruit"),
     [OPTION_SAVE] =
-        {"save", "FILE",
-         "of ENDPOINT: writes the maps of these fruits that the daemon keeps to a\n"
-         "recording, FILE.tif: of the last ones that were late, partial or over budget"},
-    [OPTION_TRACE] = {"trace", "FILE",
-                      "of ENDPOINT: writes its last five seconds as a trace for\n"
-                      "ui.perfetto.dev, and explains nothing"},
-    {NULL, NULL, NULL},
+        CRN_OPTION("save", "FILE",
+                   "of ENDPOINT: writes the maps of these fruits that the daemon keeps to a\n"
+                   "recording, FILE.tif: of the last ones that were late, partial or over budget"),
+    [OPTION_TRACE] = CRN_OPTION("trace", "FILE",
+                                "of ENDPOINT: writes its last five seconds as a trace for\n"
+                                "ui.perfetto.dev, and explains nothing"),
+    {0},
 };
 
 static const crn_tool tool = {

@@ -34,13 +34,13 @@
 #define IDLE_S                  20
 
 static const crn_option options[] = {
-    {"listen", "HOST:PORT",
-     "where the page is served (127.0.0.1:8080); port 0: any that is free; an\n"
-     "address that other machines reach needs --token-file"},
-    {"token-file", "FILE",
-     "a secret of 16 to 128 letters and digits, without which nobody is\n"
-     "answered; the printed address has it"},
-    {NULL, NULL, NULL},
+    CRN_OPTION("listen", "HOST:PORT",
+               "where the page is served (127.0.0.1:8080); port 0: any that is free; an\n"
+               "address that other machines reach needs --token-file"),
+    CRN_OPTION("token-file", "FILE",
+               "a secret of 16 to 128 letters and digits, without which nobody is\n"
+               "answered; the printed address has it"),
+    {0},
 };
 enum { OPTION_LISTEN, OPTION_TOKEN_FILE };
 

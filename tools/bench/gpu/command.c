@@ -28,12 +28,14 @@ static const crn_tool tool = {
         "clock, the host's clock from enqueuing to the result.",
     .options =
         (const crn_option[]){
-            {"frame", "FILE.npy", "float32 maps, H x W x C, for the contours; default: waves"},
-            {"only", "NAME", "rows whose name begins so"},
-            {"seconds", "S", "measuring time per row; default 0.2"},
-            {"check", NULL, "compare the results with openmp's; a row that differs fails"},
-            {"json", NULL, "one JSON object per line instead of the table"},
-            {NULL, NULL, NULL}},
+            CRN_OPTION("frame", "FILE.npy",
+                       "float32 maps, H x W x C, for the contours; default: waves"),
+            CRN_OPTION("only", "NAME", "rows whose name begins so"),
+            CRN_OPTION("seconds", "S", "measuring time per row; default 0.2"),
+            CRN_OPTION("check", NULL,
+                       "compare the results with openmp's; a row that differs fails"),
+            CRN_OPTION("json", NULL, "one JSON object per line instead of the table"),
+            {0}},
     .operands_min = 0,
     .operands_max = 0,
 };

@@ -59,22 +59,23 @@ static const crn_tool tool = {
         "What it does is told on stderr, and each figure once it is known.",
     .options =
         (const crn_option[]){
-            {"recording", "REC.tif|DIR",
-             "the views to send, or a folder of recordings (cernita-synth makes one);\n"
-             "required"},
-            {"config", "FILE",
-             "the daemon's, except for its sockets; default: the installed line.yaml"},
-            {"rate", "N", "fruits per second of the steady run, default 10"},
-            {"seconds", "S", "of the steady run, default 60"},
-            {"probe-seconds", "S", "of each run of the throughput search, default 4"},
-            {"search-seconds", "S",
-             "of the throughput search, after which no run begins, default 80; if they\n"
-             "do not suffice, the highest rate so far is given with \"at least\""},
-            {"backend", "B",
-             "its run.backend, default openmp; serial makes the work, not the transport, the "
-             "limit"},
-            {"json", NULL, "one JSON object instead of the table"},
-            {NULL, NULL, NULL}},
+            CRN_OPTION("recording", "REC.tif|DIR",
+                       "the views to send, or a folder of recordings (cernita-synth makes one);\n"
+                       "required"),
+            CRN_OPTION("config", "FILE",
+                       "the daemon's, except for its sockets; default: the installed line.yaml"),
+            CRN_OPTION("rate", "N", "fruits per second of the steady run, default 10"),
+            CRN_OPTION("seconds", "S", "of the steady run, default 60"),
+            CRN_OPTION("probe-seconds", "S", "of each run of the throughput search, default 4"),
+            CRN_OPTION("search-seconds", "S",
+                       "of the throughput search, after which no run begins, default 80; if they\n"
+                       "do not suffice, the highest rate so far is given with \"at least\""),
+            CRN_OPTION(
+                "backend", "B",
+                "its run.backend, default openmp; serial makes the work, not the transport, the "
+                "limit"),
+            CRN_OPTION("json", NULL, "one JSON object instead of the table"),
+            {0}},
     .operands_min = 0,
     .operands_max = 0,
 };

@@ -22,9 +22,11 @@ static const crn_tool tool = {
     .about =
         "Times the parts of two operators on one thread: contours (scan, joining) and ranklets by\n"
         "incremental distribution counting (window, counting).",
-    .options = (const crn_option[]){{"seconds", "S", "measuring time per row; default 0.4"},
-                                    {"json", NULL, "one JSON object per line instead of the table"},
-                                    {NULL, NULL, NULL}},
+    .options =
+        (const crn_option[]){
+            CRN_OPTION("seconds", "S", "measuring time per row; default 0.4"),
+            CRN_OPTION("json", NULL, "one JSON object per line instead of the table"),
+            {0}},
     .operands_min = 0,
     .operands_max = 0,
 };

@@ -1,6 +1,7 @@
 #include "tools/common/operators/apply.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
@@ -15,7 +16,25 @@
 #define THREADS_MAX 1024
 #define REPEAT_MAX  10000
 
-enum { COMMON_BACKEND, COMMON_THREADS, COMMON_TIME, COMMON_REPEAT, COMMON_DRY_RUN };
+#define OPTIONS_MAX 32
+
+/* What every operator's command line has besides. */
+static const crn_option common_options[] = {
+    CRN_OPTION_AT("backend", "B", crn_apply, backend, .choices = crn_backend_names,
+                  .help = "auto, serial, openmp or cuda (auto)"),
+    CRN_OPTION_AT("threads", "N", crn_apply, threads, .min = 1, .max = THREADS_MAX,
+                  .help = "threads that openmp may use, 1 to 1024 (as many as there are cores)"),
+    CRN_OPTION_AT("time", NULL, crn_apply, timed,
+                  .help = "print the operator's time, without reading and writing files:\n"
+                          "time_ms median=... min=... max=... n=...; with cuda it includes the "
+                          "transfers, and\n"
+                          "kernel_ms, upload_ms, download_ms are its parts"),
+    CRN_OPTION_AT("repeat", "N", crn_apply, repeat, .min = 1, .max = REPEAT_MAX,
+                  .help = "with --time: run it N times, 1 to 10000 (1); all runs count"),
+    CRN_OPTION_AT("dry-run", NULL, crn_apply, dry,
+                  .help = "check the options, the files and the memory, and do no more"),
+    {0},
+};
 
 static int32_t core_count(void)
 {
@@ -24,46 +43,6 @@ static int32_t core_count(void)
         return 1;
     int32_t count = CPU_COUNT(&set);
     return count < 1 ? 1 : count > THREADS_MAX ? THREADS_MAX : count;
-}
-
-void crn_apply_init(const crn_tool *tool, crn_apply *ret_apply)
-{
-    *ret_apply = (crn_apply){.tool = tool, .backend = CRN_BACKEND_AUTO};
-}
-
-void crn_apply_option(crn_apply *apply, int number, const char *text)
-{
-    switch (number) {
-    case COMMON_BACKEND:
-        apply->backend = crn_option_choice(apply->tool, "backend", text, crn_backend_names);
-        break;
-    case COMMON_THREADS:
-        apply->threads = (int32_t)crn_option_integer(apply->tool, "threads", text, 1, THREADS_MAX);
-        break;
-    case COMMON_TIME:
-        apply->timed = true;
-        break;
-    case COMMON_REPEAT:
-        apply->repeat = (int32_t)crn_option_integer(apply->tool, "repeat", text, 1, REPEAT_MAX);
-        break;
-    case COMMON_DRY_RUN:
-        apply->dry = true;
-        break;
-    }
-}
-
-static bool offers(const crn_ops *ops, const char *operator_name)
-{
-    const struct {
-        const char *name;
-        bool there;
-    } operators[] = {{"contours", ops->contours}, {"morphology", ops->morphology},
-                     {"convolve", ops->convolve}, {"haar", ops->haar},
-                     {"ranklet", ops->ranklet},   {"diamond-square", ops->diamond_square}};
-    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
-        if (!strcmp(operators[i].name, operator_name))
-            return operators[i].there;
-    return false;
 }
 
 static int check_output(const char *path, crn_error *error)
@@ -84,10 +63,20 @@ static int check_output(const char *path, crn_error *error)
     return r;
 }
 
-int crn_apply_open(crn_apply *apply, const char *operator_name, const char *out, crn_error *error)
+/* True if the backend has the operator. */
+static bool offers(const crn_ops *ops, const crn_operator *of)
+{
+    void (*function)(void);
+    memcpy(&function, (const char *)ops + of->function, sizeof function);
+    return function != NULL;
+}
+
+/* After the last option: selects the backend, which must offer the operator, creates the context,
+ * and checks that `out` can be created, so that this fails before the work and not after it. */
+static int open_run(crn_apply *apply, const crn_operator *of, const char *out, crn_error *error)
 {
     if (apply->repeat && !apply->timed)
-        crn_usage_error(apply->tool, "--repeat needs --time");
+        crn_usage_error(&apply->tool, "--repeat needs --time");
     if (!apply->repeat)
         apply->repeat = 1;
     if (!apply->threads)
@@ -97,9 +86,9 @@ int crn_apply_open(crn_apply *apply, const char *operator_name, const char *out,
     if (!apply->ops)
         return crn_error_set(error, -ENOTSUP, "--backend %s: %s; openmp and serial are available",
                              crn_backend_names[apply->backend], why ? why : "not in this build");
-    if (!offers(apply->ops, operator_name))
+    if (!offers(apply->ops, of))
         return crn_error_set(error, -ENOTSUP, "the %s backend has no %s; use another --backend",
-                             apply->ops->name, operator_name);
+                             apply->ops->name, of->name);
     bool fine = true;
     for (int clock = 0; clock < CRN_APPLY_CLOCKS; clock++) {
         apply->run_ns[clock] = calloc((size_t)apply->repeat, sizeof **apply->run_ns);
@@ -131,20 +120,20 @@ static void print_times(const crn_apply *apply, const char *name, int64_t *run_n
            (double)run_ns[count - 1] / 1e6, apply->repeat);
 }
 
-int crn_apply_close(crn_apply *apply, int r, const crn_error *error)
+/* Prints the error when r < 0, else the timing if requested; frees what it owns. Returns the exit
+ * status. */
+static int close_run(crn_apply *apply, int r, const crn_error *error)
 {
     static const char *const names[] = {"time_ms", "kernel_ms", "upload_ms", "download_ms"};
     int status = 0;
     int clocks = apply->backend == CRN_BACKEND_CUDA ? CRN_APPLY_CLOCKS : 1;
     if (r < 0 && !(apply->dry && r == -ECANCELED))
-        status = crn_tool_fail(apply->tool, "%s", error->text);
+        status = crn_tool_fail(&apply->tool, "%s", error->text);
     for (int clock = 0; r == 0 && apply->timed && clock < clocks; clock++)
         print_times(apply, names[clock], apply->run_ns[clock]);
     crn_context_free(&apply->context);
-    for (int clock = 0; clock < CRN_APPLY_CLOCKS; clock++) {
+    for (int clock = 0; clock < CRN_APPLY_CLOCKS; clock++)
         free(apply->run_ns[clock]);
-        apply->run_ns[clock] = NULL;
-    }
     return status;
 }
 
@@ -184,7 +173,8 @@ bool crn_apply_ends(const char *path, const char *end)
     return length > tail && !strcasecmp(path + length - tail, end);
 }
 
-void crn_apply_check_ending(const crn_apply *apply, const char *path, const char *const *ends)
+/* OUT must end in one of `ends`; otherwise exits with status 2. */
+static void check_ending(const crn_tool *tool, const char *path, const char *const *ends)
 {
     char list[128] = "";
     for (int i = 0; ends[i]; i++) {
@@ -193,7 +183,7 @@ void crn_apply_check_ending(const crn_apply *apply, const char *path, const char
         size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", ends[i]);
     }
-    crn_usage_error(apply->tool, "%s: unknown file name extension; use one of %s", path, list);
+    crn_usage_error(tool, "%s: unknown file name extension; use one of %s", path, list);
 }
 
 int crn_apply_check_shape(const char *out, const crn_picture *picture, crn_error *error)
@@ -204,12 +194,13 @@ int crn_apply_check_shape(const char *out, const crn_picture *picture, crn_error
     return crn_picture_writable(out, &shape, error);
 }
 
-int crn_apply_read(const crn_apply *apply, const char *path, crn_picture *ret_picture,
-                   crn_error *error)
+/* As crn_picture_read(), with a note on what the file has besides. */
+static int read_picture(const crn_apply *apply, const char *path, crn_picture *ret_picture,
+                        crn_error *error)
 {
     int r = crn_picture_read(path, ret_picture, error);
     if (r == 0 && ret_picture->passed_over)
-        crn_tool_note(apply->tool,
+        crn_tool_note(&apply->tool,
                       "%s: %" PRId32 " page%s passed over: reduced copies or transparency masks of "
                       "others",
                       path, ret_picture->passed_over, ret_picture->passed_over > 1 ? "s" : "");
@@ -265,4 +256,72 @@ int crn_apply_refused(const crn_apply *apply, int r, const char *path, const crn
                          "(%s); try --backend serial",
                          path, apply->ops->name, image->planes, image->width, image->height,
                          crn_type_name(image->type), strerror(-r));
+}
+
+/* --- from file to file --- */
+
+/* The picture is read when nothing that its header tells stands against it. */
+static int work_on(const crn_operator *of, crn_apply *settings, const char *in, const char *out,
+                   crn_error *error)
+{
+    crn_picture probed = {0}, picture = {0};
+    int r = crn_picture_probe(in, &probed, error);
+    if (r == 0)
+        r = of->hooks.check_picture(settings, in, out, &probed, error);
+    if (r == 0)
+        r = crn_apply_begin(settings);
+    if (r == 0)
+        r = read_picture(settings, in, &picture, error);
+    if (r == 0)
+        r = of->hooks.work(settings, in, out, &picture, error);
+    crn_picture_free(&probed);
+    crn_picture_free(&picture);
+    return r;
+}
+
+/* Completes `tool` and *options, the operator's own rows and the common ones. */
+static void make_tool(const crn_operator *of, char name[64], crn_option *options, crn_tool *tool)
+{
+    size_t count = 0;
+    while (of->options[count].name)
+        count++;
+    memcpy(options, of->options, count * sizeof *options);
+    memcpy(options + count, common_options, sizeof common_options);
+    snprintf(name, 64, "cernita-apply %s", of->name);
+    int32_t operands = of->generates ? 1 : 2;
+    *tool = (crn_tool){.name = name,
+                       .operands = of->generates ? "OUT" : "IN OUT",
+                       .about = of->about,
+                       .options = options,
+                       .operands_min = operands,
+                       .operands_max = operands};
+}
+
+int crn_operator_run(const crn_operator *of, int argc, char **argv)
+{
+    char name[64];
+    crn_option options[OPTIONS_MAX];
+    crn_error error = {0};
+    crn_apply *settings = calloc(1, of->settings_bytes);
+    if (!settings) {
+        fputs("cernita-apply: no memory\n", stderr);
+        return CRN_EXIT_FAILED;
+    }
+    if (of->initial)
+        memcpy(settings, of->initial, of->settings_bytes);
+    make_tool(of, name, options, &settings->tool);
+    crn_options_read(&settings->tool, argc, argv, settings);
+    const char *in = of->generates ? NULL : argv[optind], *out = argv[optind + !of->generates];
+    if (of->hooks.check_options)
+        of->hooks.check_options(settings, out);
+    check_ending(&settings->tool, out, of->endings);
+    int r = open_run(settings, of, out, &error);
+    if (r == 0 && of->hooks.prepare)
+        r = of->hooks.prepare(settings, in, &error);
+    if (r == 0)
+        r = of->generates ? of->hooks.work(settings, in, out, NULL, &error)
+                          : work_on(of, settings, in, out, &error);
+    int status = close_run(settings, r, &error);
+    free(settings);
+    return status;
 }

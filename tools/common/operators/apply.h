@@ -13,20 +13,6 @@
 #include "tools/common/operators/operators.h"
 #include "tools/common/options.h"
 
-/* The options common to all operators, ending each operator's table. */
-#define CRN_APPLY_OPTIONS                                                                          \
-    {"backend", "B", "auto, serial, openmp or cuda (auto)"},                                       \
-        {"threads", "N", "threads that openmp may use, 1 to 1024 (as many as there are cores)"},   \
-        {"time", NULL,                                                                             \
-         "print the operator's time, without reading and writing files:\n"                         \
-         "time_ms median=... min=... max=... n=...; with cuda it includes the transfers, and\n"    \
-         "kernel_ms, upload_ms, download_ms are its parts"},                                       \
-        {"repeat", "N", "with --time: run it N times, 1 to 10000 (1); all runs count"},            \
-        {"dry-run", NULL, "check the options, the files and the memory, and do no more"},          \
-    {                                                                                              \
-        NULL, NULL, NULL                                                                           \
-    }
-
 /* What is timed of each run; kernel and transfers only with cuda. */
 typedef enum crn_apply_clock {
     CRN_APPLY_ALL,
@@ -38,7 +24,7 @@ typedef enum crn_apply_clock {
 
 /* One run of the program. */
 typedef struct crn_apply {
-    const crn_tool *tool;
+    crn_tool tool;
     int32_t backend; /* crn_backend */
     int32_t threads, repeat;
     bool timed, dry;
@@ -47,23 +33,8 @@ typedef struct crn_apply {
     int64_t *run_ns[CRN_APPLY_CLOCKS]; /* duration of each of the `repeat` runs so far */
 } crn_apply;
 
-void crn_apply_init(const crn_tool *tool, crn_apply *ret_apply);
-
-/* Parses a common option; `number` counts from the first of CRN_APPLY_OPTIONS. */
-void crn_apply_option(crn_apply *apply, int number, const char *text);
-
-/* After the last option: selects the backend, which must offer that
- * operator, creates the context, and checks that `out` can be created, so
- * that this fails before the work and not after it. 0 or negative errno. */
-int crn_apply_open(crn_apply *apply, const char *operator_name, const char *out, crn_error *error);
-
-/* The last step before the work. 0, or with --dry-run -ECANCELED, which crn_apply_close() takes for
- * success. */
+/* The last step before the work. 0, or with --dry-run -ECANCELED, which counts as success. */
 int crn_apply_begin(const crn_apply *apply);
-
-/* Prints the error when r < 0, else the timing if
- * requested; frees what it owns. Returns the exit status. */
-int crn_apply_close(crn_apply *apply, int r, const crn_error *error);
 
 /*
  * Calls the operator `repeat` times and adds each call's duration to that run's, so that an
@@ -80,16 +51,9 @@ void crn_apply_forget(crn_apply *apply);
 /* True if the path ends in `end`, ignoring case. */
 bool crn_apply_ends(const char *path, const char *end);
 
-/* OUT must end in one of `ends` (NULL-terminated); otherwise exits with status 2. */
-void crn_apply_check_ending(const crn_apply *apply, const char *path, const char *const *ends);
-
 /* Checks that a result with the picture's pages, samples and size can be written to `out`, a PNG in
  * 8 bits. 0 or negative errno. */
 int crn_apply_check_shape(const char *out, const crn_picture *picture, crn_error *error);
-
-/* As crn_picture_read(), with a note on what the file has besides. */
-int crn_apply_read(const crn_apply *apply, const char *path, crn_picture *ret_picture,
-                   crn_error *error);
 
 /* Bytes of one plane of the image in `type`. */
 uint64_t crn_apply_plane_bytes(const crn_image *image, crn_type type);

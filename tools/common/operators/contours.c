@@ -1,6 +1,5 @@
 /* cernita-apply contours. */
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,94 +8,51 @@
 #include "tools/common/operators/output/map.h"
 #include "tools/common/operators/output/outlines.h"
 
-static const crn_option options[] = {
-    {"level", "L", "the contours' value, in the picture's own range (required)"},
-    {"connectivity", "C", "which values a saddle connects: low or high (low)"},
-    {"orientation", "O", "which values lie left of a contour's direction: low or high (low)"},
-    {"border", "B",
-     "open: contours end at the picture's border; closed: they close\n"
-     "along it, as if the outside were 0 (open)"},
-    {"scale", "N", "OUT.png: pixels for one of the picture, 1 to 16 (1)"},
-    CRN_APPLY_OPTIONS,
-};
-enum {
-    OPTION_LEVEL,
-    OPTION_CONNECTIVITY,
-    OPTION_ORIENTATION,
-    OPTION_BORDER,
-    OPTION_SCALE,
-    OPTION_COMMON
-};
-
-static const crn_value_range ranges[] = {
-    [OPTION_LEVEL] = {CRN_VALUE_REAL, true, -1e300, 1e300, NULL, NULL},
-    [OPTION_CONNECTIVITY] = {CRN_VALUE_CHOICE, false, 0, 0, crn_connectivity_names, "low"},
-    [OPTION_ORIENTATION] = {CRN_VALUE_CHOICE, false, 0, 0, crn_orientation_names, "low"},
-    [OPTION_BORDER] = {CRN_VALUE_CHOICE, false, 0, 0, crn_border_names, "open"},
-    [OPTION_SCALE] = {CRN_VALUE_INTEGER, false, 1, 16, NULL, "1"},
-};
-
-static const crn_tool tool = {
-    .name = "cernita-apply contours",
-    .operands = "IN OUT",
-    .about =
-        "Contours of each plane at a level, as skimage's find_contours. OUT.json:\n"
-        "[{\"plane\":0,\"closed\":true,\"points\":[[x,y],...]},...]; OUT.png: drawn over IN, one\n"
-        "colour per plane, pages below or beside each other.",
-    .options = options,
-    .operands_min = 2,
-    .operands_max = 2,
-};
-
 static const char *const endings[] = {".json", ".png", NULL};
 
 typedef struct apply_contours_settings {
-    double level; /* NaN: not given */
-    int connectivity, orientation, border;
+    crn_apply apply;
+    double level;
+    int32_t connectivity, orientation, border;
     int32_t scale; /* 0: not given */
 } apply_contours_settings;
 
-static void read_options(int argc, char **argv, crn_apply *apply, apply_contours_settings *set)
+static const crn_option options[] = {
+    CRN_OPTION_AT("level", "L", apply_contours_settings, level, .required = true, .min = -1e300,
+                  .max = 1e300,
+                  .help = "the contours' value, in the picture's own range (required)"),
+    CRN_OPTION_AT("connectivity", "C", apply_contours_settings, connectivity,
+                  .choices = crn_connectivity_names, .initial = "low",
+                  .help = "which values a saddle connects: low or high (low)"),
+    CRN_OPTION_AT("orientation", "O", apply_contours_settings, orientation,
+                  .choices = crn_orientation_names, .initial = "low",
+                  .help = "which values lie left of a contour's direction: low or high (low)"),
+    CRN_OPTION_AT("border", "B", apply_contours_settings, border, .choices = crn_border_names,
+                  .initial = "open",
+                  .help = "open: contours end at the picture's border; closed: they close\n"
+                          "along it, as if the outside were 0 (open)"),
+    CRN_OPTION_AT("scale", "N", apply_contours_settings, scale, .min = 1, .max = 16, .initial = "1",
+                  .help = "OUT.png: pixels for one of the picture, 1 to 16 (1)"),
+    {0},
+};
+
+static void check_options(void *settings, const char *out)
 {
-    const char *text = NULL;
-    int option;
-    while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
-        switch (option) {
-        case OPTION_LEVEL:
-            set->level = crn_operator_real(&crn_apply_contours, option, text);
-            break;
-        case OPTION_CONNECTIVITY:
-            set->connectivity = crn_operator_choice(&crn_apply_contours, option, text);
-            break;
-        case OPTION_ORIENTATION:
-            set->orientation = crn_operator_choice(&crn_apply_contours, option, text);
-            break;
-        case OPTION_BORDER:
-            set->border = crn_operator_choice(&crn_apply_contours, option, text);
-            break;
-        case OPTION_SCALE:
-            set->scale = (int32_t)crn_operator_integer(&crn_apply_contours, option, text);
-            break;
-        default:
-            crn_apply_option(apply, option - OPTION_COMMON, text);
-        }
-    }
-    if (isnan(set->level))
-        crn_usage_error(&tool, "--level is missing");
+    apply_contours_settings *set = settings;
     if (set->border == CRN_BORDER_CLOSED && set->level < 0)
-        crn_usage_error(&tool,
+        crn_usage_error(&set->apply.tool,
                         "--border closed treats the outside as 0, so --level %g must "
                         "not be below it",
                         set->level);
-    crn_apply_check_ending(apply, argv[optind + 1], endings);
-    if (set->scale && !crn_apply_ends(argv[optind + 1], ".png"))
-        crn_usage_error(&tool, "--scale is for OUT.png");
+    if (set->scale && !crn_apply_ends(out, ".png"))
+        crn_usage_error(&set->apply.tool, "--scale is for OUT.png");
     set->scale = set->scale ? set->scale : 1;
 }
 
-static int check_picture(const crn_apply *apply, const apply_contours_settings *set, const char *in,
-                         const char *out, const crn_picture *probed, crn_error *error)
+static int check_picture(void *settings, const char *in, const char *out, const crn_picture *probed,
+                         crn_error *error)
 {
+    const apply_contours_settings *set = settings;
     const crn_image *image = &probed->image;
     if (set->border == CRN_BORDER_OPEN && (image->width < 2 || image->height < 2))
         return crn_error_set(error, -EINVAL,
@@ -112,7 +68,7 @@ static int check_picture(const crn_apply *apply, const apply_contours_settings *
                              in, image->width, image->height, around > 0 ? "plus" : "minus");
     /* The number of points is not known yet; the serial operator's edge tables are large. */
     uint64_t more =
-        apply->backend == CRN_BACKEND_SERIAL ? 4 * crn_apply_plane_bytes(image, CRN_F32) : 0;
+        set->apply.backend == CRN_BACKEND_SERIAL ? 4 * crn_apply_plane_bytes(image, CRN_F32) : 0;
     if (crn_apply_ends(out, ".png")) {
         int32_t width, height;
         int r = crn_outlines_size(out, probed, set->scale, &width, &height, error);
@@ -162,8 +118,8 @@ static int make_room(const char *path, uint64_t points, crn_contours *contours, 
 }
 
 /* Finds the contours, growing the buffer until they fit. */
-static int find(crn_apply *apply, const apply_contours_settings *set, const char *path,
-                const crn_image *image, crn_contours *contours, crn_error *error)
+static int find(apply_contours_settings *set, const char *path, const crn_image *image,
+                crn_contours *contours, crn_error *error)
 {
     double *levels = malloc((size_t)image->planes * sizeof *levels);
     if (!levels)
@@ -180,12 +136,12 @@ static int find(crn_apply *apply, const apply_contours_settings *set, const char
     points = points / 4 < 1 << 16 ? 1 << 16 : points / 4;
     int r;
     do {
-        crn_apply_forget(apply);
+        crn_apply_forget(&set->apply);
         r = make_room(path, points, contours, error);
         if (r == 0) {
-            r = crn_apply_run(apply, run, &c);
+            r = crn_apply_run(&set->apply, run, &c);
             if (r < 0)
-                crn_apply_refused(apply, r, path, image, error);
+                crn_apply_refused(&set->apply, r, path, image, error);
         }
         points *= 4;
     } while (r == 0 && contours->truncated);
@@ -203,58 +159,38 @@ static void warn_of_level(const apply_contours_settings *set, const char *in,
     if ((image->type != CRN_U8 && image->type != CRN_U16) || set->level <= 0 || set->level >= 1 ||
         !crn_map_range(image, &min, &max) || max <= 1)
         return;
-    crn_tool_note(&tool,
+    crn_tool_note(&set->apply.tool,
                   "%s: --level %g is in the picture's own values, 0 to %d in %s; %g is the "
                   "middle",
                   in, set->level, largest, crn_type_name(image->type), largest / 2.0);
 }
 
-static int work(crn_apply *apply, const apply_contours_settings *set, const char *in,
-                const char *out, crn_error *error)
+static int work(void *settings, const char *in, const char *out, crn_picture *picture,
+                crn_error *error)
 {
-    crn_picture probed = {0}, picture = {0};
+    apply_contours_settings *set = settings;
     crn_contours contours = {0};
-    int r = crn_apply_open(apply, "contours", out, error);
-    if (r == 0)
-        r = crn_picture_probe(in, &probed, error);
-    if (r == 0)
-        r = check_picture(apply, set, in, out, &probed, error);
-    if (r == 0)
-        r = crn_apply_begin(apply);
-    if (r == 0)
-        r = crn_apply_read(apply, in, &picture, error);
-    if (r == 0)
-        warn_of_level(set, in, &picture.image);
-    if (r == 0)
-        r = find(apply, set, in, &picture.image, &contours, error);
+    warn_of_level(set, in, &picture->image);
+    int r = find(set, in, &picture->image, &contours, error);
     if (r == 0 && crn_apply_ends(out, ".png"))
-        r = crn_outlines_draw(out, &picture, &contours, set->scale, error);
+        r = crn_outlines_draw(out, picture, &contours, set->scale, error);
     else if (r == 0)
         r = crn_outlines_write_json(out, &contours, error);
-    crn_picture_free(&probed);
-    crn_picture_free(&picture);
     free(contours.points);
     free(contours.contours);
     return r;
 }
 
-static int run_command(int argc, char **argv)
-{
-    apply_contours_settings set = {.level = NAN};
-    crn_apply apply;
-    crn_error error = {0};
-    crn_apply_init(&tool, &apply);
-    read_options(argc, argv, &apply, &set);
-    int r = work(&apply, &set, argv[optind], argv[optind + 1], &error);
-    return crn_apply_close(&apply, r, &error);
-}
-
 const crn_operator crn_apply_contours = {
     .name = "contours",
-    .tool = &tool,
-    .values = ranges,
-    .value_count = OPTION_COMMON,
-    .generates = false,
+    .summary = "contours at a level, as JSON or drawn over the picture",
+    .about =
+        "Contours of each plane at a level, as skimage's find_contours. OUT.json:\n"
+        "[{\"plane\":0,\"closed\":true,\"points\":[[x,y],...]},...]; OUT.png: drawn over IN, one\n"
+        "colour per plane, pages below or beside each other.",
+    .options = options,
     .endings = endings,
-    .run = run_command,
+    .function = offsetof(crn_ops, contours),
+    .settings_bytes = sizeof(apply_contours_settings),
+    .hooks = {check_options, NULL, check_picture, work},
 };

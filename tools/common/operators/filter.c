@@ -67,6 +67,17 @@ static uint64_t bytes_needed(const crn_apply *apply, const crn_picture *probed, 
     return bytes + crn_apply_plane_bytes(image, wide ? CRN_F32 : CRN_U8);
 }
 
+int crn_filter_check(const crn_apply *apply, const crn_filter *filter, const char *in,
+                     const char *out, const crn_picture *probed, crn_error *error)
+{
+    bool png = crn_apply_ends(out, ".png");
+    int r = crn_apply_check_shape(out, probed, error);
+    if (r == 0 && filter->check)
+        r = filter->check(filter->settings, in, probed->image.type == CRN_U8 ? CRN_U8 : CRN_F32,
+                          error);
+    return r < 0 ? r : crn_apply_check_memory(in, probed, bytes_needed(apply, probed, png), error);
+}
+
 /* Processes the picture in place, leaving the result in the output type. */
 static int work(crn_apply *apply, const crn_filter *filter, const char *path, crn_picture *picture,
                 crn_picture *ret_result, crn_error *error)
@@ -94,28 +105,12 @@ static int work(crn_apply *apply, const crn_filter *filter, const char *path, cr
 }
 
 int crn_filter_apply(crn_apply *apply, const crn_filter *filter, const char *in, const char *out,
-                     crn_error *error)
+                     crn_picture *picture, crn_error *error)
 {
-    bool png = crn_apply_ends(out, ".png");
-    crn_picture probed = {0}, picture = {0}, result = {0};
-    int r = crn_picture_probe(in, &probed, error);
-    if (r == 0)
-        r = crn_apply_check_shape(out, &probed, error);
-    if (r == 0 && filter->check)
-        r = filter->check(filter->settings, in, probed.image.type == CRN_U8 ? CRN_U8 : CRN_F32,
-                          error);
-    if (r == 0)
-        r = crn_apply_check_memory(in, &probed, bytes_needed(apply, &probed, png), error);
-    if (r == 0)
-        r = crn_apply_begin(apply);
-    if (r == 0)
-        r = crn_apply_read(apply, in, &picture, error);
-    if (r == 0)
-        r = work(apply, filter, in, &picture, &result, error);
+    crn_picture result = {0};
+    int r = work(apply, filter, in, picture, &result, error);
     if (r == 0)
         r = crn_map_write(apply, out, &result, error);
-    crn_picture_free(&probed);
-    crn_picture_free(&picture);
     crn_picture_free(&result);
     return r;
 }

@@ -18,11 +18,15 @@ typedef struct crn_filter {
 int crn_filter_planes(crn_apply *apply, const crn_filter *filter, const char *path,
                       const crn_image *in, const crn_image *out, crn_error *error);
 
+/* For operators of u8 and f32: refuses a picture, or too little memory for it and the result. */
+int crn_filter_check(const crn_apply *apply, const crn_filter *filter, const char *in,
+                     const char *out, const crn_picture *probed, crn_error *error);
+
 /*
- * From file to file, for operators of u8 and f32: u16 is processed as f32 and rounded back to u16,
- * f16 is processed as f32. Alpha is copied unchanged. 0 or negative errno.
+ * From a picture to a file, for operators of u8 and f32: u16 is processed as f32 and rounded back
+ * to u16, f16 is processed as f32. Alpha is copied unchanged. 0 or negative errno.
  */
 int crn_filter_apply(crn_apply *apply, const crn_filter *filter, const char *in, const char *out,
-                     crn_error *error);
+                     crn_picture *picture, crn_error *error);
 
 #endif

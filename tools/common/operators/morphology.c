@@ -1,96 +1,54 @@
 /* cernita-apply morphology. */
 #include <errno.h>
-#include <getopt.h>
 #include <unistd.h>
 
 #include "stages/kernel/element.h"
 #include "stages/names.h"
 #include "tools/common/operators/filter.h"
 
-static const crn_option options[] = {
-    {"operation", "OP", "erode, dilate, open, close, gradient, tophat or blackhat (required)"},
-    {"element", "ELEMENT",
-     "rect, disk or cross, or a TIFF or PNG of one plane whose pixels\n"
-     "other than 0 are the members (required)"},
-    {"size", "N|WxH", "of a rect, disk or cross, sides from 1 to 4095 (required for these)"},
-    {"non-flat", NULL, "the values of the element's picture are its heights"},
-    CRN_APPLY_OPTIONS,
-};
-enum { OPTION_OPERATION, OPTION_ELEMENT, OPTION_SIZE, OPTION_NON_FLAT, OPTION_COMMON };
-
-static const crn_value_range ranges[] = {
-    [OPTION_OPERATION] = {CRN_VALUE_CHOICE, true, 0, 0, crn_morphology_operation_names, NULL},
-    [OPTION_ELEMENT] = {CRN_VALUE_TEXT, true, 0, 0, crn_element_shape_names, NULL},
-    [OPTION_SIZE] = {CRN_VALUE_SIZE, false, 1, CRN_ELEMENT_MAX, NULL, NULL},
-    [OPTION_NON_FLAT] = {CRN_VALUE_TEXT, false, 0, 0, NULL, NULL},
-};
-
-static const crn_tool tool = {
-    .name = "cernita-apply morphology",
-    .operands = "IN OUT",
-    .about =
-        "Erosion, dilation and their combinations, of each plane; u8, u16 and f32. Pixels outside\n"
-        "the picture do not count. Alpha is copied. OUT.tif, OUT.png (f32 is then scaled from its\n"
-        "minimum to its maximum).",
-    .options = options,
-    .operands_min = 2,
-    .operands_max = 2,
-};
-
 static const char *const endings[] = {".tif", ".tiff", ".png", NULL};
 
 typedef struct apply_morphology_settings {
-    int operation; /* crn_morphology_operation; -1: not given */
+    crn_apply apply;
+    int32_t operation; /* crn_morphology_operation */
     const char *element;
     crn_size size; /* 0: not given */
     bool non_flat;
     crn_element_loaded loaded;
 } apply_morphology_settings;
 
-static void check_settings(const apply_morphology_settings *set)
+static const crn_option options[] = {
+    CRN_OPTION_AT("operation", "OP", apply_morphology_settings, operation, .required = true,
+                  .choices = crn_morphology_operation_names,
+                  .help = "erode, dilate, open, close, gradient, tophat or blackhat (required)"),
+    CRN_OPTION_AT("element", "ELEMENT", apply_morphology_settings, element, .required = true,
+                  .choices = crn_element_shape_names,
+                  .help = "rect, disk or cross, or a TIFF or PNG of one plane whose pixels\n"
+                          "other than 0 are the members (required)"),
+    CRN_OPTION_AT("size", "N|WxH", apply_morphology_settings, size, .min = 1,
+                  .max = CRN_ELEMENT_MAX,
+                  .help = "of a rect, disk or cross, sides from 1 to 4095 (required for these)"),
+    CRN_OPTION_AT("non-flat", NULL, apply_morphology_settings, non_flat,
+                  .help = "the values of the element's picture are its heights"),
+    {0},
+};
+
+static void check_options(void *settings, const char *out)
 {
-    if (set->operation < 0)
-        crn_usage_error(&tool, "--operation is missing");
-    if (!set->element)
-        crn_usage_error(&tool, "--element is missing");
+    const apply_morphology_settings *set = settings;
+    const crn_tool *tool = &set->apply.tool;
+    (void)out;
     bool shape = crn_name_find(crn_element_shape_names, set->element) >= 0;
     if (shape && !set->size.width)
-        crn_usage_error(&tool, "--size is missing: how large is the %s?", set->element);
+        crn_usage_error(tool, "--size is missing: how large is the %s?", set->element);
     if (shape && set->non_flat)
-        crn_usage_error(&tool, "--non-flat needs an element from a picture; a %s has no heights",
+        crn_usage_error(tool, "--non-flat needs an element from a picture; a %s has no heights",
                         set->element);
     if (!shape && access(set->element, F_OK) < 0)
-        crn_usage_error(&tool, "--element '%s' is neither rect, disk or cross nor a file",
+        crn_usage_error(tool, "--element '%s' is neither rect, disk or cross nor a file",
                         set->element);
     if (!shape && set->size.width)
-        crn_usage_error(&tool, "--size is for rect, disk and cross; %s has its own", set->element);
-}
-
-static void read_options(int argc, char **argv, crn_apply *apply, apply_morphology_settings *set)
-{
-    const char *text = NULL;
-    int option;
-    while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
-        switch (option) {
-        case OPTION_OPERATION:
-            set->operation = crn_operator_choice(&crn_apply_morphology, option, text);
-            break;
-        case OPTION_ELEMENT:
-            set->element = text;
-            break;
-        case OPTION_SIZE:
-            crn_operator_size(&crn_apply_morphology, option, text, &set->size.width,
-                              &set->size.height);
-            break;
-        case OPTION_NON_FLAT:
-            set->non_flat = true;
-            break;
-        default:
-            crn_apply_option(apply, option - OPTION_COMMON, text);
-        }
-    }
-    check_settings(set);
-    crn_apply_check_ending(apply, argv[optind + 1], endings);
+        crn_usage_error(tool, "--size is for rect, disk and cross; %s has its own", set->element);
 }
 
 static int check_type(const void *argument, const char *path, crn_type type, crn_error *error)
@@ -118,33 +76,37 @@ static int run(const crn_apply *apply, const void *argument, const crn_image *in
     return apply->ops->morphology(apply->context, &params, in, out);
 }
 
-static int work(crn_apply *apply, apply_morphology_settings *set, const char *in, const char *out,
-                crn_error *error)
+static int prepare(void *settings, const char *in, crn_error *error)
 {
-    int r = crn_apply_open(apply, "morphology", out, error);
-    if (r == 0)
-        r = crn_element_load(set->element, set->size, set->non_flat, &set->loaded, error);
-    crn_filter filter = {set, run, check_type};
-    return r < 0 ? r : crn_filter_apply(apply, &filter, in, out, error);
+    apply_morphology_settings *set = settings;
+    (void)in;
+    return crn_element_load(set->element, set->size, set->non_flat, &set->loaded, error);
 }
 
-static int run_command(int argc, char **argv)
+static int check_picture(void *settings, const char *in, const char *out, const crn_picture *probed,
+                         crn_error *error)
 {
-    static apply_morphology_settings set = {.operation = -1}; /* static: large */
-    crn_apply apply;
-    crn_error error = {0};
-    crn_apply_init(&tool, &apply);
-    read_options(argc, argv, &apply, &set);
-    int r = work(&apply, &set, argv[optind], argv[optind + 1], &error);
-    return crn_apply_close(&apply, r, &error);
+    crn_filter filter = {settings, run, check_type};
+    return crn_filter_check(settings, &filter, in, out, probed, error);
+}
+
+static int work(void *settings, const char *in, const char *out, crn_picture *picture,
+                crn_error *error)
+{
+    crn_filter filter = {settings, run, check_type};
+    return crn_filter_apply(settings, &filter, in, out, picture, error);
 }
 
 const crn_operator crn_apply_morphology = {
     .name = "morphology",
-    .tool = &tool,
-    .values = ranges,
-    .value_count = OPTION_COMMON,
-    .generates = false,
+    .summary = "erosion, dilation, opening, closing, gradient, top hat, black hat",
+    .about =
+        "Erosion, dilation and their combinations, of each plane; u8, u16 and f32. Pixels outside\n"
+        "the picture do not count. Alpha is copied. OUT.tif, OUT.png (f32 is then scaled from its\n"
+        "minimum to its maximum).",
+    .options = options,
     .endings = endings,
-    .run = run_command,
+    .function = offsetof(crn_ops, morphology),
+    .settings_bytes = sizeof(apply_morphology_settings),
+    .hooks = {check_options, prepare, check_picture, work},
 };

@@ -3,36 +3,37 @@
 #ifndef CRN_TOOLS_COMMON_OPERATORS_OPERATORS_H
 #define CRN_TOOLS_COMMON_OPERATORS_OPERATORS_H
 
+#include "stages/base/error.h"
+#include "stages/picture/picture.h"
 #include "tools/common/options.h"
 
-typedef enum crn_value_kind {
-    CRN_VALUE_TEXT, /* also of a switch, which has none */
-    CRN_VALUE_INTEGER,
-    CRN_VALUE_REAL,
-    CRN_VALUE_SIZE, /* N or WxH; the range is of each side */
-    CRN_VALUE_CHOICE,
-} crn_value_kind;
+/* What an operator does of its own, in this order; all but `work` may be NULL. Functions that
+ * return an int return 0 or a negative errno with *error. */
+typedef struct crn_operator_hooks {
+    /* After the last option: exits 2 if they do not go together, or with OUT. */
+    void (*check_options)(void *settings, const char *out);
+    /* Reads what the options name. */
+    int (*prepare)(void *settings, const char *in, crn_error *error);
+    /* Refuses a picture, or too little memory for it, before it is read. */
+    int (*check_picture)(void *settings, const char *in, const char *out, const crn_picture *probed,
+                         crn_error *error);
+    /* From IN's picture to the file OUT; a generator gets neither IN nor a picture. */
+    int (*work)(void *settings, const char *in, const char *out, crn_picture *picture,
+                crn_error *error);
+} crn_operator_hooks;
 
-/* What the value of one option may be. */
-typedef struct crn_value_range {
-    crn_value_kind kind;
-    bool required;
-    double min, max;            /* of numbers and sizes */
-    const char *const *choices; /* NULL-terminated */
-    const char *initial;        /* the value without the option; NULL: none */
-} crn_value_range;
-
-/* One operator. */
+/* One operator. Its settings, which the options fill, begin with a crn_apply. */
 typedef struct crn_operator {
-    const char *name;     /* as on the command line */
-    const crn_tool *tool; /* its options, which end with the common ones */
-    /* Of its own options, in the order of tool->options. */
-    const crn_value_range *values;
-    int32_t value_count;
-    bool generates;             /* it has no IN */
+    const char *name;           /* as on the command line */
+    const char *summary;        /* a clause, for the list of all */
+    const char *about;          /* as crn_tool's */
+    const crn_option *options;  /* its own; its command line has the common ones, too */
     const char *const *endings; /* of OUT, with the dot; NULL-terminated */
-    /* argv[0] is the operator's name. Returns the exit status, or exits with it. */
-    int (*run)(int argc, char **argv);
+    bool generates;             /* it has no IN */
+    size_t function;            /* offset in crn_ops */
+    size_t settings_bytes;
+    const void *initial; /* settings; NULL: all 0 */
+    crn_operator_hooks hooks;
 } crn_operator;
 
 #define CRN_OPERATORS 6
@@ -42,11 +43,8 @@ extern const crn_operator *const crn_operators[CRN_OPERATORS];
 /* NULL if there is none of that name. */
 const crn_operator *crn_operator_find(const char *name);
 
-/* Parse the value of own option `number` within its range; exit 2 otherwise. */
-int64_t crn_operator_integer(const crn_operator *of, int number, const char *text);
-double crn_operator_real(const crn_operator *of, int number, const char *text);
-int crn_operator_choice(const crn_operator *of, int number, const char *text);
-void crn_operator_size(const crn_operator *of, int number, const char *text, int32_t *ret_width,
-                       int32_t *ret_height);
+/* Runs an operator from file to file. argv[0] is its name. Returns the exit status, or exits with
+ * it. */
+int crn_operator_run(const crn_operator *of, int argc, char **argv);
 
 #endif

@@ -12,8 +12,7 @@ void crn_windows_parse(const crn_tool *tool, const char *text, crn_windows *ret_
         size_t length = strcspn(from, ",");
         char one[64];
         snprintf(one, sizeof one, "%.*s", (int)length, from);
-        crn_size size;
-        crn_option_size(tool, "windows", one, 2, SIDE_MAX, &size.width, &size.height);
+        crn_size size = crn_option_size(tool, "windows", one, 2, SIDE_MAX);
         if (size.width % 2 || size.height % 2)
             crn_usage_error(tool, "--windows '%s': a window has even sides, for its halves", one);
         if (ret_windows->count == CRN_WINDOWS_MAX)

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "src/formats/encoding/encoder.h"
 #include "stages/backend.h"
@@ -36,11 +37,27 @@ static void write_limit(crn_encoder *encoder, const char *key, bool there, doubl
 
 /* --- operators -------------------------------------------------------------------------------- */
 
-static void write_option(crn_encoder *encoder, const crn_option *option,
-                         const crn_value_range *range)
+static const char *kind_of(const crn_option *option)
 {
-    static const char *const kinds[] = {"text", "integer", "real", "size", "choice"};
-    bool number = range->kind != CRN_VALUE_TEXT && range->kind != CRN_VALUE_CHOICE;
+    switch (option->kind) {
+    case CRN_OPTION_SWITCH:
+        return "switch";
+    case CRN_OPTION_REAL:
+        return "real";
+    case CRN_OPTION_SIZE:
+        return "size";
+    case CRN_OPTION_TEXT:
+    case CRN_OPTION_OTHER:
+        return "text";
+    default:
+        return option->choices ? "choice" : "integer";
+    }
+}
+
+static void write_option(crn_encoder *encoder, const crn_option *option)
+{
+    const char *kind = kind_of(option);
+    bool number = strchr("irs", kind[0]) && option->kind != CRN_OPTION_SWITCH;
     crn_encoder_map(encoder, 9);
     crn_encoder_pair_text(encoder, "name", option->name);
     crn_encoder_text(encoder, "value");
@@ -49,23 +66,25 @@ static void write_option(crn_encoder *encoder, const crn_option *option,
     else
         crn_encoder_null(encoder);
     crn_encoder_pair_text(encoder, "help", option->help);
-    crn_encoder_pair_text(encoder, "kind", option->value ? kinds[range->kind] : "switch");
-    write_limit(encoder, "min", number, range->min);
-    write_limit(encoder, "max", number, range->max);
-    crn_encoder_pair_text(encoder, "initial", range->initial ? range->initial : "");
-    write_texts(encoder, "choices", range->choices);
-    crn_encoder_pair_bool(encoder, "required", range->required);
+    crn_encoder_pair_text(encoder, "kind", kind);
+    write_limit(encoder, "min", number, option->min);
+    write_limit(encoder, "max", number, option->max);
+    crn_encoder_pair_text(encoder, "initial", option->initial ? option->initial : "");
+    write_texts(encoder, "choices", option->choices);
+    crn_encoder_pair_bool(encoder, "required", option->required);
     crn_encoder_map_end(encoder);
 }
 
 static void write_operator(crn_encoder *encoder, const crn_operator *operator)
 {
-    uint32_t endings = 0;
+    uint32_t endings = 0, options = 0;
     while (operator->endings[endings])
         endings++;
+    while (operator->options[options].name)
+        options++;
     crn_encoder_map(encoder, 5);
     crn_encoder_pair_text(encoder, "name", operator->name);
-    crn_encoder_pair_text(encoder, "about", operator->tool->about);
+    crn_encoder_pair_text(encoder, "about", operator->about);
     crn_encoder_pair_bool(encoder, "input", !operator->generates);
     crn_encoder_text(encoder, "outputs");
     crn_encoder_array(encoder, endings);
@@ -73,9 +92,9 @@ static void write_operator(crn_encoder *encoder, const crn_operator *operator)
         crn_encoder_text(encoder, operator->endings[i] + 1);
     crn_encoder_array_end(encoder);
     crn_encoder_text(encoder, "options");
-    crn_encoder_array(encoder, (uint32_t) operator->value_count);
-    for (int32_t i = 0; i < operator->value_count; i++)
-        write_option(encoder, &operator->tool->options[i], &operator->values[i]);
+    crn_encoder_array(encoder, options);
+    for (uint32_t i = 0; i < options; i++)
+        write_option(encoder, &operator->options[i]);
     crn_encoder_array_end(encoder);
     crn_encoder_map_end(encoder);
 }

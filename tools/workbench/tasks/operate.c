@@ -23,7 +23,7 @@ static int run_operator(const crn_task *task, bool dry)
         argv[argc++] = (char *)(uintptr_t)task->in;
     argv[argc++] = (char *)(uintptr_t)task->out;
     optind = 1; /* the program has read its own options */
-    int status = task->operator->run(argc, argv);
+    int status = crn_operator_run(task->operator, argc, argv);
     free(argv);
     return status;
 }

@@ -107,7 +107,7 @@ static int to_grey(const crn_apply *apply, const char *path, const crn_picture *
     float min = 0, max = 0;
     crn_map_range(&result->image, &min, &max);
     crn_map_linear(&result->image, min, max, &ret_grey->image);
-    crn_tool_note(apply->tool, "%s: %.9g to %.9g became 0 to 255; a .tif keeps the numbers", path,
+    crn_tool_note(&apply->tool, "%s: %.9g to %.9g became 0 to 255; a .tif keeps the numbers", path,
                   (double)min, (double)max);
     if (!result->alpha.data)
         return 0;
