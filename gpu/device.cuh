@@ -84,6 +84,16 @@ static inline int32_t crn_gpu_blocks(int64_t work, int64_t per_block)
     return (int32_t)((work + per_block - 1) / per_block);
 }
 
+/* 0, or -EINVAL unless the context is a device's and several views are dense; for operators whose
+ * other arguments are sound. `out` NULL: no image. */
+static inline int crn_gpu_check(const crn_context *context, const crn_image *in,
+                                const crn_image *out)
+{
+    bool dense = crn_image_is_dense(in) && (!out || crn_image_is_dense(out));
+    bool is_usable = context && crn_gpu_limits_of(context);
+    return is_usable && (dense || crn_context_views(context) == 1) ? 0 : -EINVAL;
+}
+
 /* The operators (ops.h) on device images. */
 extern "C" {
 crn_contours_fn crn_contours_cuda;

@@ -140,9 +140,7 @@ int crn_contours_cuda(crn_context *context, const crn_contours_params *params, c
                       crn_contours *out)
 {
     int r = crn_contours_check(params, in, out);
-    if (r < 0 || in->type == CRN_F64)
-        return -EINVAL;
-    if (!crn_gpu_limits_of(context) || (crn_context_views(context) > 1 && !crn_image_is_dense(in)))
+    if (r < 0 || in->type == CRN_F64 || crn_gpu_check(context, in, NULL) < 0)
         return -EINVAL;
     crn_gpu_contours_job job = job_of(context, params, in, out);
     int64_t cells = (int64_t)job.cell_rows * job.cell_columns;

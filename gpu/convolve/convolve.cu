@@ -28,9 +28,7 @@ static int convolve(crn_context *context, const crn_convolve_params *params, con
         return -EINVAL;
     crn_convolve_task task;
     task.context = context;
-    task.weights = params->weights;
-    task.kernel_width = params->width;
-    task.kernel_height = params->height;
+    task.kernel = *params;
     task.type = in->type;
     task.in = images_of(in, interleaved);
     task.out = images_of(out, interleaved);
@@ -51,13 +49,11 @@ int crn_convolve_cuda(crn_context *context, const crn_convolve_params *params, c
                       crn_image *out)
 {
     int r = crn_convolve_check(params, in, out);
+    if (r == 0)
+        r = crn_gpu_check(context, in, out);
     if (r < 0)
         return r;
-    if (!context || !crn_gpu_limits_of(context))
-        return -EINVAL;
     int32_t views = crn_context_views(context);
-    if (views > 1 && (!crn_image_is_dense(in) || !crn_image_is_dense(out)))
-        return -EINVAL;
     bool alike = crn_image_is_interleaved(in) == crn_image_is_interleaved(out);
     if (views == 1 || alike)
         return convolve(context, params, in, out, views);

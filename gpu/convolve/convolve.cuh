@@ -24,8 +24,7 @@ typedef struct crn_convolve_shape {
 /* One convolution; the weights are in host memory. */
 typedef struct crn_convolve_task {
     crn_context *context;
-    const float *weights; /* kernel_height x kernel_width */
-    int32_t kernel_width, kernel_height;
+    crn_convolve_params kernel;
     crn_type type;
     crn_convolve_images in, out;
     crn_convolve_shape shape;

@@ -127,7 +127,8 @@ static int launch(const crn_convolve_task *task)
     job.edge_warps = (int32_t)strips * job.edges_across;
     for (size_t i = 0; i < sizeof job.weights / sizeof *job.weights; i++) {
         bool up = sizeof(T) == 1 && (!PRODUCT || i < SIDE);
-        job.weights[i] = up ? task->weights[i] * CRN_CONVOLVE_WEIGHT_SCALE : task->weights[i];
+        job.weights[i] =
+            up ? task->kernel.weights[i] * CRN_CONVOLVE_WEIGHT_SCALE : task->kernel.weights[i];
     }
     filter_small<T, SIDE, PRODUCT, STEP, ACROSS, DEPTH, BLOCKS>
         <<<crn_gpu_blocks(warps, CRN_CONVOLVE_SMALL_WARPS), CRN_CONVOLVE_SMALL_THREADS, 0,
@@ -163,7 +164,7 @@ static int launch_side(const crn_convolve_task *task)
 template <typename T, bool PRODUCT, typename TUNINGS>
 static int launch_small(const crn_convolve_task *task)
 {
-    switch (task->kernel_width) {
+    switch (task->kernel.width) {
     case 3:
         return launch_side<T, PRODUCT, TUNINGS, 3>(task);
     case 5:

@@ -83,7 +83,7 @@ static __global__ void __launch_bounds__(CRN_CONVOLVE_TILE_THREADS, 3)
         area.y = p.y + r - tiling.kernel_height / 2;
         area.rows = min(job.band_rows, job.rows - r);
         __syncthreads();
-        tile_read(in, tiling.in, tiling.shape, area, offsets, band, job.band_pitch);
+        tile_read(in, tiling, area, offsets, band, job.band_pitch);
         __syncthreads();
         sum_along(job, band, row, area.rows, along + r * job.sums_pitch);
     }
@@ -98,7 +98,7 @@ static __global__ void __launch_bounds__(CRN_CONVOLVE_TILE_THREADS, 3)
 /* Two passes cost their taps, and the round trip through shared memory between them. */
 static bool is_worth_two_passes(const crn_convolve_task *task)
 {
-    int32_t width = task->kernel_width, height = task->kernel_height;
+    int32_t width = task->kernel.width, height = task->kernel.height;
     return width > 1 && height > 1 && width <= SIDE_MAX && height <= SIDE_MAX &&
            task->shape.channels <= CHANNELS_MAX && width * height > 2 * (width + height) + 8;
 }
@@ -114,8 +114,8 @@ static int64_t set_tile(product_job *job, const crn_convolve_task *task)
     int32_t channels = task->shape.channels;
     job->advance = CRN_CONVOLVE_TILE_COLUMNS / (CRN_CONVOLVE_TILE_DOWN * channels) *
                    CRN_CONVOLVE_TILE_DOWN * channels;
-    job->columns = job->advance + (task->kernel_width - 1) * channels;
-    job->rows = CRN_CONVOLVE_TILE_ROWS + task->kernel_height - 1;
+    job->columns = job->advance + (task->kernel.width - 1) * channels;
+    job->rows = CRN_CONVOLVE_TILE_ROWS + task->kernel.height - 1;
     int32_t bands = (job->rows + BAND_ROWS - 1) / BAND_ROWS;
     job->band_rows = (job->rows + bands - 1) / bands;
     job->band_pitch = job->columns | 1;
@@ -128,14 +128,10 @@ static int64_t set_tile(product_job *job, const crn_convolve_task *task)
 static int upload_factors(product_job *job, const crn_convolve_task *task)
 {
     float factors[2 * SIDE_MAX] = {};
-    crn_convolve_params params;
-    params.weights = task->weights;
-    params.width = task->kernel_width;
-    params.height = task->kernel_height;
-    params.border = task->shape.border;
-    job->row_pitch = whole_groups(params.width);
-    job->column_pitch = whole_groups(params.height);
-    if (!crn_convolve_factor(&params, factors + job->row_pitch, factors))
+    const crn_convolve_params &kernel = task->kernel;
+    job->row_pitch = whole_groups(kernel.width);
+    job->column_pitch = whole_groups(kernel.height);
+    if (!crn_convolve_factor(&kernel, factors + job->row_pitch, factors))
         return 0;
     size_t bytes = (size_t)(job->row_pitch + job->column_pitch) * sizeof *factors;
     job->row = static_cast<const float *>(crn_gpu_constants(task->context, factors, bytes));

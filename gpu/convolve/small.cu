@@ -19,15 +19,15 @@ extern "C" {
 static bool are_sums_small(const crn_convolve_task *task)
 {
     double sum = 0;
-    for (int32_t i = 0; i < task->kernel_width * task->kernel_height; i++)
-        sum += fabs((double)task->weights[i]);
+    for (int32_t i = 0; i < task->kernel.width * task->kernel.height; i++)
+        sum += fabs((double)task->kernel.weights[i]);
     return sum * 255 < 0x1p22;
 }
 
 /* Side of the smallest odd square whose centre can lie on the kernel's anchor. */
 static int32_t square_side(const crn_convolve_task *task)
 {
-    int32_t width = task->kernel_width | 1, height = task->kernel_height | 1;
+    int32_t width = task->kernel.width | 1, height = task->kernel.height | 1;
     int32_t side = width > height ? width : height;
     return side > 3 ? side : 3;
 }
@@ -42,16 +42,12 @@ static void pad_centred(const float *weights, int32_t count, int32_t side, float
 /* The kernel's row and column, in this order, each padded. */
 static bool find_factors(const crn_convolve_task *task, int32_t side, float *factors)
 {
-    crn_convolve_params params;
-    params.weights = task->weights;
-    params.width = task->kernel_width;
-    params.height = task->kernel_height;
-    params.border = task->shape.border;
+    const crn_convolve_params &kernel = task->kernel;
     float column[CRN_CONVOLVE_SIDE_MAX], row[CRN_CONVOLVE_SIDE_MAX];
-    if (side == 3 || !crn_convolve_factor(&params, column, row))
+    if (side == 3 || !crn_convolve_factor(&kernel, column, row))
         return false;
-    pad_centred(row, params.width, side, factors);
-    pad_centred(column, params.height, side, factors + side);
+    pad_centred(row, kernel.width, side, factors);
+    pad_centred(column, kernel.height, side, factors + side);
     return true;
 }
 
@@ -59,9 +55,9 @@ static bool find_factors(const crn_convolve_task *task, int32_t side, float *fac
 static void pad_to_square(const crn_convolve_task *task, int32_t side, float *weights)
 {
     memset(weights, 0, (size_t)(side * side) * sizeof *weights);
-    float *rows = weights + (side / 2 - task->kernel_height / 2) * side;
-    for (int32_t y = 0; y < task->kernel_height; y++)
-        pad_centred(task->weights + y * task->kernel_width, task->kernel_width, side,
+    float *rows = weights + (side / 2 - task->kernel.height / 2) * side;
+    for (int32_t y = 0; y < task->kernel.height; y++)
+        pad_centred(task->kernel.weights + y * task->kernel.width, task->kernel.width, side,
                     rows + y * side);
 }
 
@@ -69,22 +65,22 @@ static void pad_to_square(const crn_convolve_task *task, int32_t side, float *we
 static int convolve_square(const crn_convolve_task *task, int32_t side)
 {
     bool bytes = task->type == CRN_U8;
-    int32_t taps = task->kernel_width * task->kernel_height;
+    int32_t taps = task->kernel.width * task->kernel.height;
     float factors[2 * CRN_CONVOLVE_SIDE_MAX];
     float weights[CRN_CONVOLVE_SIDE_MAX * CRN_CONVOLVE_SIDE_MAX];
     crn_convolve_task square = *task;
-    square.kernel_width = square.kernel_height = side;
+    square.kernel.width = square.kernel.height = side;
     if (!bytes && taps != side * side)
         return 0;
     if (find_factors(task, side, factors)) {
-        square.weights = factors;
+        square.kernel.weights = factors;
         return bytes ? crn_convolve_small_product_u8(&square)
                      : crn_convolve_small_product_f32(&square);
     }
     if (side * side > taps + EXTRA_TAPS_MAX)
         return 0;
     pad_to_square(task, side, weights);
-    square.weights = weights;
+    square.kernel.weights = weights;
     return bytes ? crn_convolve_small_u8(&square) : crn_convolve_small_f32(&square);
 }
 

@@ -57,7 +57,7 @@ static __global__ void __launch_bounds__(CRN_CONVOLVE_TILE_THREADS, 2)
             tile_offsets(tiling.in, tiling.shape, area.x, job.columns, offsets);
             read_weights(job, i0, j0, width, height, weights);
             __syncthreads();
-            tile_read(in, tiling.in, tiling.shape, area, offsets, tile, job.columns);
+            tile_read(in, tiling, area, offsets, tile, job.columns);
             __syncthreads();
             const float *from = tile + warp * CRN_CONVOLVE_TILE_DOWN * job.columns + lane;
             for (int32_t i = 0; i < width; i++)
@@ -105,10 +105,10 @@ static int cut_kernel(tile_job *job, size_t bytes)
 static int upload_weights(tile_job *job, const crn_convolve_task *task)
 {
     float columns[CRN_KERNEL_TAPS_MAX];
-    int32_t width = task->kernel_width, height = task->kernel_height;
+    int32_t width = task->kernel.width, height = task->kernel.height;
     for (int32_t y = 0; y < height; y++)
         for (int32_t x = 0; x < width; x++)
-            columns[x * height + y] = task->weights[y * width + x];
+            columns[x * height + y] = task->kernel.weights[y * width + x];
     job->column_pitch = height;
     size_t bytes = (size_t)width * (size_t)height * sizeof *columns;
     job->weights = static_cast<const float *>(crn_gpu_constants(task->context, columns, bytes));

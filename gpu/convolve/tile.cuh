@@ -44,7 +44,7 @@ static inline int64_t convolve_tiling_of(const crn_convolve_task *task, int32_t 
     int64_t blocks = across * down * shape->count;
     if (across > INT32_MAX || blocks > INT32_MAX)
         return -EINVAL;
-    *ret_tiling = {task->in,        task->out,    *shape, task->kernel_width, task->kernel_height,
+    *ret_tiling = {task->in,        task->out,    *shape, task->kernel.width, task->kernel.height,
                    (int32_t)across, (int32_t)down};
     return blocks;
 }
@@ -122,16 +122,16 @@ typedef struct tile_area {
 
 /* Loads the area into the tile, one warp per row. */
 template <typename T>
-static __device__ __forceinline__ void
-tile_read(const T *image, const crn_convolve_images &in, const crn_convolve_shape &shape,
-          const tile_area &area, const int64_t *offsets, float *tile, int32_t pitch)
+static __device__ __forceinline__ void tile_read(const T *image, const convolve_tiling &t,
+                                                 const tile_area &area, const int64_t *offsets,
+                                                 float *tile, int32_t pitch)
 {
-    bool inside = in.step == shape.channels && area.x >= 0 &&
-                  area.x + area.columns <= (int64_t)shape.width * shape.channels;
+    bool inside = t.in.step == t.shape.channels && area.x >= 0 &&
+                  area.x + area.columns <= (int64_t)t.shape.width * t.shape.channels;
 #pragma unroll 2
     for (int32_t r = (int32_t)threadIdx.x / 32; r < area.rows; r += CRN_CONVOLVE_TILE_WARPS) {
-        int32_t source = crn_convolve_border_index(shape.border, area.y + r, shape.height);
-        const T *row = image + source * in.row;
+        int32_t source = crn_convolve_border_index(t.shape.border, area.y + r, t.shape.height);
+        const T *row = image + source * t.in.row;
         float *to = tile + r * pitch;
         if (source < 0) {
             for (int32_t c = (int32_t)threadIdx.x % 32; c < area.columns; c += 32)
@@ -204,10 +204,11 @@ static __device__ __forceinline__ void tile_slide(const float *from, int32_t pit
 /* Stores a thread's results; the first is row `y`, element `x` of the image. Elements from `end` on
  * belong to another tile. */
 template <typename T>
-static __device__ __forceinline__ void
-tile_write(T *image, const crn_convolve_images &out, const crn_convolve_shape &shape, int32_t y,
-           int64_t x, int64_t end, const float (*sums)[CRN_CONVOLVE_TILE_ACROSS])
+static __device__ __forceinline__ void tile_write(T *image, const convolve_tiling &t, int32_t y,
+                                                  int64_t x, int64_t end,
+                                                  const float (*sums)[CRN_CONVOLVE_TILE_ACROSS])
 {
+    const crn_convolve_shape &shape = t.shape;
     int64_t elements = (int64_t)shape.width * shape.channels;
     end = end < elements ? end : elements;
 #pragma unroll
@@ -216,11 +217,11 @@ tile_write(T *image, const crn_convolve_images &out, const crn_convolve_shape &s
         if (element >= end)
             break;
         int64_t pixel = shape.channels == 1 ? element : element / shape.channels;
-        T *to = image + pixel * out.step + (element - pixel * shape.channels) * out.channel;
+        T *to = image + pixel * t.out.step + (element - pixel * shape.channels) * t.out.channel;
 #pragma unroll
         for (int m = 0; m < CRN_CONVOLVE_TILE_DOWN; m++)
             if (y + m < shape.height)
-                crn_convolve_put(to + (int64_t)(y + m) * out.row, sums[m][n]);
+                crn_convolve_put(to + (int64_t)(y + m) * t.out.row, sums[m][n]);
     }
 }
 
@@ -232,7 +233,7 @@ tile_write_results(const convolve_tiling &t, const tile_position &p, int32_t adv
 {
     int32_t lane = (int32_t)threadIdx.x % 32, warp = (int32_t)threadIdx.x / 32;
     if (p.y + warp * CRN_CONVOLVE_TILE_DOWN < t.shape.height)
-        tile_write(static_cast<T *>(t.out.data) + p.image * t.out.image, t.out, t.shape,
+        tile_write(static_cast<T *>(t.out.data) + p.image * t.out.image, t,
                    (int32_t)p.y + warp * CRN_CONVOLVE_TILE_DOWN, p.x + lane, p.x + advance, sums);
 }
 

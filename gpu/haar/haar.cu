@@ -266,12 +266,10 @@ int crn_haar_cuda(crn_context *context, const crn_haar_params *params, const crn
                   crn_image *out)
 {
     int r = crn_haar_check(params, in, out);
+    if (r == 0)
+        r = crn_gpu_check(context, in, out);
     if (r < 0)
         return r;
-    if (!crn_gpu_limits_of(context))
-        return -EINVAL;
-    if (crn_context_views(context) > 1 && !(crn_image_is_dense(in) && crn_image_is_dense(out)))
-        return -EINVAL;
     gpu_haar_plan p = {};
     p.context = context;
     p.params = params;

@@ -71,12 +71,10 @@ int crn_morphology_cuda(crn_context *context, const crn_morphology_params *param
                         const crn_image *in, crn_image *out)
 {
     int r = crn_morphology_check(params, in, out);
+    if (r == 0)
+        r = crn_gpu_check(context, in, out);
     if (r < 0)
         return r;
-    if (!crn_gpu_limits_of(context))
-        return -EINVAL;
-    if (crn_context_views(context) > 1 && !(crn_image_is_dense(in) && crn_image_is_dense(out)))
-        return -EINVAL;
     crn_tile_images images;
     r = -ENOTSUP;
     if (!params->element.heights && crn_tile_images_of(context, params, in, out, &images)) {

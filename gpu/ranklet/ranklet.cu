@@ -38,13 +38,13 @@ int crn_ranklet_cuda(crn_context *context, const crn_ranklet_params *params, con
                      crn_image *out)
 {
     int r = crn_ranklet_check(params, in, out);
+    if (r == 0)
+        r = crn_gpu_check(context, in, out);
     if (r < 0)
         return r;
-    const crn_gpu_limits *limits = crn_gpu_limits_of(context);
-    int32_t views = crn_context_views(context);
-    if (!limits || (views > 1 && !(crn_image_is_dense(in) && crn_image_is_dense(out))) ||
-        in->planes > INT32_MAX / 3 / views)
+    if (in->planes > INT32_MAX / 3 / crn_context_views(context))
         return -EINVAL;
+    const crn_gpu_limits *limits = crn_gpu_limits_of(context);
     crn_ranklet_job job = job_of(context, params, in, out);
     const bool is_small = crn_ranklet_is_small(&job);
     r = crn_ranklet_codes(context, in, !is_small, &job);
