@@ -9,7 +9,7 @@
 
 #include "stages/config/internal.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/same_config.h"
+#include "tests/support/parts/same_config.h"
 
 #define ROUNDS    20000
 #define FILE_MAX  8192

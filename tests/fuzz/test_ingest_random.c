@@ -12,7 +12,7 @@
 #include "src/ingest/ingest.h"
 #include "tests/support/peers/bad_messages.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/receiving.h"
+#include "tests/support/parts/receiving.h"
 
 #define BATCH 10 /* messages sent before they are read */
 

@@ -13,7 +13,7 @@
 #include <jpeglib.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/recorded.h"
+#include "tests/support/parts/recorded.h"
 #include "tests/support/programs/picture_files.h"
 #include "tests/support/random.h"
 #include "tools/workbench/tasks/tasks.h"

@@ -9,7 +9,7 @@
 
 #include "stages/base/log.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/logged.h"
+#include "tests/support/parts/logged.h"
 #include "tests/support/random.h"
 
 #define BYTES_MAX 16384

@@ -7,7 +7,7 @@
 #include "stages/base/little_endian.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/line_fixture.h"
-#include "tests/support/line/logged.h"
+#include "tests/support/parts/logged.h"
 
 #define FRUITS 30
 
@@ -79,7 +79,8 @@ static void the_documented_reader_reads_it(void **state)
     snprintf(command, sizeof command, "truncate -s -1 '%s'", logged_path((uint64_t)logged_files()));
     assert_int_equal(system(command), 0);
     snprintf(command, sizeof command,
-             "python3 " CRN_TEST_DATA "/line/programs/check_verdict_log.py '%s'", logged_folder);
+             "python3 " CRN_TEST_DATA "/line/programs/verdicts/check_verdict_log.py '%s'",
+             logged_folder);
     FILE *read = popen(command, "r");
     assert_non_null(read);
     for (uint64_t number = 0; number < 99; number++) {

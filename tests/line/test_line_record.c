@@ -11,7 +11,7 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/gate.h"
 #include "tests/support/line/line_fixture.h"
-#include "tests/support/line/recorded.h"
+#include "tests/support/parts/recorded.h"
 
 #define HEIGHT 48
 #define WIDTH  64

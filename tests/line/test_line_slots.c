@@ -7,7 +7,7 @@
 
 #include "src/line/internal.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/recorded.h"
+#include "tests/support/parts/recorded.h"
 
 #define SLOTS      3
 #define VIEW_BYTES 4096

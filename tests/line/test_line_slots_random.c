@@ -18,7 +18,7 @@
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/line_fixture.h"
-#include "tests/support/line/recorded.h"
+#include "tests/support/parts/recorded.h"
 #include "tests/support/random.h"
 
 #define HEIGHT 40

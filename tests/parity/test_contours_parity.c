@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/operators/parity.h"
+#include "tests/support/parity/parity.h"
 
 /* Often the value of a pixel; sometimes no pixel's value, or one out of range. */
 static double pick_level(crn_random *random, const crn_image *image, bool closed)

@@ -5,7 +5,7 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/operators/compare.h"
 #include "tests/support/operators/contours_buffer.h"
-#include "tests/support/operators/parity.h"
+#include "tests/support/parity/parity.h"
 
 #define SIDE_MAX     70
 #define POINTS_MAX   (1u << 16)

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/operators/parity.h"
+#include "tests/support/parity/parity.h"
 
 static bool make_views(crn_parity_case *c, uint32_t i)
 {

@@ -9,7 +9,7 @@
 
 #include "stages/serial/convolve.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/operators/parity.h"
+#include "tests/support/parity/parity.h"
 
 /* The expected value of an element in double precision, and its tolerance. */
 typedef struct convolve_sum {

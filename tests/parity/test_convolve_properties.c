@@ -5,7 +5,7 @@
 
 #include "stages/kernel/kernel.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/operators/parity.h"
+#include "tests/support/parity/parity.h"
 
 #define SIDE_MAX   60
 #define PIXELS_MAX (SIDE_MAX * SIDE_MAX)

@@ -5,7 +5,7 @@
 #include "stages/context.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/operators/cuda.h"
-#include "tests/support/operators/parity.h"
+#include "tests/support/parity/parity.h"
 
 static double pick_roughness(crn_random *random)
 {

@@ -7,7 +7,7 @@
 #include "stages/context.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/operators/cuda.h"
-#include "tests/support/operators/parity.h"
+#include "tests/support/parity/parity.h"
 
 static const crn_haar_kernels *const kernels[CRN_TARGETS] = {
     &crn_haar_kernels_baseline, &crn_haar_kernels_avx2, &crn_haar_kernels_avx512};

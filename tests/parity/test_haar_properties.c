@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/operators/parity.h"
+#include "tests/support/parity/parity.h"
 
 #define SIDE_MAX 70
 

@@ -4,7 +4,7 @@
 
 #include "stages/kernel/element.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/operators/parity.h"
+#include "tests/support/parity/parity.h"
 
 #define ELEMENT_MAX 64
 

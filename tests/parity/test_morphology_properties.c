@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/operators/parity.h"
+#include "tests/support/parity/parity.h"
 
 #define SIDE_MAX    40
 #define ELEMENT_MAX 9

@@ -7,7 +7,7 @@
 #include "tests/support/operators/compare.h"
 #include "tests/support/operators/cuda.h"
 #include "tests/support/operators/images.h"
-#include "tests/support/operators/parity.h"
+#include "tests/support/parity/parity.h"
 #include "tools/bench/idc.h"
 
 /* Integers at equal distances, with slopes and noise, so that ties are common and halves differ. */

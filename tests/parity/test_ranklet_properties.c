@@ -3,7 +3,7 @@
 
 #include "stages/serial/ranklet.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/operators/parity.h"
+#include "tests/support/parity/parity.h"
 
 #define SIDE_MAX 64
 #define OUT_MAX  (3 * SIDE_MAX * SIDE_MAX)

@@ -12,7 +12,7 @@ sys.path.insert(0, sys.argv[2])
 import numpy as np
 
 import cernita
-from comparing import wrong_errors
+from wrong_errors import wrong_errors
 
 grey = np.zeros((8, 12), "u1")
 rgb = np.zeros((8, 12, 3), "u1")

@@ -6,7 +6,7 @@ import numpy as np
 
 import cernita
 from cernita import opencv as cv
-from comparing import wrong_errors
+from wrong_errors import wrong_errors
 
 grey = np.zeros((8, 12), "u1")
 rgb = np.zeros((8, 12, 3), "u1")

@@ -328,7 +328,8 @@ static void bindings_pass_arguments_on(void **state)
 static void internals_read_files_and_kernels(void **state)
 {
     (void)state;
-    run_script("numpy", "line/programs/check_internals.py", "libcernita.so", "all as meant\n");
+    run_script("numpy", "line/programs/python/check_internals.py", "libcernita.so",
+               "all as meant\n");
 }
 
 static void arrays_of_other_libraries_are_read_where_they_lie(void **state)

@@ -8,7 +8,7 @@
 
 #include "src/formats/view/wire.h"
 #include "stages/base/clock.h"
-#include "tests/support/line/recorded.h"
+#include "tests/support/parts/recorded.h"
 
 #define CRN_REPLAY_GAP_NS (20 * CRN_NS_PER_MS) /* between the views of a recording */
 

@@ -9,7 +9,7 @@
 
 #include "stages/config/config.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/same_config.h"
+#include "tests/support/parts/same_config.h"
 #include "tests/unit/config/config_stages.h"
 
 #define GOOD "classes: [{name: rot, level: 0.5}]\nchain: [contours]\n"

@@ -8,7 +8,7 @@
 #include "stages/config/internal.h"
 #include "stages/backend.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/same_config.h"
+#include "tests/support/parts/same_config.h"
 #include "tests/support/programs/readme_reference.h"
 
 /* The problem with one row of a settings struct of that size, or NULL. */

@@ -4,7 +4,7 @@
 
 #include "stages/config/config.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/same_config.h"
+#include "tests/support/parts/same_config.h"
 #include "tests/unit/config/config_stages.h"
 
 static void assert_round_trip(const crn_config *config)

@@ -7,7 +7,7 @@
 
 #include "stages/config/config.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/same_config.h"
+#include "tests/support/parts/same_config.h"
 
 #define OWN                                                                                        \
     "classes: [{name: ground}, {name: rot, level: 0.5}, {name: hail}]\n"                           \

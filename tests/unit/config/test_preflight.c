@@ -1,5 +1,5 @@
-/* The preflight: devices, and what the unit makes; tests/line/test_daemon_check.c tests the rest,
- * as a process. */
+/* The preflight: devices, and what the unit makes; tests/line/daemon/test_daemon_check.c tests the
+ * rest, as a process. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

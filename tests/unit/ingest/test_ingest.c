@@ -14,7 +14,7 @@
 #include "tests/support/peers/bad_messages.h"
 #include "src/ingest/socket/senders.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/receiving.h"
+#include "tests/support/parts/receiving.h"
 #include "tests/support/peers/zmtp.h"
 
 #define TCP "tcp://127.0.0.1:*"

@@ -10,7 +10,7 @@
 #include "src/ingest/socket/senders.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/log_capture.h"
-#include "tests/support/line/receiving.h"
+#include "tests/support/parts/receiving.h"
 
 static crn_receiving line; /* under test */
 

@@ -5,7 +5,7 @@
 #include "src/monitor/log_messages/notice.h"
 #include "tests/support/line/log_capture.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/publishing.h"
+#include "tests/support/parts/publishing.h"
 
 #define VIEWS 6
 

@@ -12,7 +12,7 @@
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/random.h"
-#include "tests/support/line/stored.h"
+#include "tests/support/parts/stored.h"
 
 enum { VIEWS = 6, DEFECTS_MAX = 300, POINTS_MAX = 3000, TEXTURES = 2 };
 

@@ -19,7 +19,7 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/peers/decode.h"
 #include "tests/support/peers/peer.h"
-#include "tests/support/line/publishing.h"
+#include "tests/support/parts/publishing.h"
 
 static void test_each_socket_has_its_format(void **state)
 {

@@ -6,7 +6,7 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/peers/decode.h"
 #include "tests/support/peers/peer.h"
-#include "tests/support/line/publishing.h"
+#include "tests/support/parts/publishing.h"
 
 #define ALIVE_MS 100
 #define ALIVE_NS (ALIVE_MS * CRN_NS_PER_MS)

@@ -11,9 +11,9 @@
 #include "stages/base/log.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/peers/decode.h"
-#include "tests/support/line/logged.h"
+#include "tests/support/parts/logged.h"
 #include "tests/support/peers/peer.h"
-#include "tests/support/line/publishing.h"
+#include "tests/support/parts/publishing.h"
 
 static int set_up(void **state)
 {

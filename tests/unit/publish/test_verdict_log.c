@@ -14,7 +14,7 @@
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/logged.h"
+#include "tests/support/parts/logged.h"
 
 static size_t file_bytes(const char *path)
 {

@@ -21,7 +21,7 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/free_space.h"
 #include "tests/support/line/log_capture.h"
-#include "tests/support/line/logged.h"
+#include "tests/support/parts/logged.h"
 
 /* --- a simulated disk: these functions replace libc's --- */
 

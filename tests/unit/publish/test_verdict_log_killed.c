@@ -16,7 +16,7 @@
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/logged.h"
+#include "tests/support/parts/logged.h"
 #include "tests/support/random.h"
 
 #define RUN_FIRST(run) ((run)*UINT64_C(1000000)) /* number of a process's first verdict */

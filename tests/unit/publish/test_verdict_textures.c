@@ -8,7 +8,7 @@
 #include "src/publish/verdict.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/peers/decode.h"
-#include "tests/support/line/stored.h"
+#include "tests/support/parts/stored.h"
 
 static uint32_t two(const void *settings)
 {

@@ -19,7 +19,7 @@
 #include "stages/backend.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/peers/decode.h"
-#include "tests/support/line/stored.h"
+#include "tests/support/parts/stored.h"
 
 #define CRN_VERDICT_VIEWS 4
 

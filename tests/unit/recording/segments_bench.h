@@ -13,7 +13,7 @@
 #include "src/recorder/recorder.h"
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/recorded.h"
+#include "tests/support/parts/recorded.h"
 
 #define CRN_DAY_NS (86400 * CRN_NS_PER_S)
 #define CRN_OLDEST "cernita-20261101T000000Z-0001.tif"

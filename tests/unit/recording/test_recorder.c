@@ -19,7 +19,7 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/free_space.h"
 #include "tests/support/line/log_capture.h"
-#include "tests/support/line/recorded.h"
+#include "tests/support/parts/recorded.h"
 
 /* --- a simulated disk: these functions replace libc's --- */
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/recorded.h"
+#include "tests/support/parts/recorded.h"
 
 static void every_type_layout_and_shape_comes_back(void **state)
 {

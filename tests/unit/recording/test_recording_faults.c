@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/recorded.h"
+#include "tests/support/parts/recorded.h"
 
 /* A kill in the middle of a view leaves bytes that no page refers to. */
 static void an_unfinished_last_view_is_told(void **state)

@@ -1,7 +1,7 @@
 /* When the views of recordings are due, in whatever order they stand there. */
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/recorded.h"
+#include "tests/support/parts/recorded.h"
 #include "tools/replay/schedule.h"
 
 #define START_NS UINT64_C(1790000000000000000)

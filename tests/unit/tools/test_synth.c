@@ -11,7 +11,7 @@
 #include "stages/stage/classes.h"
 #include "stages/image.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/recorded.h"
+#include "tests/support/parts/recorded.h"
 #include "tools/common/scene/scene.h"
 
 /* Runs cernita-synth; returns its exit status. */

@@ -28,7 +28,8 @@ static int run(const char *command)
 {
     char line[2048];
     snprintf(line, sizeof line,
-             "cd %s && export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=" TESTS " && unset CRN_LIBRARY"
+             "cd %s && export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=" TESTS
+             "/peers && unset CRN_LIBRARY"
              " && { %s; } >log 2>&1 || { status=$?; tail -n 40 log; exit $status; }",
              folder, command);
     int status = system(line);
@@ -91,7 +92,7 @@ static void pywavelets_own_tests_of_two_dimensions_pass(void **state)
     (void)state;
     need(HAS("pytest, pywt"));
     /* They are part of no package of Debian, but of its source. */
-    if (run(TESTS "/fetch_pywavelets_tests " CRN_BIN "/../pywavelets-tests"))
+    if (run(TESTS "/peers/fetch_pywavelets_tests " CRN_BIN "/../pywavelets-tests"))
         skip();
     assert_int_equal(run("venv/bin/python -m pytest -q -p no:cacheprovider -p pywavelets_tests -rx "
                          "--rootdir=. " CRN_BIN "/../pywavelets-tests/test_multi*.py"),
@@ -104,7 +105,8 @@ static void compare(const char *has, const char *peer)
     char command[256];
     need(has);
     snprintf(command, sizeof command,
-             "venv/bin/python " TESTS "/compare_%s.py && grep -qx \"all as the peer's\" log", peer);
+             "venv/bin/python " TESTS "/peers/compare_%s.py && grep -qx \"all as the peer's\" log",
+             peer);
     assert_int_equal(run(command), 0);
 }
 
@@ -130,7 +132,7 @@ static void contours_are_those_of_scikit_image(void **state)
 {
     (void)state;
     need(HAS("skimage"));
-    assert_int_equal(run("venv/bin/python " TESTS "/compare_skimage.py &&"
+    assert_int_equal(run("venv/bin/python " TESTS "/peers/compare_skimage.py &&"
                          " grep -qx 'all as skimage' log"),
                      0);
 }

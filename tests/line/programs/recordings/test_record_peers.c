@@ -16,7 +16,7 @@
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/daemon.h"
-#include "tests/support/line/recorded.h"
+#include "tests/support/parts/recorded.h"
 #include "tests/support/peers/peer.h"
 #include "tests/support/peers/zmtp.h"
 

@@ -1,4 +1,4 @@
-#include "tests/support/line/receiving.h"
+#include "tests/support/parts/receiving.h"
 
 #include <poll.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "stages/context.h"
 #include "tests/support/operators/compare.h"
 #include "tests/support/operators/cuda.h"
-#include "tests/support/operators/parity.h"
+#include "tests/support/parity/parity.h"
 
 enum { LAUNCHES = 3, SLOT_IN = 16, SLOT_OUT };
 enum { POINTS_MAX = 1 << 20, CONTOURS_MAX = 1 << 18 };

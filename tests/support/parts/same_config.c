@@ -1,4 +1,4 @@
-#include "tests/support/line/same_config.h"
+#include "tests/support/parts/same_config.h"
 
 #include <string.h>
 

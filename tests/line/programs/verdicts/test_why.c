@@ -12,7 +12,7 @@
 #include "tests/support/gpu/faulty_gpu.h"
 #include "tests/support/line/gate.h"
 #include "tests/support/line/line_fixture.h"
-#include "tests/support/line/logged.h"
+#include "tests/support/parts/logged.h"
 #include "tests/support/programs/shell.h"
 
 #define HEIGHT 48

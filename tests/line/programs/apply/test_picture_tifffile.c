@@ -7,7 +7,7 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/programs/picture_files.h"
 
-#define COMMAND "/usr/bin/python3 " CRN_TEST_DATA "/line/programs/check_picture.py "
+#define COMMAND "/usr/bin/python3 " CRN_TEST_DATA "/line/programs/apply/check_picture.py "
 
 static const char *const type_names[] = {
     [CRN_U8] = "uint8", [CRN_F16] = "float16", [CRN_F32] = "float32", [CRN_U16] = "uint16"};

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/recorded.h"
+#include "tests/support/parts/recorded.h"
 #include "tests/support/operators/compare.h"
 #include "tests/support/programs/apply_program.h"
 #include "tests/support/programs/picture_files.h"

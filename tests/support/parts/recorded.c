@@ -1,4 +1,4 @@
-#include "tests/support/line/recorded.h"
+#include "tests/support/parts/recorded.h"
 
 #include <dirent.h>
 #include <limits.h>

@@ -5,7 +5,7 @@ import re
 import struct
 import sys
 
-README = pathlib.Path(__file__).resolve().parents[3] / "src/formats/verdict_log/README.md"
+README = pathlib.Path(__file__).resolve().parents[4] / "src/formats/verdict_log/README.md"
 
 namespace = {}
 exec(re.search(r"```python\n(.*?)```", README.read_text(), re.S).group(1), namespace)

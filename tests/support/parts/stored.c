@@ -1,4 +1,4 @@
-#include "tests/support/line/stored.h"
+#include "tests/support/parts/stored.h"
 
 #include "tests/support/cmocka_prelude.h"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/operators/parity.h"
+#include "tests/support/parity/parity.h"
 
 /* Serial and openmp must refuse the arguments, and leave the result as it was. */
 static void check_refused(crn_parity_case *c)

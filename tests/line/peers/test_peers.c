@@ -16,7 +16,7 @@
 #include "tests/support/line/daemon.h"
 #include "tests/support/line/line_fixture.h"
 #include "tests/support/peers/peer.h"
-#include "tests/support/line/receiving.h"
+#include "tests/support/parts/receiving.h"
 #include "tests/support/peers/zmtp.h"
 
 #define PEERS      8

@@ -1,4 +1,4 @@
-#include "tests/support/line/logged.h"
+#include "tests/support/parts/logged.h"
 
 #include <dirent.h>
 #include <errno.h>

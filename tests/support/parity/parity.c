@@ -1,4 +1,4 @@
-#include "tests/support/operators/parity.h"
+#include "tests/support/parity/parity.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 
 #include "src/formats/view/wire.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/recorded.h"
+#include "tests/support/parts/recorded.h"
 
 #define FRUITS  8
 #define VIEWS   2

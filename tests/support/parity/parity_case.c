@@ -5,7 +5,7 @@
 
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/operators/images.h"
-#include "tests/support/operators/parity.h"
+#include "tests/support/parity/parity.h"
 
 enum { ELEMENTS_MAX = 20000 };
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/logged.h"
+#include "tests/support/parts/logged.h"
 #include "tests/support/programs/tail_output.h"
 
 static size_t last_size; /* of the verdict appended last */

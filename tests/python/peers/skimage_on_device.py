@@ -1,6 +1,6 @@
 """scikit-image's own tests of find_contours, run on cernita with arrays in device memory:
 
-    PYTHONPATH=tools/python:tests/python pytest -p skimage_on_device .../skimage/measure/tests/test_find_contours.py
+    PYTHONPATH=tools/python:tests/python/peers pytest -p skimage_on_device .../skimage/measure/tests/test_find_contours.py
 
 A plugin for pytest: it puts a function in the place of skimage.measure.find_contours that copies the picture to the
 device as a CuPy array, or as a PyTorch tensor with CRN_ARRAYS=torch, and finds the contours there.

@@ -13,7 +13,7 @@
 #include "stages/base/clock.h"
 #include "src/formats/view/wire.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/recorded.h"
+#include "tests/support/parts/recorded.h"
 
 #define WAIT_MS 20000 /* timeout; only a failing test waits so long */
 

@@ -1,5 +1,4 @@
-"""What the comparisons of random cases with a peer share: CRN_CASES cases from CRN_SEED on, and what to say; and what
-those of errors with their expected words share."""
+"""What the comparisons of random cases with a peer share: CRN_CASES cases from CRN_SEED on, and what to say."""
 import os
 import sys
 import warnings
@@ -28,20 +27,6 @@ def attempt(function, *arguments, **named):
         return function(*arguments, **named)
     except Exception as fault:
         return fault
-
-
-def wrong_errors(cases):
-    """Of {name: (call, error, how its text begins)}, a line for each that raises none, or another."""
-    wrong = []
-    for name, (call, error, begins) in cases.items():
-        raised = None
-        try:
-            call()
-        except Exception as fault:
-            raised = fault
-        if type(raised) is not error or not str(raised).startswith(begins):
-            wrong.append(f"{name}: {repr(raised) if raised else 'no error'}")
-    return wrong
 
 
 refused = []

@@ -5,10 +5,10 @@
 
 #include <zmq.h>
 
-#include "tests/support/line/stored.h"
+#include "tests/support/parts/stored.h"
 #include "tests/support/peers/peer.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/publishing.h"
+#include "tests/support/parts/publishing.h"
 
 static const crn_stage outlines = {.name = "contours", .kind = CRN_STAGE_CONTOURS};
 

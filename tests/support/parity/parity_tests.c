@@ -6,7 +6,7 @@
 #include "tests/support/operators/compare.h"
 #include "tests/support/operators/cuda.h"
 #include "tests/support/operators/images.h"
-#include "tests/support/operators/parity.h"
+#include "tests/support/parity/parity.h"
 
 static const crn_ops *reference(const crn_parity_operator *op)
 {

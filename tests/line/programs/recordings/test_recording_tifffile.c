@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/recorded.h"
+#include "tests/support/parts/recorded.h"
 
 #define VIEWS 24
 
@@ -36,8 +36,9 @@ static void tifffile_sees_every_view_with_all_its_fields(void **state)
     recorded_finish(writer);
 
     char command[300];
-    snprintf(command, sizeof command, "/usr/bin/python3 %s/line/programs/check_recording.py %s",
-             CRN_TEST_DATA, recorded_path);
+    snprintf(command, sizeof command,
+             "/usr/bin/python3 %s/line/programs/recordings/check_recording.py %s", CRN_TEST_DATA,
+             recorded_path);
     FILE *out = popen(command, "r");
     assert_non_null(out);
     for (uint64_t i = 0; i < VIEWS; i++) {
