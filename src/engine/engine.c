@@ -71,8 +71,8 @@ static int open_devices(crn_engine *engine, const crn_ops *ops, const crn_gpu *g
     }
     if (!gpu || (backend != CRN_BACKEND_CUDA && backend != CRN_BACKEND_AUTO))
         return 0;
-    int r = crn_devices_open(engine->config, ops, gpu, memory, engine->done_descriptor,
-                             &engine->devices, error);
+    crn_device_base base = {gpu, memory, engine->done_descriptor};
+    int r = crn_devices_open(engine->config, ops, &base, &engine->devices, error);
     stats->devices = devices->count;
     stats->left_out = devices->left_out_count;
     memcpy(stats->left_out_why, devices->left_out_why, sizeof stats->left_out_why);

@@ -42,9 +42,8 @@ typedef struct crn_devices {
 
 /* Opens the devices of run.devices and, for backend auto, measures their cost. For auto, devices
  * that do not work are logged, counted and left out. */
-int crn_devices_open(const crn_config *config, const crn_ops *ops, const crn_gpu *gpu,
-                     crn_device_memory memory, int done_descriptor, crn_devices *ret_devices,
-                     crn_error *error);
+int crn_devices_open(const crn_config *config, const crn_ops *ops, const crn_device_base *base,
+                     crn_devices *ret_devices, crn_error *error);
 
 /* Call crn_device_prepare and crn_device_forget for all of them. */
 int crn_devices_prepare(crn_devices *devices, const crn_config *config);

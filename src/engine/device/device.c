@@ -25,36 +25,6 @@
  * still writes to their memory. */
 static crn_device *_Atomic abandoned;
 
-crn_shape crn_shape_of(const crn_view *view)
-{
-    const crn_view_header *header = &view->header;
-    return (crn_shape){(int32_t)header->height,
-                       (int32_t)header->width,
-                       (int32_t)header->channels,
-                       header->type,
-                       header->layout,
-                       view->config ? view->config->generation : 0};
-}
-
-bool crn_shape_same(const crn_shape *a, const crn_shape *b)
-{
-    return a->height == b->height && a->width == b->width && a->channels == b->channels &&
-           a->type == b->type && a->layout == b->layout && a->settings == b->settings;
-}
-
-size_t crn_shape_bytes(const crn_shape *shape)
-{
-    return (size_t)shape->height * (size_t)shape->width * (size_t)shape->channels *
-           crn_type_bytes(shape->type);
-}
-
-const char *crn_shape_text(const crn_shape *shape, char text[CRN_SHAPE_TEXT])
-{
-    snprintf(text, CRN_SHAPE_TEXT, "%dx%dx%d %s %s", shape->height, shape->width, shape->channels,
-             crn_type_name(shape->type), shape->layout == CRN_CHW ? "CHW" : "HWC");
-    return text;
-}
-
 /* False on timeout. */
 static bool wait_for(sem_t *semaphore, int64_t limit_ns)
 {
@@ -89,8 +59,7 @@ static void free_device(crn_device *device)
     free(device);
 }
 
-static crn_device *create(const crn_config *config, const crn_gpu *gpu, int32_t number,
-                          crn_device_memory memory, int done_descriptor)
+static crn_device *create(const crn_config *config, const crn_device_base *base, int32_t number)
 {
     crn_device *device = aligned_alloc(_Alignof(crn_device), sizeof *device);
     if (!device)
@@ -101,15 +70,15 @@ static crn_device *create(const crn_config *config, const crn_gpu *gpu, int32_t 
         return NULL;
     }
     device->config = &device->own;
-    device->gpu = gpu;
+    device->gpu = base->gpu;
     device->number = number;
-    device->memory = memory;
+    device->memory = base->memory;
     sem_init(&device->work, 0, 0);
     sem_init(&device->answered, 0, 0);
     sem_init(&device->ended, 0, 0);
     for (int32_t i = 0; i < CRN_DEVICE_VIEWS; i++)
         device->views[i].device = device;
-    device->done_descriptor = dup(done_descriptor);
+    device->done_descriptor = dup(base->done_descriptor);
     if (device->done_descriptor < 0 || crn_device_prepare(device, config) < 0 ||
         crn_ring_init(&device->in, CRN_DEVICE_VIEWS) < 0 ||
         crn_ring_init(&device->out, CRN_DEVICE_VIEWS) < 0) {
@@ -119,11 +88,10 @@ static crn_device *create(const crn_config *config, const crn_gpu *gpu, int32_t 
     return device;
 }
 
-int crn_device_open(const crn_config *config, const crn_gpu *gpu, int32_t number,
-                    crn_device_memory memory, int done_descriptor, crn_device **ret_device,
-                    crn_error *error)
+int crn_device_open(const crn_config *config, const crn_device_base *base, int32_t number,
+                    crn_device **ret_device, crn_error *error)
 {
-    crn_device *device = create(config, gpu, number, memory, done_descriptor);
+    crn_device *device = create(config, base, number);
     if (!device)
         return crn_error_set(error, -ENOMEM, "device %d: out of memory", number);
     int r = crn_thread_start(&device->thread, crn_device_run, device);

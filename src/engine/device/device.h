@@ -19,6 +19,7 @@
 #include "gpu/gpu.h"
 #include "stages/base/error.h"
 #include "stages/chain/chain.h"
+#include "src/engine/device/shape.h"
 #include "src/ingest/view.h"
 
 /* Upper bound on the views that a device holds, from crn_device_submit to crn_device_release. */
@@ -35,22 +36,6 @@
     "gpu/README.md"
 
 typedef struct crn_device crn_device;
-
-/* The properties of a view that select its graph. */
-typedef struct crn_shape {
-    int32_t height, width, channels;
-    crn_type type;
-    crn_layout layout;
-    uint32_t settings; /* generation of the settings that it is judged by */
-} crn_shape;
-
-crn_shape crn_shape_of(const crn_view *view);
-bool crn_shape_same(const crn_shape *a, const crn_shape *b);
-size_t crn_shape_bytes(const crn_shape *shape);
-
-/* Buffer size for "95x511x12 f32 HWC": height, width, classes. */
-#define CRN_SHAPE_TEXT 64
-const char *crn_shape_text(const crn_shape *shape, char text[CRN_SHAPE_TEXT]);
 
 typedef struct crn_device_slot crn_device_slot;
 
@@ -80,15 +65,21 @@ typedef struct crn_device_memory {
     size_t bytes;
 } crn_device_memory;
 
+/* What a line's devices have in common. */
+typedef struct crn_device_base {
+    const crn_gpu *gpu;
+    crn_device_memory memory;
+    int done_descriptor; /* an eventfd, signalled when collect may return a view or a device is
+                            lost */
+} crn_device_base;
+
 /*
  * Starts the device's thread, runs the chain on a synthetic view and returns once that succeeded.
- * `done_descriptor` is an eventfd that is signalled when collect may return a view or the device is
- * lost. Returns 0 or a negative errno with the reason in *error; after -ETIMEDOUT (the device does
+ * Returns 0 or a negative errno with the reason in *error; after -ETIMEDOUT (the device does
  * not respond) what was started is deliberately left alone.
  */
-int crn_device_open(const crn_config *config, const crn_gpu *gpu, int32_t number,
-                    crn_device_memory memory, int done_descriptor, crn_device **ret_device,
-                    crn_error *error);
+int crn_device_open(const crn_config *config, const crn_device_base *base, int32_t number,
+                    crn_device **ret_device, crn_error *error);
 
 /*
  * Waits for the batches in flight, stops the thread, frees the device and sets *device to NULL;

@@ -116,23 +116,25 @@ static int measure(crn_devices *devices, const crn_ops *ops)
     return 0;
 }
 
-static int open_one(crn_devices *devices, const crn_gpu *gpu, int64_t number,
-                    crn_device_memory memory, int done_descriptor, crn_error *error)
+static int open_one(crn_devices *devices, const crn_device_base *base, int64_t number,
+                    crn_error *error)
 {
-    int32_t there = gpu->count();
+    int32_t there = base->gpu->count();
     if (number >= there)
         return crn_error_set(error, -ENODEV,
                              "run.devices: there is no device %d; this machine has %d, numbered "
                              "from 0",
                              (int)number, (int)there);
     /* Memory that one device pinned is pinned for all. */
-    crn_device_memory pinned = devices->count == 0 ? memory : (crn_device_memory){.start = NULL};
-    int r = crn_device_open(devices->config, gpu, (int32_t)number, pinned, done_descriptor,
+    crn_device_base own = *base;
+    if (devices->count > 0)
+        own.memory = (crn_device_memory){.start = NULL};
+    int r = crn_device_open(devices->config, &own, (int32_t)number,
                             &devices->device[devices->count], error);
     if (r == 0)
         devices->number[devices->count++] = (int32_t)number;
     else
-        devices->left_out |= pinned.start != NULL;
+        devices->left_out |= own.memory.start != NULL;
     if (r < 0 && !devices->choose) {
         crn_error why = *error;
         crn_error_set(error, r,
@@ -153,9 +155,8 @@ static void leave_out(crn_devices *devices, int32_t count, const char *why)
             count == 1 ? "it is" : "all are");
 }
 
-int crn_devices_open(const crn_config *config, const crn_ops *ops, const crn_gpu *gpu,
-                     crn_device_memory memory, int done_descriptor, crn_devices *ret_devices,
-                     crn_error *error)
+int crn_devices_open(const crn_config *config, const crn_ops *ops, const crn_device_base *base,
+                     crn_devices *ret_devices, crn_error *error)
 {
     crn_devices *devices = ret_devices;
     *devices = (crn_devices){.config = config,
@@ -164,7 +165,7 @@ int crn_devices_open(const crn_config *config, const crn_ops *ops, const crn_gpu
     devices->lanes = calloc((size_t)config->limits.lanes + 1, sizeof *devices->lanes);
     int r = devices->lanes ? 0 : crn_error_set(error, -ENOMEM, "engine: out of memory");
     for (int32_t i = 0; i < config->run.devices.count && r == 0; i++) {
-        r = open_one(devices, gpu, config->run.devices.item[i], memory, done_descriptor, error);
+        r = open_one(devices, base, config->run.devices.item[i], error);
         if (r < 0 && devices->choose) {
             leave_out(devices, 1, error->text);
             r = 0;

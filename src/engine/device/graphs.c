@@ -1,4 +1,4 @@
-/* Captures graphs per shape and owns their contexts and memory. */
+/* Captures and launches the graphs of a shape; owns their contexts and memory. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -115,7 +115,7 @@ static int upload(crn_device *device, crn_context *context, void *received,
 }
 
 int crn_slot_launch(crn_device *device, crn_device_slot *slot, int32_t batch,
-                    const crn_batch_graph *graph, crn_device_view *const *views, int32_t count,
+                    const crn_batch_graph *graph, crn_device_view *const *views,
                     const char **ret_what)
 {
     const crn_gpu *gpu = device->gpu;
@@ -124,7 +124,7 @@ int crn_slot_launch(crn_device *device, crn_device_slot *slot, int32_t batch,
     char *received = crn_context_scratch(context, CRN_DEVICE_RECEIVED, bytes);
     int r = received ? gpu->use(context) : -ENOMEM;
     *ret_what = "choosing it";
-    for (int32_t i = 0; i < count && r == 0; i++) {
+    for (int32_t i = 0; i < 1 << batch && r == 0; i++) {
         *ret_what = "an upload";
         r = upload(device, context, received + (size_t)i * bytes, views[i], bytes);
     }
@@ -176,194 +176,88 @@ static int capture(crn_device *device, crn_device_slot *slot, int32_t batch, con
     return r;
 }
 
-static int capture_graph(crn_device *device, const crn_shape *shape, int32_t mask, int32_t batch,
-                         int32_t slot_index, const void *empty, crn_batch_graph *graph)
+/* Which of a shape's graphs. */
+typedef struct graph_place {
+    int32_t mask, batch, slot;
+} graph_place;
+
+static int capture_graph(crn_device *device, crn_shape_graphs *graphs, graph_place at,
+                         const void *empty)
 {
     const crn_gpu *gpu = device->gpu;
-    crn_device_slot *slot = &device->slots[slot_index];
-    uint32_t skipped = mask ? crn_device_settings_of(device, shape)->optional : 0;
+    const crn_shape *shape = &graphs->shape;
+    crn_batch_graph *graph = &graphs->graph[at.mask][at.batch][at.slot];
+    crn_device_slot *slot = &device->slots[at.slot];
+    crn_context **context = &slot->context[at.batch];
+    uint32_t skipped = at.mask ? crn_device_settings_of(device, shape)->optional : 0;
     gpu->graph_free(&graph->captured);
-    int r = 0;
-    if (!slot->context[batch])
-        r = gpu->context_create(device->number, 1 << batch, &slot->context[batch]);
+    int r = *context ? 0 : gpu->context_create(device->number, 1 << at.batch, context);
     if (r == 0)
-        r = gpu->use(slot->context[batch]);
+        r = gpu->use(*context);
     if (r == 0)
-        r = run_once(device, slot, batch, shape, skipped, empty);
+        r = run_once(device, slot, at.batch, shape, skipped, empty);
     if (r == 0)
-        r = capture(device, slot, batch, shape, skipped, &graph->captured);
+        r = capture(device, slot, at.batch, shape, skipped, &graph->captured);
     if (r < 0)
         return r;
-    graph->generation = crn_context_generation(slot->context[batch]);
+    graph->generation = crn_context_generation(*context);
     graph->expected_ns = 0; /* unknown until one has run */
-    if (batch > 0)
+    if (at.batch > 0)
         return 0;
     /* Launch once now, to learn at set-up whether graphs work at all. */
-    r = gpu->launch(slot->context[batch], graph->captured);
-    return r < 0 ? r : crn_gpu_wait(gpu, slot->context[batch], CRN_DEVICE_PREPARE_LIMIT_NS);
+    r = gpu->launch(*context, graph->captured);
+    return r < 0 ? r : crn_gpu_wait(gpu, *context, CRN_DEVICE_PREPARE_LIMIT_NS);
 }
 
-/* True if the failure concerns this shape and not the device. */
-static bool is_refusal(int r)
+bool crn_device_is_refusal(int error)
 {
-    return r != -EIO && r != -ENODEV && r != -ETIMEDOUT;
+    return error != -EIO && error != -ENODEV && error != -ETIMEDOUT;
 }
 
-/* Captures all graphs of a shape that are missing or whose context has a newer generation. `later`:
- * only those that were captured before. */
-static int capture_graphs(crn_device *device, crn_shape_graphs *graphs, bool later,
-                          const void *empty)
+static bool is_current(const crn_device *device, const crn_shape_graphs *graphs, graph_place at)
+{
+    const crn_batch_graph *graph = &graphs->graph[at.mask][at.batch][at.slot];
+    return graph->generation == crn_context_generation(device->slots[at.slot].context[at.batch]);
+}
+
+static int capture_all(crn_device *device, crn_shape_graphs *graphs, bool later, const void *empty)
 {
     bool optional = crn_device_settings_of(device, &graphs->shape)->optional != 0;
     int32_t masks = optional ? CRN_DEVICE_MASKS : 1;
     for (int32_t i = 0; i < masks * CRN_DEVICE_BATCHES * CRN_DEVICE_SLOTS; i++) {
-        int32_t mask = i % masks;
-        int32_t slot = i / masks % CRN_DEVICE_SLOTS;
-        int32_t batch = i / masks / CRN_DEVICE_SLOTS;
-        crn_batch_graph *graph = &graphs->graph[mask][batch][slot];
-        const crn_context *context = device->slots[slot].context[batch];
-        bool is_current = graph->captured && graph->generation == crn_context_generation(context);
-        if (is_current || (later && !graph->captured))
+        graph_place at = {.mask = i % masks,
+                          .batch = i / masks / CRN_DEVICE_SLOTS,
+                          .slot = i / masks % CRN_DEVICE_SLOTS};
+        crn_gpu_graph **captured = &graphs->graph[at.mask][at.batch][at.slot].captured;
+        if (*captured ? is_current(device, graphs, at) : later)
             continue;
-        int r = capture_graph(device, &graphs->shape, mask, batch, slot, empty, graph);
+        int r = capture_graph(device, graphs, at, empty);
         if (r < 0) {
-            device->gpu->graph_free(&graph->captured);
+            device->gpu->graph_free(captured);
             /* The device still works without batches of several views. */
-            if (is_refusal(r) && batch > 0)
-                return 0;
-            return r;
+            return crn_device_is_refusal(r) && at.batch > 0 ? 0 : r;
         }
     }
     return 0;
 }
 
-static bool any_stale(const crn_device *device, const crn_shape_graphs *graphs)
+int crn_shape_graphs_capture(crn_device *device, crn_shape_graphs *graphs, bool later)
 {
-    for (int32_t mask = 0; mask < CRN_DEVICE_MASKS; mask++)
-        for (int32_t batch = 0; batch < CRN_DEVICE_BATCHES; batch++)
-            for (int32_t slot = 0; slot < CRN_DEVICE_SLOTS; slot++) {
-                const crn_batch_graph *graph = &graphs->graph[mask][batch][slot];
-                if (graph->captured &&
-                    graph->generation != crn_context_generation(device->slots[slot].context[batch]))
-                    return true;
-            }
-    return false;
+    void *empty = calloc(1, crn_shape_bytes(&graphs->shape));
+    int r = empty ? capture_all(device, graphs, later, empty) : -ENOMEM;
+    free(empty);
+    return r;
 }
 
-static void free_shape(crn_device *device, crn_shape_graphs *graphs)
+bool crn_shape_graphs_are_stale(const crn_device *device, const crn_shape_graphs *graphs)
 {
     for (int32_t mask = 0; mask < CRN_DEVICE_MASKS; mask++)
         for (int32_t batch = 0; batch < CRN_DEVICE_BATCHES; batch++)
             for (int32_t slot = 0; slot < CRN_DEVICE_SLOTS; slot++)
-                device->gpu->graph_free(&graphs->graph[mask][batch][slot].captured);
-    memset(graphs, 0, sizeof *graphs);
-}
-
-/* Captures the graphs of a shape again after another shape's preparation moved their memory. If
- * that fails the shape is forgotten and counts as new the next time. */
-static int recapture_shape(crn_device *device, crn_shape_graphs *graphs)
-{
-    void *empty = calloc(1, crn_shape_bytes(&graphs->shape));
-    int r = empty ? capture_graphs(device, graphs, true, empty) : -ENOMEM;
-    free(empty);
-    if (r < 0 && !is_refusal(r))
-        return r;
-    if (r < 0 || any_stale(device, graphs))
-        free_shape(device, graphs);
-    return 0;
-}
-
-/* Two passes: if memory ran short, the larger shapes reallocate it and thereby move that of the
- * smaller ones, once. */
-static int recapture(crn_device *device)
-{
-    for (int32_t i = 0; i < 2 * CRN_DEVICE_SHAPES; i++) {
-        crn_shape_graphs *graphs = &device->shapes[i % CRN_DEVICE_SHAPES];
-        if (!graphs->used || graphs->refused || !any_stale(device, graphs))
-            continue;
-        int r = recapture_shape(device, graphs);
-        if (r < 0)
-            return r;
-    }
-    /* A stale graph must never be launched. */
-    for (int32_t i = 0; i < CRN_DEVICE_SHAPES; i++)
-        if (any_stale(device, &device->shapes[i]) && !device->shapes[i].refused)
-            free_shape(device, &device->shapes[i]);
-    return 0;
-}
-
-crn_shape_graphs *crn_shape_graphs_find(crn_device *device, const crn_shape *shape)
-{
-    for (int32_t i = 0; i < CRN_DEVICE_SHAPES; i++)
-        if (device->shapes[i].used && crn_shape_same(&device->shapes[i].shape, shape))
-            return &device->shapes[i];
-    return NULL;
-}
-
-/* False also once its settings were given back. */
-static bool is_in_use(crn_device *device, const crn_shape_graphs *graphs)
-{
-    return graphs->used && crn_device_settings_of(device, &graphs->shape);
-}
-
-/* Index of a free entry, or of the least recently used shape. */
-static int32_t entry_for(crn_device *device)
-{
-    int32_t oldest = 0;
-    for (int32_t i = 0; i < CRN_DEVICE_SHAPES; i++) {
-        if (!is_in_use(device, &device->shapes[i]))
-            return i;
-        if (device->shapes[i].used_ns < device->shapes[oldest].used_ns)
-            oldest = i;
-    }
-    return oldest;
-}
-
-bool crn_shape_graphs_have_room(crn_device *device, int64_t now_ns)
-{
-    const crn_shape_graphs *graphs = &device->shapes[entry_for(device)];
-    return !is_in_use(device, graphs) || now_ns - graphs->used_ns > CRN_DEVICE_KEEP_NS;
-}
-
-/* Frees the graphs of settings that were given back. */
-static void sweep(crn_device *device)
-{
-    for (int32_t i = 0; i < CRN_DEVICE_SHAPES; i++)
-        if (device->shapes[i].used && !crn_device_settings_of(device, &device->shapes[i].shape))
-            free_shape(device, &device->shapes[i]);
-}
-
-int crn_shape_graphs_prepare(crn_device *device, const crn_shape *shape)
-{
-    sweep(device);
-    crn_shape_graphs *graphs = crn_shape_graphs_find(device, shape);
-    if (!graphs) {
-        graphs = &device->shapes[entry_for(device)];
-        free_shape(device, graphs);
-        graphs->shape = *shape;
-        graphs->used = true;
-    }
-    void *empty = calloc(1, crn_shape_bytes(shape));
-    int r = empty ? capture_graphs(device, graphs, false, empty) : -ENOMEM;
-    free(empty);
-    graphs->used_ns = crn_now_ns();
-    if (r < 0 && !is_refusal(r))
-        return r;
-    if (r < 0) {
-        char text[CRN_SHAPE_TEXT];
-        crn_log(
-            CRN_LOG_WARNING,
-            "device %d does not support views of %s: %s; they run on the processor until restart",
-            device->number, crn_shape_text(shape, text), strerror(-r));
-        graphs->refused = true;
-    }
-    return recapture(device);
-}
-
-void crn_shape_graphs_free(crn_device *device)
-{
-    for (int32_t i = 0; i < CRN_DEVICE_SHAPES; i++)
-        free_shape(device, &device->shapes[i]);
+                if (graphs->graph[mask][batch][slot].captured &&
+                    !is_current(device, graphs, (graph_place){mask, batch, slot}))
+                    return true;
+    return false;
 }
 
 crn_batch_graph *crn_shape_graphs_choose(crn_device *device, crn_shape_graphs *graphs,
@@ -373,10 +267,9 @@ crn_batch_graph *crn_shape_graphs_choose(crn_device *device, crn_shape_graphs *g
     int32_t mask = skipped != 0;
     for (int32_t batch = CRN_DEVICE_BATCHES - 1; batch >= 0; batch--) {
         crn_batch_graph *graph = &graphs->graph[mask][batch][slot];
-        const crn_context *context = device->slots[slot].context[batch];
         /* A stale graph would access freed memory. */
         if (1 << batch <= count && graph->captured &&
-            graph->generation == crn_context_generation(context)) {
+            is_current(device, graphs, (graph_place){mask, batch, slot})) {
             *ret_batch = batch;
             return graph;
         }

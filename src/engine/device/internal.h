@@ -172,6 +172,16 @@ crn_shape_graphs *crn_shape_graphs_find(crn_device *device, const crn_shape *sha
 /* True if one more shape can be prepared. */
 bool crn_shape_graphs_have_room(crn_device *device, int64_t now_ns);
 
+/* True if the failure of a call concerns the shape and not the device. */
+bool crn_device_is_refusal(int error);
+
+/* Captures all graphs of a shape that are missing or whose context has a newer generation. `later`:
+ * only those that were captured before. Returns 0 or a negative errno. */
+int crn_shape_graphs_capture(crn_device *device, crn_shape_graphs *graphs, bool later);
+
+/* True if a graph's memory has moved since. */
+bool crn_shape_graphs_are_stale(const crn_device *device, const crn_shape_graphs *graphs);
+
 /* Captures the graphs of a shape on an idle device; logs and remembers what the device does not
  * support. Returns 0, or a negative errno if the device is lost. */
 int crn_shape_graphs_prepare(crn_device *device, const crn_shape *shape);
@@ -189,10 +199,10 @@ crn_batch_graph *crn_shape_graphs_choose(crn_device *device, crn_shape_graphs *g
 int crn_slot_create(crn_device *device, crn_device_slot *slot);
 void crn_slot_free(crn_device *device, crn_device_slot *slot);
 
-/* Uploads the maps of `count` views of one shape and launches the graph. Returns 0, or the error
- * with the failed call in *ret_what. */
+/* Uploads the maps of a batch's views, of one shape, and launches the graph. Returns 0, or the
+ * error with the failed call in *ret_what. */
 int crn_slot_launch(crn_device *device, crn_device_slot *slot, int32_t batch,
-                    const crn_batch_graph *graph, crn_device_view *const *views, int32_t count,
+                    const crn_batch_graph *graph, crn_device_view *const *views,
                     const char **ret_what);
 
 #endif

@@ -200,7 +200,7 @@ static void launch(crn_device *self, crn_device_slot *slot, int32_t batch, crn_b
             crn_recent_skip(&settings->recent[i]);
     slot->begun_ns = crn_now_ns();
     CRN_RANGE_BEGIN("batch of %" PRId32, count);
-    int r = crn_slot_launch(self, slot, batch, graph, slot->views, count, &what);
+    int r = crn_slot_launch(self, slot, batch, graph, slot->views, &what);
     CRN_RANGE_END();
     if (r < 0) {
         crn_device_lose(self, CRN_DEVICE_FAILED, "%s failed: %s", what, strerror(-r));
@@ -273,7 +273,7 @@ static int time_runs(crn_device *self, crn_shape_graphs *graphs, crn_device_requ
     for (int32_t i = 0; i < runs; i++) {
         const char *what;
         int64_t begun_ns = crn_now_ns();
-        int r = crn_slot_launch(self, slot, batch, graph, &view, 1, &what);
+        int r = crn_slot_launch(self, slot, batch, graph, &view, &what);
         if (r == 0)
             r = crn_gpu_wait(self->gpu, slot->context[batch], CRN_DEVICE_PREPARE_LIMIT_NS);
         if (r < 0)
@@ -318,7 +318,7 @@ static void give_back(crn_device *self)
 
 static void lose_preparing(crn_device *self, int r)
 {
-    if (r == -EIO || r == -ENODEV || r == -ETIMEDOUT)
+    if (!crn_device_is_refusal(r))
         crn_device_lose(self, CRN_DEVICE_FAILED, "preparing for a shape: %s", strerror(-r));
 }
 
