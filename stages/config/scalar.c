@@ -242,11 +242,11 @@ static int read_bool(const char *text, size_t length, void *value, crn_error *er
     return 0;
 }
 
-static crn_names choices_of(const crn_param *row)
+static crn_names list_of(const char *const *words)
 {
     crn_names names = {0};
-    while (names.count < CRN_NAMES_MAX && row->choices[names.count]) {
-        names.item[names.count] = row->choices[names.count];
+    while (names.count < CRN_NAMES_MAX - 1 && words[names.count]) {
+        names.item[names.count] = words[names.count];
         names.count++;
     }
     return names;
@@ -255,7 +255,7 @@ static crn_names choices_of(const crn_param *row)
 static int read_choice(const crn_param *row, const char *text, size_t length, void *value,
                        crn_error *error)
 {
-    crn_names names = choices_of(row);
+    crn_names names = list_of(row->choices);
     for (int32_t i = 0; i < names.count; i++) {
         if (strlen(names.item[i]) == length && memcmp(text, names.item[i], length) == 0) {
             memcpy(value, &i, sizeof i);
@@ -399,7 +399,7 @@ void crn_param_expected(const crn_param *row, char *out, size_t out_bytes)
                  row->min > -1e300 && row->max < 1e300 ? " from " : ", ", range);
         return;
     case CRN_PARAM_CHOICE:
-        names = choices_of(row);
+        names = list_of(row->choices);
         crn_names_join(&names, "or", out, out_bytes);
         return;
     case CRN_PARAM_TEXTS:
@@ -419,6 +419,14 @@ void crn_param_expected(const crn_param *row, char *out, size_t out_bytes)
         snprintf(out, out_bytes, "N or WxH or a list of at most %d, sides of %s", CRN_SIZES_MAX,
                  range);
         return;
+    case CRN_PARAM_TEXT:
+        if (row->names) {
+            names = list_of(row->names);
+            names.item[names.count++] = "the path of a file";
+            crn_names_join(&names, "or", out, out_bytes);
+            return;
+        }
+        /* fall through */
     default:
         snprintf(out, out_bytes, "%s", noun_of(row->type));
     }

@@ -12,8 +12,7 @@ typedef struct convolve_settings {
 
 static const crn_param params[] = {
     CRN_PARAM(convolve_settings, kernel, .fallback = "gaussian", .names = crn_kernel_names,
-              .help = "blur, gaussian, sharpen, edge, emboss, sobel-x, sobel-y, or the path of a "
-                      "file: rows of numbers, or a picture"),
+              .help = "a file has rows of numbers, or is a picture"),
     CRN_PARAM(convolve_settings, size, .fallback = "3", .min = 1, .max = 127,
               .help =
                   "size of a kernel by name, a square of odd side, in pixels; a file has its own"),

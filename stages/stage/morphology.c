@@ -16,8 +16,7 @@ static const crn_param params[] = {
               .choices = crn_morphology_operation_names,
               .help = "open removes what is smaller than the element, close fills such gaps"),
     CRN_PARAM(morphology_settings, element, .fallback = "disk", .names = crn_element_shape_names,
-              .help = "rect, disk, cross, or the path of a picture whose pixels other than 0 are "
-                      "the element"),
+              .help = "of a picture the pixels other than 0 are the element"),
     CRN_PARAM(morphology_settings, size, .fallback = "5", .min = 1, .max = CRN_ELEMENT_MAX,
               .help = "size of the element, in pixels; a picture has its own"),
     CRN_PARAM(morphology_settings, non_flat, .fallback = "false",
