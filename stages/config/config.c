@@ -122,35 +122,9 @@ static void read_scalar(crn_reader *reader, const char *path, const crn_param *r
         crn_diagnostics_add(reader->faults, node->position, "%s: %s", path, error.text);
 }
 
-/* Memory layout of a row's list type. */
-typedef struct list_kind {
-    crn_param_type type;
-    size_t list_bytes, item_bytes, first; /* first: offset of the items */
-    int32_t max;
-    const char *noun;
-} list_kind;
-
-static const list_kind list_kinds[] = {
-    {CRN_PARAM_TEXTS, sizeof(crn_texts), CRN_TEXT_BYTES, offsetof(crn_texts, item), CRN_TEXTS_MAX,
-     "text"},
-    {CRN_PARAM_SIZES, sizeof(crn_sizes), sizeof(crn_size), offsetof(crn_sizes, item), CRN_SIZES_MAX,
-     "size"},
-    {CRN_PARAM_NUMBERS, sizeof(crn_numbers), sizeof(int64_t), offsetof(crn_numbers, item),
-     CRN_NUMBERS_MAX, "number"},
-};
-
-/* NULL for a single value. */
-static const list_kind *list_kind_of(crn_param_type type)
-{
-    for (size_t i = 0; i < sizeof list_kinds / sizeof *list_kinds; i++)
-        if (list_kinds[i].type == type)
-            return &list_kinds[i];
-    return NULL;
-}
-
 /* Reads a list, or a single item without brackets. `list` is zeroed. */
 static void read_list(crn_reader *reader, const char *path, const crn_param *row,
-                      const list_kind *kind, const crn_node *node, void *list)
+                      const crn_list_kind *kind, const crn_node *node, void *list)
 {
     int32_t *count = list; /* first member of every list type */
     char *items = (char *)list + kind->first;
@@ -177,7 +151,7 @@ static void read_list(crn_reader *reader, const char *path, const crn_param *row
 static void read_value(crn_reader *reader, const char *path, const crn_param *row,
                        const crn_node *node, void *value)
 {
-    const list_kind *kind = list_kind_of(row->type);
+    const crn_list_kind *kind = crn_list_kind_of(row->type);
     if (!kind) {
         read_scalar(reader, path, row, node, value);
         return;

@@ -124,6 +124,17 @@ typedef struct crn_scalar {
  */
 int crn_scalar_read(const crn_param *row, const crn_scalar *scalar, void *value, crn_error *error);
 
+/* Memory layout of a list type: an int32_t count, then the items. */
+typedef struct crn_list_kind {
+    crn_param_type type, item;
+    size_t list_bytes, item_bytes, first; /* first: offset of the items */
+    int32_t max;
+    const char *noun; /* of an item */
+} crn_list_kind;
+
+/* NULL for a single value. */
+const crn_list_kind *crn_list_kind_of(crn_param_type type);
+
 /*
  * Stores the row's default in the settings struct. "" means no value: NaN for a REAL, an empty list
  * for TEXTS, SIZES and NUMBERS. Rows without a default are skipped. Returns 0, or -EINVAL with a

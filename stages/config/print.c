@@ -34,58 +34,41 @@ static void print_real(double value, FILE *out)
     fputs(text, out);
 }
 
-static void print_size(const crn_size *size, FILE *out)
+static void print_scalar(const crn_param *row, crn_param_type type, const char *value, FILE *out)
 {
-    fprintf(out, "%" PRId32, size->width);
-    if (size->height != size->width)
-        fprintf(out, "x%" PRId32, size->height);
+    const crn_size *size = (const crn_size *)value;
+    if (type == CRN_PARAM_BOOL)
+        fputs(*(const bool *)value ? "true" : "false", out);
+    else if (type == CRN_PARAM_INTEGER)
+        fprintf(out, "%" PRId64, *(const int64_t *)value);
+    else if (type == CRN_PARAM_REAL)
+        print_real(*(const double *)value, out);
+    else if (type == CRN_PARAM_CHOICE)
+        fputs(row->choices[*(const int32_t *)value], out);
+    else if (type == CRN_PARAM_TEXT)
+        print_text(value, out);
+    else if (size->height == size->width)
+        fprintf(out, "%" PRId32, size->width);
+    else
+        fprintf(out, "%" PRId32 "x%" PRId32, size->width, size->height);
 }
 
 void crn_print_value(const crn_param *row, const void *settings, FILE *out)
 {
     const char *value = (const char *)settings + row->offset;
-    const crn_texts *texts = (const crn_texts *)value;
-    const crn_sizes *sizes = (const crn_sizes *)value;
-    const crn_numbers *numbers = (const crn_numbers *)value;
-    switch (row->type) {
-    case CRN_PARAM_BOOL:
-        fputs(*(const bool *)value ? "true" : "false", out);
-        break;
-    case CRN_PARAM_INTEGER:
-        fprintf(out, "%" PRId64, *(const int64_t *)value);
-        break;
-    case CRN_PARAM_REAL:
-        print_real(*(const double *)value, out);
-        break;
-    case CRN_PARAM_CHOICE:
-        fputs(row->choices[*(const int32_t *)value], out);
-        break;
-    case CRN_PARAM_TEXT:
-        print_text(value, out);
-        break;
-    case CRN_PARAM_TEXTS:
-        for (int32_t i = 0; i < texts->count; i++) {
-            fputs(i ? ", " : "[", out);
-            print_text(texts->item[i], out);
-        }
-        fputs(texts->count ? "]" : "[]", out);
-        break;
-    case CRN_PARAM_SIZE:
-        print_size((const crn_size *)value, out);
-        break;
-    case CRN_PARAM_SIZES:
-        for (int32_t i = 0; i < sizes->count; i++) {
-            fputs(i ? ", " : "[", out);
-            print_size(&sizes->item[i], out);
-        }
-        fputs(sizes->count ? "]" : "[]", out);
-        break;
-    case CRN_PARAM_NUMBERS:
-        for (int32_t i = 0; i < numbers->count; i++)
-            fprintf(out, "%s%" PRId64, i ? ", " : "[", numbers->item[i]);
-        fputs(numbers->count ? "]" : "[]", out);
-        break;
+    const crn_list_kind *kind = crn_list_kind_of(row->type);
+    if (!kind) {
+        print_scalar(row, row->type, value, out);
+        return;
     }
+    int32_t count;
+    memcpy(&count, value, sizeof count);
+    fputc('[', out);
+    for (int32_t i = 0; i < count; i++) {
+        fputs(i ? ", " : "", out);
+        print_scalar(row, kind->item, value + kind->first + kind->item_bytes * (size_t)i, out);
+    }
+    fputc(']', out);
 }
 
 /* A number that is unset has no key in the file. */

@@ -324,45 +324,54 @@ int crn_scalar_read(const crn_param *row, const crn_scalar *scalar, void *value,
     return read_number(row, scalar->text, scalar->length, value, error);
 }
 
-/* Default of a list of numbers such as "[0, 1]", or a single number; "" is an empty list. */
-static int fall_back_to_numbers(const crn_param *row, void *value, crn_error *error)
+static const crn_list_kind list_kinds[] = {
+    {CRN_PARAM_TEXTS, CRN_PARAM_TEXT, sizeof(crn_texts), CRN_TEXT_BYTES, offsetof(crn_texts, item),
+     CRN_TEXTS_MAX, "text"},
+    {CRN_PARAM_SIZES, CRN_PARAM_SIZE, sizeof(crn_sizes), sizeof(crn_size),
+     offsetof(crn_sizes, item), CRN_SIZES_MAX, "size"},
+    {CRN_PARAM_NUMBERS, CRN_PARAM_INTEGER, sizeof(crn_numbers), sizeof(int64_t),
+     offsetof(crn_numbers, item), CRN_NUMBERS_MAX, "number"},
+};
+
+const crn_list_kind *crn_list_kind_of(crn_param_type type)
 {
-    crn_numbers numbers = {.count = 0};
-    char text[CRN_TEXT_BYTES];
-    snprintf(text, sizeof text, "%s", row->fallback);
-    char *rest = NULL;
-    for (char *item = strtok_r(text, "[, ]", &rest); item; item = strtok_r(NULL, "[, ]", &rest)) {
-        if (numbers.count == CRN_NUMBERS_MAX)
-            return crn_error_set(error, -EINVAL, "more than %d numbers", CRN_NUMBERS_MAX);
-        int r = read_number(row, item, strlen(item), &numbers.item[numbers.count++], error);
-        if (r < 0)
-            return r;
-    }
-    memcpy(value, &numbers, sizeof numbers);
-    return 0;
+    for (size_t i = 0; i < sizeof list_kinds / sizeof *list_kinds; i++)
+        if (list_kinds[i].type == type)
+            return &list_kinds[i];
+    return NULL;
 }
 
-/* Default of a list of sizes such as "[8, 16]", or a single size; "" is an empty list. */
-static int fall_back_to_sizes(const crn_param *row, void *value, crn_error *error)
+/* Default of a list such as "[8, 16]", or of a single item; "" is an empty list. */
+static int fall_back_to_list(const crn_param *row, const crn_list_kind *kind, void *value,
+                             crn_error *error)
 {
-    crn_sizes sizes = {.count = 0};
-    char text[CRN_TEXT_BYTES];
+    union {
+        int32_t count;
+        crn_texts texts;
+        crn_sizes sizes;
+        crn_numbers numbers;
+    } list;
+    char text[CRN_TEXT_BYTES], *rest = NULL;
+    memset(&list, 0, sizeof list);
     snprintf(text, sizeof text, "%s", row->fallback);
-    char *rest = NULL;
     for (char *item = strtok_r(text, "[, ]", &rest); item; item = strtok_r(NULL, "[, ]", &rest)) {
-        if (sizes.count == CRN_SIZES_MAX)
-            return crn_error_set(error, -EINVAL, "more than %d sizes", CRN_SIZES_MAX);
-        int r = read_size(row, item, strlen(item), &sizes.item[sizes.count++], error);
+        if (list.count == kind->max)
+            return crn_error_set(error, -EINVAL, "more than %d %ss", kind->max, kind->noun);
+        const crn_scalar scalar = {item, strlen(item), true};
+        int r = crn_scalar_read(
+            row, &scalar, (char *)&list + kind->first + kind->item_bytes * (size_t)list.count++,
+            error);
         if (r < 0)
             return r;
     }
-    memcpy(value, &sizes, sizeof sizes);
+    memcpy(value, &list, kind->list_bytes);
     return 0;
 }
 
 int crn_param_fall_back(const crn_param *row, void *settings, crn_error *error)
 {
     char *value = (char *)settings + row->offset;
+    const crn_list_kind *kind = crn_list_kind_of(row->type);
     if (!row->fallback)
         return 0;
     if (!row->fallback[0] && row->type == CRN_PARAM_REAL) {
@@ -370,21 +379,11 @@ int crn_param_fall_back(const crn_param *row, void *settings, crn_error *error)
         memcpy(value, &none, sizeof none);
         return 0;
     }
-    if (row->type == CRN_PARAM_SIZES)
-        return fall_back_to_sizes(row, value, error);
-    if (row->type == CRN_PARAM_NUMBERS)
-        return fall_back_to_numbers(row, value, error);
+    if (kind)
+        return fall_back_to_list(row, kind, value, error);
     /* A text's default is unquoted in the table, whatever it contains. */
-    crn_scalar scalar = {.text = row->fallback,
-                         .length = strlen(row->fallback),
-                         .plain = row->type != CRN_PARAM_TEXT && row->type != CRN_PARAM_TEXTS};
-    if (row->type != CRN_PARAM_TEXTS)
-        return crn_scalar_read(row, &scalar, value, error);
-    crn_texts texts = {.count = row->fallback[0] != '\0'};
-    int r = crn_scalar_read(row, &scalar, texts.item[0], error);
-    if (r == 0)
-        memcpy(value, &texts, sizeof texts);
-    return r;
+    const crn_scalar scalar = {row->fallback, strlen(row->fallback), row->type != CRN_PARAM_TEXT};
+    return crn_scalar_read(row, &scalar, value, error);
 }
 
 void crn_param_expected(const crn_param *row, char *out, size_t out_bytes)
