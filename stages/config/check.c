@@ -213,6 +213,12 @@ static bool is_given(const crn_reader *reader, const crn_node *node)
     return node && !crn_diagnostics_at(reader->faults, node->position);
 }
 
+/* A value that could not be parsed is not compared. NULL: the default. */
+static bool are_comparable(const crn_reader *reader, const crn_node *a, const crn_node *b)
+{
+    return (!a || is_given(reader, a)) && (!b || is_given(reader, b));
+}
+
 static void check_numbers(crn_reader *reader)
 {
     const crn_config *config = reader->config;
@@ -223,9 +229,8 @@ static void check_numbers(crn_reader *reader)
             "limits.slots: 1 is too few, 0 (4 x workers + 16) or 2 to 4096 expected");
     const crn_node *view_mib = value_of(reader, "limits", "view_mib");
     const crn_node *peer_mib = value_of(reader, "limits", "peer_mib");
-    bool sizes =
-        (!view_mib || is_given(reader, view_mib)) && (!peer_mib || is_given(reader, peer_mib));
-    bool below = sizes && config->limits.peer_mib < config->limits.view_mib;
+    bool below = are_comparable(reader, view_mib, peer_mib) &&
+                 config->limits.peer_mib < config->limits.view_mib;
     if (below && !peer_mib) /* files of 0.1.0 do not have it */
         reader->config->limits.peer_mib = config->limits.view_mib;
     else if (below)
@@ -240,43 +245,37 @@ void crn_check_latency(crn_reader *reader, const crn_node *map)
     const crn_config *config = reader->config;
     const crn_node *budget = crn_node_value(map, "budget_ms");
     const crn_node *guard = crn_node_value(map, "guard_ms");
-    /* A value that could not be parsed is not compared. */
-    bool comparable = (!budget || is_given(reader, budget)) && (!guard || is_given(reader, guard));
-    if (comparable && (budget || guard) && config->latency.guard_ms >= config->latency.budget_ms)
+    if (are_comparable(reader, budget, guard) && (budget || guard) &&
+        config->latency.guard_ms >= config->latency.budget_ms)
         crn_diagnostics_add(reader->faults, guard ? guard->position : budget->position,
                             "latency.guard_ms: %" PRId64
                             " is not below budget_ms, which is %" PRId64 ", less expected",
                             config->latency.guard_ms, config->latency.budget_ms);
 }
 
-static void check_log(crn_reader *reader)
+/* What is kept has to hold a segment; `shift`: from the key's unit to MiB. */
+static void check_keep(crn_reader *reader, const crn_node *map, const char *key, int64_t keep,
+                       int shift, int64_t segment)
 {
-    const crn_config *config = reader->config;
-    const crn_node *log = crn_node_value(crn_node_value(reader->root, "publish"), "log");
-    const crn_node *segment = crn_node_value(log, "segment_mib");
-    const crn_node *keep = crn_node_value(log, "keep_mib");
-    bool comparable = (!segment || is_given(reader, segment)) && (!keep || is_given(reader, keep));
-    if (comparable && (segment || keep) && config->publish.log.keep_mib > 0 &&
-        config->publish.log.keep_mib < config->publish.log.segment_mib)
-        crn_diagnostics_add(reader->faults, keep ? keep->position : segment->position,
-                            "publish.log.keep_mib: %" PRId64
-                            " is below segment_mib, which is %" PRId64
+    const crn_node *keep_node = crn_node_value(map, strrchr(key, '.') + 1);
+    const crn_node *segment_node = crn_node_value(map, "segment_mib");
+    const crn_node *at = keep_node ? keep_node : segment_node;
+    if (at && are_comparable(reader, keep_node, segment_node) && keep > 0 &&
+        keep << shift < segment)
+        crn_diagnostics_add(reader->faults, at->position,
+                            "%s: %" PRId64 " is below segment_mib, which is %" PRId64
                             ", at least as much or 0 (keep all) expected",
-                            config->publish.log.keep_mib, config->publish.log.segment_mib);
+                            key, keep, segment);
 }
 
-static void check_record(crn_reader *reader)
+static void check_segments(crn_reader *reader)
 {
     const crn_config *config = reader->config;
-    const crn_node *segment = value_of(reader, "record", "segment_mib");
-    const crn_node *keep = value_of(reader, "record", "keep_gib");
-    bool comparable = (!segment || is_given(reader, segment)) && is_given(reader, keep);
-    if (comparable && config->record.keep_gib > 0 &&
-        config->record.keep_gib << 10 < config->record.segment_mib)
-        crn_diagnostics_add(reader->faults, keep->position,
-                            "record.keep_gib: %" PRId64 " is below segment_mib, which is %" PRId64
-                            ", at least as much or 0 (keep all) expected",
-                            config->record.keep_gib, config->record.segment_mib);
+    check_keep(reader, crn_node_value(crn_node_value(reader->root, "publish"), "log"),
+               "publish.log.keep_mib", config->publish.log.keep_mib, 0,
+               config->publish.log.segment_mib);
+    check_keep(reader, crn_node_value(reader->root, "record"), "record.keep_gib",
+               config->record.keep_gib, 10, config->record.segment_mib);
 }
 
 /* True for HOST:PORT with 0 to 65535, 0 for any free port. */
@@ -436,8 +435,7 @@ void crn_check_config(crn_reader *reader)
 {
     check_numbers(reader);
     crn_check_latency(reader, crn_node_value(reader->root, "latency"));
-    check_log(reader);
-    check_record(reader);
+    check_segments(reader);
     check_lanes(reader);
     check_sum(reader);
     check_http(reader);
