@@ -13,6 +13,8 @@ import re
 import subprocess
 import sys
 
+import check_documents
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINES_MAX = 500
 FUNCTION_LINES_MAX = 80
@@ -181,6 +183,19 @@ def check_readmes(paths):
             yield f"{folder}/README.md: missing; say what lives there, what it may include, how to add one more"
 
 
+def check_markdown(paths, texts):
+    """Links, and files and functions in backticks; the changelog tells of some that are gone."""
+    others = [path for path in paths if path.endswith((".py", ".symbols"))]
+    words = {word for text in (*texts.values(), *((ROOT / path).read_text() for path in others))
+             for word in re.findall(r"\bcrn_\w+", text)}
+    tree = check_documents.Tree(paths, words)
+    for path in paths:
+        if path.endswith(".md"):
+            yield from (f"{path}: {fault}" for fault in check_documents.broken_links(ROOT / path, ROOT))
+            if not path.endswith("CHANGELOG.md"):
+                yield from check_documents.missing_names(path, ROOT / path, tree)
+
+
 def main():
     argparse.ArgumentParser(description=__doc__.split("\n", 1)[0]).parse_args()
     paths = tracked()
@@ -190,6 +205,7 @@ def main():
         faults += check_includes(path, text)
     faults += check_cycles(texts)
     faults += check_names(texts)
+    faults += check_markdown(paths, texts)
     for fault in faults:
         print(fault)
     return 1 if faults else 0
