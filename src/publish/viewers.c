@@ -41,6 +41,16 @@
  * cannot delay verdicts for long. */
 #define READS_AT_ONCE 256
 
+/* Verdicts take more: as many as this leaves room for in limits.viewers_mib may wait. */
+#define SHARED_BYTES_MIN 1024
+
+/* A message that is shared by all who have not read it yet. */
+typedef struct shared_body {
+    crn_viewers *viewers;
+    struct shared_body *next; /* of those that are free */
+    zmq_msg_t body;
+} shared_body;
+
 typedef struct queued {
     char topic[CRN_TOPIC_BYTES];
     zmq_msg_t body;
@@ -70,13 +80,11 @@ struct crn_viewers {
     uint64_t dropped; /* owned by the line's thread */
     atomic_uint_fast64_t unread;
     uint64_t unread_max;
+    shared_body *bodies;             /* untouched from `fresh` on */
+    size_t fresh, capacity;          /* owned by the line's thread, as `spare` */
+    shared_body *spare;              /* free */
+    _Atomic(shared_body *) returned; /* free, by libzmq's threads */
 };
-
-/* A message that is shared by all who have not read it yet. */
-typedef struct shared_body {
-    crn_viewers *viewers;
-    zmq_msg_t body;
-} shared_body;
 
 static int bind_socket(crn_viewers *self, crn_error *error)
 {
@@ -242,7 +250,9 @@ static int start(crn_viewers *self, int64_t capacity)
         return -errno;
     self->items = calloc((size_t)capacity, sizeof *self->items);
     self->pulse = crn_pulse_create();
-    if (!self->items || !self->pulse)
+    self->capacity = self->unread_max / SHARED_BYTES_MIN;
+    self->bodies = calloc(self->capacity, sizeof *self->bodies);
+    if (!self->items || !self->pulse || !self->bodies)
         return -ENOMEM;
     int r = crn_ring_init(&self->full, (uint32_t)capacity);
     if (r == 0)
@@ -311,6 +321,7 @@ void crn_viewers_close(crn_viewers **viewers, int linger_ms)
     crn_ring_done(&self->full);
     crn_ring_done(&self->empty);
     free(self->items);
+    free(self->bodies);
     free(self->pulse);
     free(self);
     *viewers = NULL;
@@ -328,10 +339,26 @@ static void free_shared(void *bytes, void *hint)
 {
     (void)bytes;
     shared_body *shared = hint;
-    atomic_fetch_sub_explicit(&shared->viewers->unread, zmq_msg_size(&shared->body),
-                              memory_order_relaxed);
+    crn_viewers *viewers = shared->viewers;
+    atomic_fetch_sub_explicit(&viewers->unread, zmq_msg_size(&shared->body), memory_order_relaxed);
     zmq_msg_close(&shared->body);
-    free(shared);
+    shared->next = atomic_load_explicit(&viewers->returned, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&viewers->returned, &shared->next, shared,
+                                                  memory_order_release, memory_order_relaxed))
+        continue;
+}
+
+/* NULL: too many wait. */
+static shared_body *acquire_shared(crn_viewers *viewers)
+{
+    if (!viewers->spare)
+        viewers->spare = atomic_exchange_explicit(&viewers->returned, NULL, memory_order_acquire);
+    shared_body *shared = viewers->spare;
+    if (shared)
+        viewers->spare = shared->next;
+    else if (viewers->fresh < viewers->capacity)
+        shared = &viewers->bodies[viewers->fresh++];
+    return shared;
 }
 
 /* Makes of the body a message that counts as unread until libzmq frees it. */
@@ -342,9 +369,9 @@ static int share(crn_viewers *viewers, zmq_msg_t *body, zmq_msg_t *ret_message)
     /* One alone may be larger. */
     if (unread > 0 && unread + size > viewers->unread_max)
         return -ENOBUFS;
-    shared_body *shared = malloc(sizeof *shared);
+    shared_body *shared = acquire_shared(viewers);
     if (!shared)
-        return -ENOMEM;
+        return -ENOBUFS;
     shared->viewers = viewers;
     zmq_msg_init(&shared->body);
     zmq_msg_move(&shared->body, body);

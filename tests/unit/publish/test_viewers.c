@@ -159,6 +159,19 @@ static void what_waits_is_bounded_and_who_reads_loses_nothing(void **state)
 }
 
 /* Nobody reads, and nobody is disconnected in this time: what does not fit is dropped. */
+/* Of as many as may wait at a time at most, one for each KiB of the bound. */
+static void records_of_what_was_read_are_used_again(void **state)
+{
+    (void)state;
+    enum { RECORDS = 1024 };
+    viewing f;
+    start(&f, 1, 0);
+    for (int i = 0; i < 2 * RECORDS; i++)
+        pass(&f);
+    assert_int_equal(stats_of(&f).dropped, 0);
+    stop(&f);
+}
+
 static void more_than_the_bound_is_dropped(void **state)
 {
     (void)state;
@@ -209,6 +222,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_waits_is_bounded_and_who_reads_loses_nothing),
+        cmocka_unit_test(records_of_what_was_read_are_used_again),
         cmocka_unit_test(more_than_the_bound_is_dropped),
         cmocka_unit_test(who_reads_nothing_for_seconds_is_disconnected),
     };
