@@ -57,6 +57,12 @@ static void recordings_and_logs(void **state)
     run("python/check_files.py " CRN_BIN " " PACKAGE);
 }
 
+static void its_tables_are_the_header_s(void **state)
+{
+    (void)state;
+    run("python/check_declarations.py " CRN_BIN " " PACKAGE);
+}
+
 static void the_example_finds_its_spots(void **state)
 {
     (void)state;
@@ -71,6 +77,7 @@ int main(void)
         cmocka_unit_test(programs_go_on_whatever_becomes_of_their_output),
         cmocka_unit_test(the_chain_gives_what_the_daemon_gives),
         cmocka_unit_test(recordings_and_logs),
+        cmocka_unit_test(its_tables_are_the_header_s),
         cmocka_unit_test(the_example_finds_its_spots),
     };
 #ifdef CRN_SANITIZED
