@@ -16,7 +16,7 @@
 
 #include "stages/base/error.h"
 #include "stages/config/config.h"
-#include "src/ingest/socket/peers.h"
+#include "src/ingest/peers/peers.h"
 #include "src/formats/view/wire.h"
 #include "stages/openmp/values/values.h"
 

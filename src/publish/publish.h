@@ -32,7 +32,7 @@
 #include "stages/config/config.h"
 #include "src/fruit/fruit.h"
 #include "src/fruit/lane/lane.h"
-#include "src/ingest/socket/peers.h"
+#include "src/ingest/peers/peers.h"
 #include "src/publish/log.h"
 #include "src/publish/result_store.h"
 #include "src/publish/verdict.h"

@@ -19,7 +19,7 @@
 
 #include "stages/base/error.h"
 #include "stages/config/config.h"
-#include "src/ingest/socket/peers.h"
+#include "src/ingest/peers/peers.h"
 
 /* libzmq stores up to 33 bytes inside the message struct: a topic allocates nothing. */
 #define CRN_TOPIC_BYTES 32

@@ -6,7 +6,7 @@
 
 #include "stages/base/error.h"
 #include "src/client/keys.h"
-#include "src/ingest/socket/peers.h"
+#include "src/ingest/peers/peers.h"
 #include "src/recorder/recorder.h"
 
 typedef struct crn_relay_plan {

@@ -43,6 +43,7 @@ FLOORS = [
     ["src/recorder"],
     ["src/realtime"],
     ["src/ingest/access"],
+    ["src/ingest/peers"],
     ["src/ingest/socket"],
     ["src/ingest"],
     ["src/fruit/values"],

@@ -65,7 +65,7 @@ static bool read_request(crn_zap *zap)
     return true;
 }
 
-/* Takes the connection's number off the address, where calls.c of src/ingest/socket put it. */
+/* Takes the connection's number off the address, where calls.c of src/ingest/peers put it. */
 static uint64_t take_number(char *address)
 {
     char *mark = strchr(address, '#'), *end;

@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 
 #include "stages/base/log.h"
-#include "src/ingest/socket/peers.h"
+#include "src/ingest/peers/peers.h"
 
 /* Listeners, libzmq's own descriptors, files, libraries, a GPU's driver:
  * some thirty on a machine without one. */

@@ -17,7 +17,7 @@
 
 #include "stages/base/error.h"
 #include "src/ingest/access/access.h"
-#include "src/ingest/socket/peers.h"
+#include "src/ingest/peers/peers.h"
 #include "src/ingest/socket/monitor.h"
 
 typedef struct crn_endpoint crn_endpoint;

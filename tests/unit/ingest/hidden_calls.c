@@ -1,6 +1,6 @@
 /* A program whose replaced calls are hidden from libzmq (CMakeLists.txt links it so): what a start
  * says then. */
-#include "src/ingest/socket/calls.h"
+#include "src/ingest/peers/calls.h"
 
 int main(void)
 {

@@ -1,7 +1,7 @@
 /* The parser of ZMTP streams: memory held, limits, commands, any segmentation of the stream. */
 #include <string.h>
 
-#include "src/ingest/socket/frames.h"
+#include "src/ingest/peers/frames.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/random.h"
 

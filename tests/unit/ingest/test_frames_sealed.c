@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "stages/base/clock.h"
-#include "src/ingest/socket/attempts.h"
-#include "src/ingest/socket/frames.h"
+#include "src/ingest/peers/attempts.h"
+#include "src/ingest/peers/frames.h"
 #include "tests/support/cmocka_prelude.h"
 
 #define SEAL 33

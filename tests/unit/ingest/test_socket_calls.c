@@ -1,7 +1,7 @@
 /* libzmq makes the replaced calls; where it does not, the start says so. */
 #include <string.h>
 
-#include "src/ingest/socket/calls.h"
+#include "src/ingest/peers/calls.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/programs/shell.h"
 #include "tests/support/sanitized.h"

@@ -1,4 +1,4 @@
-#include "src/ingest/socket/attempts.h"
+#include "src/ingest/peers/attempts.h"
 
 #include <netinet/in.h>
 #include <stddef.h>

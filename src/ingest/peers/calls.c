@@ -1,4 +1,4 @@
-#include "src/ingest/socket/calls.h"
+#include "src/ingest/peers/calls.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 #include <zmq.h>
 
-#include "src/ingest/socket/peers.h"
+#include "src/ingest/peers/peers.h"
 #include "stages/base/log.h"
 
 /* The replaced calls, in the order of a connection's life. */

@@ -1,4 +1,4 @@
-#include "src/ingest/socket/frames.h"
+#include "src/ingest/peers/frames.h"
 
 #include <string.h>
 

@@ -9,16 +9,16 @@
  * calls run in libzmq's I/O threads, under a mutex of the socket that the owner never takes once
  * bound.
  */
-#ifndef CRN_SRC_INGEST_SOCKET_PEERS_H
-#define CRN_SRC_INGEST_SOCKET_PEERS_H
+#ifndef CRN_SRC_INGEST_PEERS_PEERS_H
+#define CRN_SRC_INGEST_PEERS_PEERS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "src/ingest/access/access.h"
-#include "src/ingest/socket/cuts.h"
-#include "src/ingest/socket/frames.h"
+#include "src/ingest/peers/cuts.h"
+#include "src/ingest/peers/frames.h"
 
 /* Connections that are being closed remain briefly beside their replacements. */
 #define CRN_PEERS_CLOSING_MAX 64

@@ -4,8 +4,8 @@
  * not keep others out, and over all addresses. Connections that stand are not affected. Arithmetic
  * only; the caller locks.
  */
-#ifndef CRN_SRC_INGEST_SOCKET_ATTEMPTS_H
-#define CRN_SRC_INGEST_SOCKET_ATTEMPTS_H
+#ifndef CRN_SRC_INGEST_PEERS_ATTEMPTS_H
+#define CRN_SRC_INGEST_PEERS_ATTEMPTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "src/ingest/socket/peers_internal.h"
+#include "src/ingest/peers/internal.h"
 
 #include <sys/socket.h>
 

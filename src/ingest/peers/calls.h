@@ -7,8 +7,8 @@
  * its monitor reports connections, not bytes; TCP_INFO counts the bytes of a tcp connection, but
  * nothing counts those of an ipc one; a proxy process costs 0.1 ms of CPU per view.
  */
-#ifndef CRN_SRC_INGEST_SOCKET_CALLS_H
-#define CRN_SRC_INGEST_SOCKET_CALLS_H
+#ifndef CRN_SRC_INGEST_PEERS_CALLS_H
+#define CRN_SRC_INGEST_PEERS_CALLS_H
 
 /* Call once before the first socket, from any thread: reserves a descriptor for the case that the
  * process runs out of them, and warns of calls that libzmq makes elsewhere. Returns 0 or a negative

@@ -1,5 +1,5 @@
 /* Whose key a connection has, and the end of connections whose client lost its permission. */
-#include "src/ingest/socket/peers_internal.h"
+#include "src/ingest/peers/internal.h"
 
 #include <string.h>
 

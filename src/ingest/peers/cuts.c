@@ -1,4 +1,4 @@
-#include "src/ingest/socket/cuts.h"
+#include "src/ingest/peers/cuts.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* Why connections are cut or refused, in words. */
-#ifndef CRN_SRC_INGEST_SOCKET_CUTS_H
-#define CRN_SRC_INGEST_SOCKET_CUTS_H
+#ifndef CRN_SRC_INGEST_PEERS_CUTS_H
+#define CRN_SRC_INGEST_PEERS_CUTS_H
 
 /* Why a connection was cut, or rejected. */
 typedef enum crn_peers_cut {

@@ -9,8 +9,8 @@
  * socket's owner has not read yet (crn_frames_read), and parts of a heartbeat's size are free up to
  * a number that crn_frames_forgive restores with time.
  */
-#ifndef CRN_SRC_INGEST_SOCKET_FRAMES_H
-#define CRN_SRC_INGEST_SOCKET_FRAMES_H
+#ifndef CRN_SRC_INGEST_PEERS_FRAMES_H
+#define CRN_SRC_INGEST_PEERS_FRAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>

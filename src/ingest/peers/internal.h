@@ -1,13 +1,13 @@
 /* The table of connections, for peers.c, which keeps it, and limits.c, which decides who is cut. */
-#ifndef CRN_SRC_INGEST_SOCKET_PEERS_INTERNAL_H
-#define CRN_SRC_INGEST_SOCKET_PEERS_INTERNAL_H
+#ifndef CRN_SRC_INGEST_PEERS_INTERNAL_H
+#define CRN_SRC_INGEST_PEERS_INTERNAL_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "stages/base/log.h"
-#include "src/ingest/socket/attempts.h"
-#include "src/ingest/socket/peers.h"
+#include "src/ingest/peers/attempts.h"
+#include "src/ingest/peers/peers.h"
 
 /* Cuts that are queued for the log; further ones are only counted. */
 #define CRN_PEERS_NOTES_MAX 16

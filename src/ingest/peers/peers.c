@@ -1,4 +1,4 @@
-#include "src/ingest/socket/peers.h"
+#include "src/ingest/peers/peers.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,8 +11,8 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
-#include "src/ingest/socket/calls.h"
-#include "src/ingest/socket/peers_internal.h"
+#include "src/ingest/peers/calls.h"
+#include "src/ingest/peers/internal.h"
 
 /* Connections on descriptors from here on are rejected. */
 #define DESCRIPTORS_MAX 65536
@@ -35,6 +35,17 @@
 static _Atomic(crn_peers *) listeners[DESCRIPTORS_MAX];
 static atomic_bool sealed_listeners[DESCRIPTORS_MAX];
 static _Atomic(crn_peers_peer *) by_descriptor[DESCRIPTORS_MAX];
+
+static crn_peers_peer *find(int descriptor)
+{
+    return descriptor >= 0 && descriptor < DESCRIPTORS_MAX ? atomic_load(&by_descriptor[descriptor])
+                                                           : NULL;
+}
+
+static crn_peers *owner_of(int listener)
+{
+    return listener < DESCRIPTORS_MAX ? atomic_load(&listeners[listener]) : NULL;
+}
 
 static atomic_uint_fast64_t numbers; /* of connections that require keys */
 
@@ -127,9 +138,7 @@ int32_t crn_peers_introduced(const crn_peers *peers)
 
 void crn_peers_read(crn_peers *peers, int descriptor, uint64_t cost)
 {
-    crn_peers_peer *it = descriptor >= 0 && descriptor < DESCRIPTORS_MAX
-                             ? atomic_load(&by_descriptor[descriptor])
-                             : NULL;
+    crn_peers_peer *it = find(descriptor);
     /* Its sender may have left, and the descriptor be another's by now. */
     if (it && it->peers == peers)
         atomic_fetch_add_explicit(&it->read_cost, cost, memory_order_relaxed);
@@ -183,7 +192,7 @@ static crn_peers_peer *acquire_peer(crn_peers *peers, int64_t now_ns)
 
 bool crn_peers_listens(int listener)
 {
-    return listener < DESCRIPTORS_MAX && atomic_load(&listeners[listener]);
+    return owner_of(listener);
 }
 
 /* Why a new connection is rejected; CRN_CUTS: it is not. Call with the lock held. */
@@ -222,7 +231,7 @@ static void begin_connection(crn_peers *peers, crn_peers_peer *it, int connectio
 
 bool crn_peers_accepted(int listener, int connection)
 {
-    crn_peers *peers = listener < DESCRIPTORS_MAX ? atomic_load(&listeners[listener]) : NULL;
+    crn_peers *peers = owner_of(listener);
     if (!peers)
         return true;
     bool sealed = atomic_load(&sealed_listeners[listener]);
@@ -243,15 +252,13 @@ bool crn_peers_accepted(int listener, int connection)
 
 uint64_t crn_peers_number(int descriptor)
 {
-    const crn_peers_peer *it = descriptor >= 0 && descriptor < DESCRIPTORS_MAX
-                                   ? atomic_load(&by_descriptor[descriptor])
-                                   : NULL;
+    const crn_peers_peer *it = find(descriptor);
     return it ? atomic_load_explicit(&it->number, memory_order_relaxed) : 0;
 }
 
 void crn_peers_unaccepted(int listener)
 {
-    crn_peers *peers = listener < DESCRIPTORS_MAX ? atomic_load(&listeners[listener]) : NULL;
+    crn_peers *peers = owner_of(listener);
     if (!peers)
         return;
     pthread_mutex_lock(&peers->lock);
@@ -297,9 +304,7 @@ static size_t follow(crn_peers *peers, crn_peers_peer *it, const void *bytes, si
 
 size_t crn_peers_received(int connection, const void *bytes, size_t size)
 {
-    crn_peers_peer *it = connection >= 0 && connection < DESCRIPTORS_MAX
-                             ? atomic_load(&by_descriptor[connection])
-                             : NULL;
+    crn_peers_peer *it = find(connection);
     if (!it)
         return size;
     pthread_mutex_lock(&it->peers->lock);
@@ -311,9 +316,7 @@ size_t crn_peers_received(int connection, const void *bytes, size_t size)
 /* The connection of this descriptor, if its owner limits what waits for readers. */
 static crn_peers_peer *find_reader(int connection)
 {
-    crn_peers_peer *it = connection >= 0 && connection < DESCRIPTORS_MAX
-                             ? atomic_load(&by_descriptor[connection])
-                             : NULL;
+    crn_peers_peer *it = find(connection);
     return it && it->peers->rules.unread ? it : NULL;
 }
 
