@@ -9,59 +9,12 @@
 
 #include "stages/base/file/regular_file.h"
 #include "stages/kernel/kernel.h"
-#include "stages/picture/picture.h"
+#include "stages/kernel/plane_load.h"
 
 #define MARK           "\xef\xbb\xbf" /* byte order mark of UTF-8, which spreadsheets prepend */
 #define TEXT_BYTES_MAX (4 << 20)      /* far more than CRN_KERNEL_TAPS_MAX numbers need */
 
 #define WORD_BYTES 40 /* of a word quoted in an error message */
-
-/* --- a picture --- */
-
-static int check_shape(const char *path, const crn_picture *picture, crn_error *error)
-{
-    const crn_image *image = &picture->image;
-    if (image->planes != 1 || picture->alpha.planes)
-        return crn_error_set(error, -EINVAL,
-                             "%s: has %" PRId32 " planes%s, a kernel has one: save it as grey",
-                             path, image->planes, picture->alpha.planes ? " and alpha" : "");
-    if ((int64_t)image->width * image->height > CRN_KERNEL_TAPS_MAX)
-        return crn_error_set(error, -EINVAL,
-                             "%s: is %" PRId32 "x%" PRId32 ", a kernel has at most %d weights",
-                             path, image->width, image->height, CRN_KERNEL_TAPS_MAX);
-    return 0;
-}
-
-static int take_pixels(const char *path, const crn_image *image, crn_kernel *kernel,
-                       crn_error *error)
-{
-    kernel->size = (crn_size){image->width, image->height};
-    for (int32_t y = 0; y < image->height; y++)
-        for (int32_t x = 0; x < image->width; x++) {
-            float value = crn_image_at(image, 0, y, x);
-            if (!isfinite(value))
-                return crn_error_set(error, -EINVAL,
-                                     "%s: pixel %" PRId32 ",%" PRId32 " is %s; a kernel's are "
-                                     "finite",
-                                     path, x, y, isnan(value) ? "NaN" : "infinite");
-            kernel->weights[y * image->width + x] = value;
-        }
-    return 0;
-}
-
-static int load_picture(const char *path, crn_kernel *kernel, crn_error *error)
-{
-    crn_picture picture = {0};
-    int r = crn_picture_probe(path, &picture, error);
-    if (!r)
-        r = check_shape(path, &picture, error);
-    if (!r)
-        r = crn_picture_read(path, &picture, error);
-    if (!r)
-        r = take_pixels(path, &picture.image, kernel, error);
-    crn_picture_free(&picture);
-    return r;
-}
 
 /* --- text --- */
 
@@ -239,7 +192,7 @@ static int load_file(const char *path, crn_kernel *kernel, crn_error *error)
     if (!file || fstat(fd, &status) < 0)
         r = crn_error_set(error, -errno, "%s: cannot be read: %s", path, strerror(errno));
     else if (is_picture(file))
-        r = load_picture(path, kernel, error);
+        r = crn_plane_load(path, "a kernel", "weights", 0, kernel->weights, &kernel->size, error);
     else if (status.st_size > TEXT_BYTES_MAX)
         r = crn_error_set(error, -EINVAL, "%s: is too large for the text of a kernel (%d MiB)",
                           path, TEXT_BYTES_MAX >> 20);
