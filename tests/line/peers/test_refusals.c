@@ -66,6 +66,31 @@ static const msgpack_object *next_status(line_fixture *line, crn_peer_message *m
     return status;
 }
 
+static void expect_refusals_in_status(line_fixture *line)
+{
+    crn_peer_message *m = crn_peer_message_new();
+    const msgpack_object *status = next_status(line, m);
+    const msgpack_object *lanes = crn_decoded_field(status, "lanes");
+    crn_expect_items(lanes, 1);
+    static const char *const of_lane[] = {"too_large", "channels"};
+    const msgpack_object *refused = crn_decoded_field(crn_decoded_item(lanes, 0), "refused");
+    crn_expect_keys(refused, of_lane, 2);
+    crn_expect_unsigned(crn_decoded_field(refused, "channels"), 4);
+    crn_expect_unsigned(crn_decoded_field(refused, "too_large"), 1);
+    refused = crn_decoded_field(status, "refused_elsewhere");
+    crn_expect_unsigned(crn_decoded_field(refused, "channels"), 2);
+    crn_expect_unsigned(crn_decoded_field(refused, "magic"), 1);
+    refused = crn_decoded_field(status, "refused");
+    crn_expect_unsigned(crn_decoded_field(refused, "channels"), 6);
+    crn_expect_unsigned(crn_decoded_field(refused, "too_large"), 1);
+    crn_expect_unsigned(crn_decoded_field(refused, "magic"), 1);
+    crn_expect_unsigned(crn_decoded_field(status, "slots"), 20);
+    const msgpack_object *classes = crn_decoded_field(status, "classes");
+    crn_expect_items(classes, 2);
+    crn_expect_text(crn_decoded_item(classes, 1), "rot");
+    crn_peer_message_free(m);
+}
+
 static void a_wrong_sender_finds_out(void **state)
 {
     (void)state;
@@ -86,28 +111,7 @@ static void a_wrong_sender_finds_out(void **state)
     assert_int_equal(verdict.views_judged, 2);
     send_good(&line, 5, 0, 1, maps);
     expect_verdict(&line, 5, "complete"); /* its verdict shows that all of the above was read */
-
-    crn_peer_message *m = crn_peer_message_new();
-    const msgpack_object *status = next_status(&line, m);
-    const msgpack_object *lanes = crn_decoded_field(status, "lanes");
-    crn_expect_items(lanes, 1);
-    static const char *const of_lane[] = {"too_large", "channels"};
-    const msgpack_object *refused = crn_decoded_field(crn_decoded_item(lanes, 0), "refused");
-    crn_expect_keys(refused, of_lane, 2);
-    crn_expect_unsigned(crn_decoded_field(refused, "channels"), 4);
-    crn_expect_unsigned(crn_decoded_field(refused, "too_large"), 1);
-    refused = crn_decoded_field(status, "refused_elsewhere");
-    crn_expect_unsigned(crn_decoded_field(refused, "channels"), 2);
-    crn_expect_unsigned(crn_decoded_field(refused, "magic"), 1);
-    refused = crn_decoded_field(status, "refused");
-    crn_expect_unsigned(crn_decoded_field(refused, "channels"), 6);
-    crn_expect_unsigned(crn_decoded_field(refused, "too_large"), 1);
-    crn_expect_unsigned(crn_decoded_field(refused, "magic"), 1);
-    crn_expect_unsigned(crn_decoded_field(status, "slots"), 20);
-    const msgpack_object *classes = crn_decoded_field(status, "classes");
-    crn_expect_items(classes, 2);
-    crn_expect_text(crn_decoded_item(classes, 1), "rot");
-    crn_peer_message_free(m);
+    expect_refusals_in_status(&line);
     line_stop(&line);
     assert_int_equal(line.metrics.lane_count, 1);
     assert_int_equal(line.metrics.fruits.opened, 2);

@@ -306,6 +306,14 @@ static const crn_timeline_view *find_view(const crn_decoded *verdict, const crn_
     return NULL;
 }
 
+static int64_t budget_ns(const crn_diagnosis *diagnosis)
+{
+    if (!isfinite(diagnosis->budget_ms))
+        return 0;
+    double budget_ms = fmax(0, fmin(diagnosis->budget_ms, BUDGET_MAX));
+    return llround(budget_ms * (double)CRN_NS_PER_MS);
+}
+
 /* The time at which the surroundings tell something about the cause. */
 static void set_times(const crn_decoded *verdict, const crn_timeline *timeline,
                       crn_diagnosis *diagnosis)
@@ -315,9 +323,6 @@ static void set_times(const crn_decoded *verdict, const crn_timeline *timeline,
     around->from_ns = timeline->opened_ns;
     around->to_ns = timeline->published_ns;
     const crn_timeline_view *view = find_view(verdict, timeline, diagnosis);
-    /* What filled the slots was running before they were full. */
-    double budget_ms =
-        isfinite(diagnosis->budget_ms) ? fmax(0, fmin(diagnosis->budget_ms, BUDGET_MAX)) : 0;
     int64_t before_ns = 0;
     bool waiting = diagnosis->waited_ms >= diagnosis->ran_ms;
     switch (diagnosis->cause) {
@@ -328,7 +333,7 @@ static void set_times(const crn_decoded *verdict, const crn_timeline *timeline,
     case CRN_CAUSE_EVICTED:
         if (view) {
             around->from_ns = around->to_ns = view->waited_ns;
-            before_ns = llround(budget_ms * (double)CRN_NS_PER_MS);
+            before_ns = budget_ns(diagnosis); /* what filled the slots ran before they were full */
         }
         break;
     case CRN_CAUSE_UNFINISHED:
