@@ -9,6 +9,7 @@
 #include "gpu/gpu.h"
 #include "stages/base/error.h"
 #include "stages/chain/chain.h"
+#include "src/counts/counts.h"
 #include "src/ingest/view.h"
 #include "src/engine/device/device.h"
 #include "src/engine/worker.h"
@@ -19,14 +20,10 @@ typedef struct crn_engine crn_engine;
 
 /* Views returned, by where their enqueue halves ran, and the devices' state. */
 typedef struct crn_engine_stats {
-    uint64_t device, processor;
-    uint64_t device_new;   /* run on the processor: the device had no graph for the shape */
-    uint64_t device_cut;   /* run on the processor: more contours than a batch has room for */
-    uint64_t device_lost;  /* run on the processor: reclaimed from a lost device */
-    uint64_t device_slow;  /* batches that took more than half of the time after which their device
-                              counts as lost */
-    int32_t devices, lost; /* lost: number of devices lost */
-    int32_t left_out;      /* auto: devices that did not work at the start */
+    uint64_t device, processor; /* views, by what ran them */
+    CRN_ENGINE_COUNTS(CRN_COUNT_MEMBER)
+    int32_t devices;
+    int32_t left_out;                        /* auto: devices that did not work at the start */
     char left_out_why[CRN_ENGINE_WHY_BYTES]; /* of the first of these, a clause that names it */
 } crn_engine_stats;
 

@@ -40,6 +40,7 @@
 #include "stages/base/api.h"
 #include "stages/chain/judgement.h"
 #include "stages/config/config.h"
+#include "src/counts/counts.h"
 #include "src/formats/verdict/kind.h"
 #include "src/fruit/lane/lane.h"
 #include "src/formats/view/refusal.h"
@@ -109,27 +110,10 @@ typedef struct crn_fruit {
 } crn_fruit;
 
 typedef struct crn_fruit_stats {
-    uint64_t opened;
+    CRN_FRUIT_REFUSAL_COUNTS(CRN_COUNT_MEMBER)
+    CRN_FRUIT_COUNTS(CRN_COUNT_MEMBER)
     uint64_t complete, partial, late; /* verdicts */
-    uint64_t wanted;                  /* views credited to a fruit */
-    uint64_t judged;                  /* of these, views judged before their fruit's verdict */
-    uint64_t duplicates;              /* a view that was received already */
-    uint64_t stragglers; /* views of a fruit that has its verdict already, or in returned_early */
-    uint64_t returned;   /* fruits whose number was that of one judged not long before */
-    uint64_t returned_early;   /* fruits without a verdict: the same, but so soon that their views
-                                  were taken for stragglers */
-    uint64_t forgotten;        /* verdicts forgotten before the time of their stragglers was over */
-    uint64_t views_mismatch;   /* `views` differs from the fruit's first message */
-    uint64_t lanes;            /* a lane beyond limits.lanes */
-    uint64_t lanes_not_listed; /* a lane that ingest.lanes does not have */
-    uint64_t table_full;       /* a new fruit while a forced one was still to be judged */
-    uint64_t no_slot;          /* views lost because no slot was free, evicted ones included */
-    uint64_t discarded;  /* queued views dropped: they could not finish in time, or their fruit was
-                            judged */
-    uint64_t unfinished; /* views whose time ran out: stopped, or ended after their verdict */
-    uint64_t failed;     /* views whose chain returned an error */
-    uint64_t forced;     /* fruits judged early because open_fruits was reached */
-    uint64_t refused;    /* views marked as refused in an open fruit; a valid message may follow */
+    uint64_t refused; /* views marked as refused in an open fruit; a valid message may follow */
 } crn_fruit_stats;
 
 typedef enum crn_arrival {

@@ -16,6 +16,7 @@
 
 #include "stages/base/error.h"
 #include "stages/config/config.h"
+#include "src/counts/counts.h"
 #include "src/ingest/peers/peers.h"
 #include "src/formats/view/wire.h"
 #include "stages/openmp/values/values.h"
@@ -28,10 +29,9 @@ typedef enum crn_ingest_path { CRN_INGEST_TCP, CRN_INGEST_IPC, CRN_INGEST_PATHS 
 extern const char *const crn_ingest_path_names[CRN_INGEST_PATHS]; /* "tcp", "ipc" */
 
 typedef struct crn_ingest_stats {
-    uint64_t messages;                /* complete multipart messages read, valid or not */
+    CRN_INGEST_COUNTS(CRN_COUNT_MEMBER)
     uint64_t faults[CRN_WIRE_FAULTS]; /* refused messages, by reason */
     uint64_t connected, disconnected; /* peers, according to the socket's monitor */
-    uint64_t failed_handshakes;       /* failed handshakes: the peer does not speak ZeroMQ */
     crn_peers_stats peers;            /* connections cut because they exceeded a limit */
 } crn_ingest_stats;
 

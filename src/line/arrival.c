@@ -15,7 +15,7 @@ static int64_t monotonic_deadline_ns(crn_line *line, const crn_view_header *head
     if (header->deadline_ns > INT64_MAX ||
         __builtin_sub_overflow((int64_t)header->deadline_ns, realtime_ns, &ahead_ns) ||
         ahead_ns > DEADLINE_HORIZON_NS || ahead_ns < -DEADLINE_HORIZON_NS) {
-        line->deadlines_ignored++;
+        line->counts.deadlines_ignored++;
         crn_notice_deadline(&line->notices, header, realtime_ns, now_ns);
         return CRN_NEVER_NS;
     }

@@ -79,7 +79,9 @@ struct crn_line {
     int64_t watch_ns, report_ns; /* when to check the workers, and to report, next */
     int64_t stopped_ns; /* when the process was last found to have been stopped from outside; 0:
                            never */
-    uint64_t deadlines_ignored, results_full;
+    struct {
+        CRN_LINE_COUNTS(CRN_COUNT_MEMBER)
+    } counts;
     crn_quantiles latency; /* of fruits, from close to verdict */
     crn_notices notices;
     crn_line_service *service;

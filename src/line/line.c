@@ -50,7 +50,7 @@ static void collect(crn_line *line)
             judgement.result = CRN_RESULT_NONE;
             judgement.defect_count = 0;
             judgement.truncated = true;
-            line->results_full++;
+            line->counts.results_full++;
         }
         if (output->status < 0 && reason_of(output->status) == CRN_REASON_FAILED)
             crn_notice_failure(&line->notices, output, crn_now_ns());

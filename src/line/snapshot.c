@@ -15,11 +15,12 @@ crn_metrics crn_line_metrics(const crn_line *line)
         .mixed = lanes->mixed,
         .lanes_freed = lanes->frees,
         .refused_elsewhere = lanes->refused_elsewhere,
-        .deadlines_ignored = line->deadlines_ignored,
-        .results_full = line->results_full,
         .latency = line->latency,
         .budget_ns = line->settings.in_force->latency.budget_ms * CRN_NS_PER_MS,
     };
+#define COPY(member, ...) metrics.member = line->counts.member;
+    CRN_LINE_COUNTS(COPY)
+#undef COPY
     crn_access_get_stats(line->config->guard, &metrics.access);
     if (line->flight)
         metrics.flight_dropped = crn_flight_dropped(line->flight);
@@ -52,7 +53,7 @@ static crn_levels levels_of(const crn_line *line, const crn_metrics *metrics, in
         .result_bytes = crn_result_store_used_bytes(line->store),
         .backlog_bytes = metrics->publish.waiting_bytes,
         .devices = (uint64_t)metrics->engine.devices,
-        .devices_lost = (uint64_t)metrics->engine.lost,
+        .devices_lost = metrics->engine.lost,
         .devices_left_out = (uint64_t)metrics->engine.left_out,
     };
 }

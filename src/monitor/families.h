@@ -1,6 +1,7 @@
 /*
- * The metric families of /metrics: one table from which the exposition (Prometheus' text format
- * 0.0.4) and the reference in README.md are printed. Names follow Prometheus' rules: base units,
+ * The metric families of /metrics: one table, with the rows of src/counts, from which the
+ * exposition (Prometheus' text format 0.0.4) and the reference in README.md are printed. Names
+ * follow Prometheus' rules: base units,
  * `_total` for counters; no label has values without bound.
  */
 #ifndef CRN_SRC_MONITOR_FAMILIES_H
@@ -71,24 +72,50 @@ typedef struct crn_family crn_family;
 typedef void crn_family_samples(const crn_family *family, const crn_observation *observation,
                                 FILE *out);
 
-/* A label's value and where its number lies. */
-typedef struct crn_family_row {
-    const char *value; /* NULL ends a list */
-    size_t offset;     /* of a uint64_t */
-} crn_family_row;
+/* What a count says of the line's health. */
+typedef enum crn_loss_kind {
+    CRN_LOSS_NONE,    /* nothing */
+    CRN_LOSS_LOST,    /* a view, verdict or copy was lost or came too late */
+    CRN_LOSS_REFUSED, /* the same, of messages that were refused */
+    CRN_LOSS_NOTICE,  /* out of the ordinary; the line coped with it */
+} crn_loss_kind;
 
+/* Counts by the reasons of another table; their names in the log are those of that table. */
+typedef enum crn_loss_group {
+    CRN_LOSSES_NONE,
+    CRN_LOSSES_REFUSED,
+    CRN_LOSSES_ELSEWHERE,
+    CRN_LOSSES_CUTS,
+    CRN_LOSSES_ACCESS,
+    CRN_LOSSES_VALUES,
+} crn_loss_group;
+
+/* A family of /metrics, a sample of one, or a count that the log alone has. */
 struct crn_family {
-    const char *name; /* NULL ends the table */
+    const char *name; /* NULL: not a family */
     crn_family_type type;
     const char *labels; /* as the reference names them; "" for none */
     const char *help;
     crn_family_samples *samples;
-    size_t offset;              /* of the value, for the functions that need one */
-    const char *label;          /* of `rows` */
-    const crn_family_row *rows; /* offsets in the snapshot */
+    size_t offset; /* of the value, for the functions that need one */
+
+    const char *sample_of, *value; /* of a sample: its family, and the value of that one's label */
+
+    crn_loss_kind loss;
+    const char *log; /* name of the loss in the log; NULL: not there */
+    const char *hint;
+    crn_view_reason reason; /* whose hint it has, or CRN_REASON_NONE */
+    const char *about;      /* for the log's reference; NULL: `help` says it */
+    size_t log_offset;      /* of the count in crn_metrics */
+    crn_loss_group group;   /* other losses, which the log names here */
 };
 
-extern const crn_family crn_families[];
+/* In the order in which the log names them. */
+extern const crn_family crn_counts[];
+extern const int crn_counts_count;
+
+/* The family behind that one, the first for NULL; NULL behind the last. */
+const crn_family *crn_families_next(const crn_family *family);
 
 /* Prints HELP, TYPE and samples of every family. */
 void crn_families_print(const crn_observation *observation, FILE *out);

@@ -46,19 +46,16 @@ void crn_meters_done(crn_meters *meters)
     meters->lanes = NULL;
 }
 
-void crn_lane_meters_add(crn_lane_meters *sum, const crn_lane_meters *lane)
+void crn_lane_meters_add(crn_lane_meters *sum, const crn_lane_meters *added)
 {
-    crn_histogram_merge(&sum->latency, &lane->latency);
-    crn_histogram_merge(&sum->lateness, &lane->lateness);
+    crn_histogram_merge(&sum->latency, &added->latency);
+    crn_histogram_merge(&sum->lateness, &added->lateness);
     for (int path = 0; path < CRN_INGEST_PATHS; path++)
-        sum->received[path] += lane->received[path];
+        sum->received[path] += added->received[path];
     for (int kind = 0; kind <= CRN_VERDICT_LATE; kind++)
-        sum->verdicts[kind] += lane->verdicts[kind];
-    sum->over_budget += lane->over_budget;
-    sum->missed += lane->missed;
-    sum->missing += lane->missing;
-    sum->captured_later += lane->captured_later;
-    sum->gaps += lane->gaps;
+        sum->verdicts[kind] += added->verdicts[kind];
+    sum->missed += added->missed;
+    CRN_LANE_METER_COUNTS(CRN_COUNT_ADD)
 }
 
 void crn_meters_arrival(crn_meters *meters, const crn_lane *lane, const crn_view_header *header,

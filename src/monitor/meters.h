@@ -26,13 +26,10 @@ typedef struct crn_lane_meters {
     crn_histogram lateness;              /* of views, from captured_ns to reception */
     uint64_t received[CRN_INGEST_PATHS]; /* valid views, by how they came */
     uint64_t verdicts[CRN_VERDICT_LATE + 1];
-    uint64_t over_budget;    /* verdicts published later than latency.budget_ms after the close */
-    uint64_t missed;         /* those, and late ones */
-    uint64_t missing;        /* announced views that their fruit lacked at its verdict */
-    uint64_t captured_later; /* views whose captured_ns lies after their reception */
-    uint64_t gaps;           /* highest value of the lane's `missing` so far */
-    uint64_t last_view_ns;   /* CLOCK_REALTIME of the last valid view's reception */
-    int64_t arrived_ns;      /* the same on CLOCK_MONOTONIC */
+    CRN_LANE_METER_COUNTS(CRN_COUNT_MEMBER)
+    uint64_t missed;       /* verdicts over budget, and late ones */
+    uint64_t last_view_ns; /* CLOCK_REALTIME of the last valid view's reception */
+    int64_t arrived_ns;    /* the same on CLOCK_MONOTONIC */
 } crn_lane_meters;
 
 /* Steps of all settings since the start, those of one name counted together; of a further one

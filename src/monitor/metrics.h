@@ -25,8 +25,7 @@ typedef struct crn_metrics {
     crn_values_stats values;
     crn_publish_stats publish;
     crn_recorder_stats recorder;
-    uint64_t deadlines_ignored; /* header deadlines more than 10 s away */
-    uint64_t results_full;   /* views whose defects the result store had no room for: truncated */
+    CRN_LINE_COUNTS(CRN_COUNT_MEMBER)
     uint64_t flight_dropped; /* verdicts that the flight recorder left out */
     crn_quantiles
         latency;       /* of fruits, from close to verdict; its reference is the start's budget */

@@ -1,6 +1,7 @@
 #include "src/monitor/samples.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "stages/base/clock.h"
 
@@ -30,11 +31,12 @@ void crn_samples_value(const crn_family *family, const crn_observation *observat
             number_at(observation->snapshot, family->offset));
 }
 
-void crn_samples_rows(const crn_family *family, const crn_observation *observation, FILE *out)
+void crn_samples_of(const crn_family *family, const crn_observation *observation, FILE *out)
 {
-    for (const crn_family_row *row = family->rows; row->value; row++)
-        fprintf(out, "%s{%s=\"%s\"} %" PRIu64 "\n", family->name, family->label, row->value,
-                number_at(observation->snapshot, row->offset));
+    for (const crn_family *row = crn_counts; row < crn_counts + crn_counts_count; row++)
+        if (row->sample_of && strcmp(row->sample_of, family->name) == 0)
+            fprintf(out, "%s{%s=\"%s\"} %" PRIu64 "\n", family->name, family->labels, row->value,
+                    number_at(observation->snapshot, row->offset));
 }
 
 /* A lane, or behind the last one, once any was freed, `other`: those freed. */

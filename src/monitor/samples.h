@@ -4,8 +4,9 @@
 
 #include "src/monitor/families.h"
 
-/* A uint64_t at `offset` of the snapshot, of each lane's, or one for each of `rows`. */
-crn_family_samples crn_samples_value, crn_samples_lane, crn_samples_rows;
+/* A uint64_t at `offset` of the snapshot, of each lane's, or one for each row that is a sample of
+ * this family. */
+crn_family_samples crn_samples_value, crn_samples_lane, crn_samples_of;
 
 /* A crn_histogram at `offset` of each lane's snapshot. */
 crn_family_samples crn_samples_lane_latency, crn_samples_lane_lateness;

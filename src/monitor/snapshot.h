@@ -33,12 +33,10 @@ typedef struct crn_lane_snapshot {
 
 /* What is there at this time, as opposed to counters since the start. */
 typedef struct crn_levels {
-    uint64_t senders, lanes, fruits_open, slots_free;
+    CRN_LEVELS(CRN_COUNT_MEMBER)
     uint64_t result_bytes;  /* in the result store */
     uint64_t backlog_bytes; /* of verdicts that wait for a grader */
-    uint64_t devices, devices_lost, devices_left_out;
-    uint64_t lanes_unproven; /* scale.h */
-    uint32_t unproven_lane;  /* the first of them */
+    uint32_t unproven_lane; /* the first of lanes_unproven */
 } crn_levels;
 
 /* The settings that fruits are judged by from now on, and what became of others. */

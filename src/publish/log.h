@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/counts/counts.h"
 #include "src/formats/verdict_log/writer.h"
 #include "stages/base/error.h"
 
@@ -22,11 +23,7 @@
 typedef struct crn_verdict_log crn_verdict_log;
 
 typedef struct crn_verdict_log_stats {
-    uint64_t written; /* verdicts in the log */
-    uint64_t bytes;   /* of these, with what the log adds */
-    uint64_t dropped; /* verdicts that did not fit into the queue */
-    uint64_t failed;  /* verdicts that the disk refused */
-    uint64_t removed; /* files of the log, as they were too many or too old */
+    CRN_VERDICT_LOG_COUNTS(CRN_COUNT_MEMBER)
     int64_t quiet_ns; /* how long the disk has not taken what waits for it */
 } crn_verdict_log_stats;
 

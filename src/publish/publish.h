@@ -30,6 +30,7 @@
 #include "stages/base/clock.h"
 #include "stages/base/error.h"
 #include "stages/config/config.h"
+#include "src/counts/counts.h"
 #include "src/fruit/fruit.h"
 #include "src/fruit/lane/lane.h"
 #include "src/ingest/peers/peers.h"
@@ -51,31 +52,18 @@ typedef enum crn_outlet {
 
 typedef struct crn_publish crn_publish;
 
+/*
+ * possibly_lost: of `sent`, those that may not have reached a grader that disconnected: sent
+ * CRN_PUBLISH_DOUBT_NS or less before that was detected, or while or shortly before it did not
+ * read. Also those that libzmq accepted while no grader was left. Each counts once.
+ */
 typedef struct crn_publish_stats {
-    uint64_t verdicts;        /* one per fruit: waiting + sent + dropped + failed */
-    uint64_t sent;            /* accepted by libzmq for the grader */
-    uint64_t stale;           /* of those, past their deadline */
-    uint64_t dropped;         /* oldest ones dropped from the full queue */
-    uint64_t failed;          /* out of memory even for a verdict without defects */
-    uint64_t without_defects; /* sent without their defects, because memory was short */
-    uint64_t waiting;         /* in the queue now */
-    uint64_t waiting_bytes;   /* of these */
-    uint64_t graders;         /* connected now */
-    uint64_t grader_connects, grader_disconnects;
-    uint64_t extra_graders; /* connects while another grader was connected */
-    /*
-     * Of `sent`, those that may not have reached a grader that disconnected: sent
-     * CRN_PUBLISH_DOUBT_NS or less before that was detected, or while or shortly before it did not
-     * read. Also those that libzmq accepted while no grader was left. Each counts once.
-     */
-    uint64_t possibly_lost;
-    uint64_t viewers; /* connected now */
-    uint64_t refused; /* connections to either socket that failed the handshake, or have the wrong
-                         socket type */
-    crn_peers_stats peers; /* of either socket, cut because they exceeded a limit; CRN_CUT_SILENT:
-                              viewers only, as graders that leave are counted above */
+    uint64_t verdicts; /* one per fruit: waiting + sent + dropped + failed */
+    CRN_PUBLISH_COUNTS(CRN_COUNT_MEMBER)
+    uint64_t waiting_bytes; /* of `waiting` */
+    crn_peers_stats peers;  /* of either socket, cut because they exceeded a limit; CRN_CUT_SILENT:
+                               viewers only, as graders that leave are counted above */
     uint64_t viewer_subscriptions; /* subscriptions seen since the start */
-    uint64_t viewers_dropped;      /* messages dropped: too many, or too much, waited for viewers */
     uint64_t viewers_unread_bytes; /* what waits for viewers now */
     int64_t viewers_quiet_ns;      /* how long that thread has not taken what waits for it */
     crn_verdict_log_stats log;     /* zeros without publish.log */

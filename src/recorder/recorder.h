@@ -15,6 +15,7 @@
 #ifndef CRN_SRC_RECORDER_RECORDER_H
 #define CRN_SRC_RECORDER_RECORDER_H
 
+#include "src/counts/counts.h"
 #include "src/formats/recording/recording.h"
 #include "src/formats/recording/segments.h"
 
@@ -34,14 +35,8 @@ typedef struct crn_recorder_settings {
 } crn_recorder_settings;
 
 typedef struct crn_recorder_stats {
-    uint64_t written;  /* views written to segments */
-    uint64_t bytes;    /* of these */
-    uint64_t dropped;  /* views dropped because the queue was full */
-    uint64_t failed;   /* disk error, or the view did not match its header */
-    uint64_t missed;   /* views that were to be recorded and had lost their slot: see _miss */
-    uint64_t segments; /* finished and renamed */
-    uint64_t removed;  /* segments removed, as they were too many or too old */
-    int64_t quiet_ns;  /* how long the disk has not taken what waits for it */
+    CRN_RECORDER_COUNTS(CRN_COUNT_MEMBER)
+    int64_t quiet_ns; /* how long the disk has not taken what waits for it */
 } crn_recorder_stats;
 
 /* Checks that a recorder can write to this folder: 0, or a negative errno with a hint in *error. */

@@ -122,17 +122,10 @@ crn_lane *crn_lanes_find(crn_lanes *lanes, uint32_t number)
     return open_lane(lanes, &lanes->lanes[lanes->count++], number);
 }
 
-static void add_stats(crn_lane_stats *sum, const crn_lane_stats *lane)
+static void add_stats(crn_lane_stats *sum, const crn_lane_stats *added)
 {
-    sum->views += lane->views;
-    sum->missing += lane->missing;
-    sum->reordered += lane->reordered;
-    sum->duplicates += lane->duplicates;
-    sum->restarts += lane->restarts;
-    sum->reused += lane->reused;
-    sum->jumps += lane->jumps;
-    sum->joined += lane->joined;
-    sum->mixed += lane->mixed;
+    sum->views += added->views;
+    CRN_LANE_COUNTS(CRN_COUNT_ADD)
 }
 
 static void free_lane(crn_lanes *lanes, const crn_lane *lane)

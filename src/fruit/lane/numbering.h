@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/counts/counts.h"
 #include "src/formats/view/refusal.h"
 #include "src/formats/view/wire.h"
 
@@ -34,16 +35,8 @@ CRN_C_BEGIN
 #define CRN_LANE_REPEATS 4 /* repeated numbers that count as a restart, without capture times */
 
 typedef struct crn_lane_stats {
-    uint64_t views;       /* valid messages */
-    uint64_t missing;     /* sequence numbers without a valid message (so far: a reordered one is
-                             subtracted again) */
-    uint64_t reordered;   /* arrived after a later one */
-    uint64_t duplicates;  /* a sequence number seen before */
-    uint64_t restarts;    /* changes to an epoch that is not remembered */
-    uint64_t reused;      /* restarts of the sequence within an epoch */
-    uint64_t jumps;       /* numbers too far from the others to be a gap */
-    uint64_t joined;      /* times that senders were joined: senders.h */
-    uint64_t mixed;       /* views of several senders at once that cannot be joined */
+    uint64_t views; /* valid messages */
+    CRN_LANE_COUNTS(CRN_COUNT_MEMBER)
     crn_refusals refused; /* messages, by reason; in no other counter */
 } crn_lane_stats;
 

@@ -22,6 +22,7 @@
 #ifndef CRN_SRC_FRUIT_VALUES_VALUES_H
 #define CRN_SRC_FRUIT_VALUES_VALUES_H
 
+#include "src/counts/counts.h"
 #include "stages/base/log.h"
 #include "src/fruit/values/scale.h"
 #include "stages/config/config.h"
@@ -33,7 +34,7 @@
 
 typedef struct crn_values_stats {
     uint64_t faulty[CRN_REASONS]; /* views, by the kind of invalid values */
-    uint64_t frozen; /* views with the same sample as the nine or more before them on their lane */
+    CRN_VALUES_COUNTS(CRN_COUNT_MEMBER)
 } crn_values_stats;
 
 typedef struct crn_values {

@@ -133,7 +133,7 @@ static void add_losses(const crn_observation *observation, crn_reasons *list)
                 "%s: %" PRIu64 " in the last two minutes: %s", losses[i].name, losses[i].count,
                 losses[i].hint);
         if (list->count > at)
-            list->at[at].refused = losses[i].refused;
+            list->at[at].refused = losses[i].kind == CRN_LOSS_REFUSED;
     }
 }
 

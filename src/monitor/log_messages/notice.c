@@ -102,7 +102,7 @@ void crn_notice_fruit(crn_notices *notices, const crn_fruit *fruit, int64_t view
             ? "the fruit was closed by the deadline_ns that a view's header has, not "
               "by latency.assemble_ms: let the sender give more time than its views "
               "take, or 0"
-        : main_cause < CRN_REASONS ? crn_losses_view_hint((crn_view_reason)main_cause)
+        : main_cause < CRN_REASONS ? crn_view_reason_hints[main_cause]
                                    : hints[main_cause];
     char expected[32] = "";
     if (fruit->expected > 0)

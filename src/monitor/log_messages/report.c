@@ -32,7 +32,7 @@ static void log_losses(const crn_metrics *now, const crn_metrics *before, const 
     const crn_loss *main_loss = NULL;
     for (int i = 0; i < rows; i++) {
         const crn_loss *loss = &losses[i];
-        if (!loss->lost) {
+        if (loss->kind == CRN_LOSS_NOTICE) {
             add_loss(loss, unusual, sizeof unusual, &unusual_used);
             continue;
         }
@@ -76,7 +76,7 @@ static const char *devices_text(const crn_metrics *now, const crn_metrics *befor
     text[0] = '\0';
     if (engine->devices > 0)
         snprintf(text, 96, "; %" PRIu64 " of %" PRIu64 " views on %d of %d devices", device,
-                 device + processor, engine->devices - engine->lost, engine->devices);
+                 device + processor, engine->devices - (int32_t)engine->lost, engine->devices);
     return text;
 }
 

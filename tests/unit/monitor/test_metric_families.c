@@ -90,7 +90,7 @@ static bool ends_with(const char *text, const char *end)
 static void names_follow_the_rules(void **state)
 {
     (void)state;
-    for (const crn_family *family = crn_families; family->name; family++) {
+    for (const crn_family *family = NULL; (family = crn_families_next(family));) {
         bool counter = family->type == CRN_FAMILY_COUNTER;
         if (ends_with(family->name, "_total") != counter)
             fail_msg("%s: counters, and they alone, end with _total", family->name);
@@ -100,7 +100,7 @@ static void names_follow_the_rules(void **state)
         assert_null(strstr(family->name, "_ms"));
         assert_true(family->help[0] && !ends_with(family->help, "."));
         assert_null(strpbrk(family->help, "|\\\n"));
-        for (const crn_family *other = crn_families; other != family; other++)
+        for (const crn_family *other = family; (other = crn_families_next(other));)
             assert_string_not_equal(other->name, family->name);
     }
 }
@@ -148,7 +148,7 @@ static void every_family_has_help_type_and_samples(void **state)
     (void)state;
     static const char *const types[] = {"counter", "gauge", "histogram"};
     char *copy = strdup(the.text), *rest = copy, *line = strsep(&rest, "\n");
-    for (const crn_family *family = crn_families; family->name; family++) {
+    for (const crn_family *family = NULL; (family = crn_families_next(family));) {
         char head[512];
         snprintf(head, sizeof head, "# HELP %s %s", family->name, family->help);
         assert_string_equal(line, head);

@@ -7,6 +7,7 @@
 #include "stages/base/clock.h"
 #include "tests/support/line/log_capture.h"
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/programs/readme_reference.h"
 
 #define MINUTE_NS (60 * CRN_NS_PER_S)
 
@@ -214,28 +215,21 @@ static void the_stop_has_the_totals(void **state)
                                  "failed: the chain failed, an error says why\n"));
 }
 
-/* Every name is told by the README that the log's readers have. */
 static void every_loss_has_a_name_of_its_own(void **state)
 {
     (void)state;
     crn_loss losses[CRN_LOSSES_MAX];
     int rows = crn_losses_read(&metrics, losses);
     assert_in_range(rows, 1, CRN_LOSSES_MAX);
-    static char readme[65536];
-    FILE *file = fopen(CRN_TEST_DATA "/../systemd/README.md", "r");
-    assert_non_null(file);
-    readme[fread(readme, 1, sizeof readme - 1, file)] = '\0';
-    fclose(file);
-    for (int i = 0; i < rows; i++) {
+    for (int i = 0; i < rows; i++)
         for (int j = 0; j < i; j++)
             assert_string_not_equal(losses[i].name, losses[j].name);
-        if (strncmp(losses[i].name, "cut_", 4) == 0)
-            continue; /* in config/README.md */
-        char quoted[80];
-        snprintf(quoted, sizeof quoted, "`%s`", losses[i].name);
-        if (!strstr(readme, quoted))
-            fail_msg("systemd/README.md does not say what %s is", losses[i].name);
-    }
+}
+
+static void the_readme_has_the_reference(void **state)
+{
+    (void)state;
+    readme_expect_reference("systemd/README.md", crn_losses_print_reference);
 }
 
 int main(void)
@@ -254,6 +248,7 @@ int main(void)
         cmocka_unit_test_setup(views_without_a_verdict_have_no_latency, set_up),
         cmocka_unit_test_setup(the_stop_has_the_totals, set_up),
         cmocka_unit_test_setup(every_loss_has_a_name_of_its_own, set_up),
+        cmocka_unit_test(the_readme_has_the_reference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
