@@ -119,11 +119,9 @@ def totals(test):
 
 
 def settled(test):
-    """The table, once it stays."""
-    before = totals(test)
-    test.browser.driver.execute_async_script("setTimeout(arguments[0], 500)")
-    now = totals(test)
-    return now if now and now == before else None
+    """The table, once it is that of the shown settings."""
+    busy = test.browser.run("return document.getElementById('chain').isBusy()")
+    return None if busy else totals(test)
 
 
 def ask_chain(test, yaml):

@@ -5,9 +5,9 @@
 #define FILES(USE)                                                                                 \
     USE(workbench_index, "index.html", CRN_ASSET_HTML)                                             \
     USE(workbench_css, "workbench.css", CRN_ASSET_STYLE)                                           \
-    USE(workbench_timing_chain_css, "timing_chain.css", CRN_ASSET_STYLE)                           \
     USE(workbench_js, "workbench.js", CRN_ASSET_SCRIPT)                                            \
     USE(workbench_api, "api.js", CRN_ASSET_SCRIPT)                                                 \
+    USE(workbench_controls, "controls.js", CRN_ASSET_SCRIPT)                                       \
     USE(workbench_pixels, "pixels.js", CRN_ASSET_SCRIPT)                                           \
     USE(workbench_viewer, "viewer.js", CRN_ASSET_SCRIPT)                                           \
     USE(workbench_operator, "operator.js", CRN_ASSET_SCRIPT)                                       \

@@ -1,5 +1,6 @@
 // Chain mode: several operators on a view's class maps, and the outlines that a line would find with them.
 import { make, setText } from './frame.js';
+import { copyText, headRow, makeButton, makeCheckbox, makeSelect, tableRow } from './controls.js';
 import { figure, milliseconds, number, say } from './words.js';
 import { newToken, post, remove } from './api.js';
 import { ChainPicture, classColour } from './chain_picture.js';
@@ -34,23 +35,21 @@ class Latest {
   }
 }
 
-// Calls `work` soon, but not more often than each SETTLE_MS.
+// Calls `work` soon, but not more often than each SETTLE_MS; `waits` tells whether it is about to.
 function settled(work) {
   let timer = 0;
-  return () => {
+  const settle = () => {
     timer ||= setTimeout(() => {
       timer = 0;
       work();
     }, SETTLE_MS);
   };
+  settle.waits = () => timer !== 0;
+  return settle;
 }
 
 function scrollBox(label, ...children) {
   return make('div', { class: 'chain-scroll', tabindex: 0, role: 'region', 'aria-label': label }, ...children);
-}
-
-function headRow(...words) {
-  return make('thead', {}, make('tr', {}, ...words.map((word) => make('th', { scope: 'col' }, say(word)))));
 }
 
 class Chain {
@@ -60,14 +59,14 @@ class Chain {
     this.maps = null; // the input, once maps are chosen
     this.picture = new ChainPicture();
     section.latencies = this.picture.latencies;
+    section.isBusy = () => this.runs.busy || this.settle.waits() || this.finish.waits(); // for tests
     this.runs = new Latest((request) => this.run(request));
     this.settle = settled(() => this.showSettled());
     this.finish = settled(() => this.changed()); // each key on a slider lets it go
     this.alert = make('p', { class: 'chain-alert', role: 'alert' });
     this.status = make('span', { role: 'status' });
-    this.cancel = make('button', { type: 'button' }, say('chain_cancel'));
+    this.cancel = makeButton(say('cancel'), () => remove(`/jobs/${this.token}`).catch((error) => this.fail(error)));
     this.cancel.hidden = true;
-    this.cancel.addEventListener('click', () => remove(`/jobs/${this.token}`).catch((error) => this.fail(error)));
     this.choice = make('div', {});
     this.body = make('div', { class: 'chain-body' });
     section.append(make('h2', {}, say('chain_title')), make('p', { class: 'note' }, say('chain_about')), this.choice, this.alert,
@@ -94,11 +93,7 @@ class Chain {
   // Which pictures this mode could work on.
   showChoice() {
     const maps = this.app.pictures().filter(({ kind }) => kind === 'maps');
-    const buttons = maps.map((picture) => {
-      const button = make('button', { type: 'button' }, say('chain_choose', picture.name));
-      button.addEventListener('click', () => this.app.select(picture.id));
-      return button;
-    });
+    const buttons = maps.map(({ id, name }) => makeButton(say('chain_choose', name), () => this.app.select(id)));
     const recording = this.app.current()?.kind === 'recording' ? [make('p', {}, say('chain_recording'))] : [];
     this.choice.replaceChildren(...recording, make('p', {}, say(maps.length > 0 ? 'chain_no_maps' : 'chain_none')),
       make('div', { class: 'chain-row' }, ...buttons));
@@ -136,9 +131,9 @@ class Chain {
     const shown = make('div', { class: 'chain-shown' }, this.groundField(), this.picture.element);
     const tables = make('div', { class: 'chain-tables' },
       scrollBox(say('chain_totals'), make('table', {}, make('caption', {}, say('chain_totals')),
-        headRow('chain_class', 'chain_count', 'chain_holes', 'chain_area'), this.totals)),
+        make('thead', {}, headRow(...['chain_class', 'chain_count', 'chain_holes', 'chain_area'].map((word) => say(word)))), this.totals)),
       scrollBox(say('chain_times'), make('table', {}, make('caption', {}, say('chain_times')),
-        headRow('chain_step', 'chain_ms'), this.times)));
+        make('thead', {}, headRow(say('chain_step'), say('chain_ms'))), this.times)));
     this.body.replaceChildren(shown, settings, tables, this.yamlBox());
   }
 
@@ -198,23 +193,20 @@ class Chain {
     const ofStage = (one) => one.stage.name === stage.name;
     const kept = this.state.features.find(ofStage);
     const step = kept ?? newStep(stage);
-    const box = make('input', { type: 'checkbox' });
     const fields = make('div', { class: 'chain-row' }, ...makeFields(step, () => this.changed()));
-    box.checked = kept !== undefined;
-    fields.hidden = !box.checked;
-    box.addEventListener('change', () => {
-      this.state.features = this.state.features.filter((one) => !ofStage(one)).concat(box.checked ? step : []);
-      fields.hidden = !box.checked;
+    fields.hidden = kept === undefined;
+    const box = makeCheckbox(say('chain_with', stage.name), kept !== undefined, (on) => {
+      this.state.features = this.state.features.filter((one) => !ofStage(one)).concat(on ? step : []);
+      fields.hidden = !on;
       this.changed();
     });
-    return make('fieldset', {}, make('legend', {}, titleOf(stage)),
-      make('label', {}, box, ` ${say('chain_with', stage.name)}`), fields);
+    return make('fieldset', {}, make('legend', {}, titleOf(stage)), box, fields);
   }
 
   backendFields() {
     const { backends, cores } = this.app.catalogue;
     const usable = backends.filter(({ why }) => !why);
-    const select = make('select', {}, ...usable.map(({ name }) => make('option', { value: name }, name)));
+    const select = makeSelect(usable.map(({ name }) => [name]));
     select.value = this.state.backend;
     if (select.selectedIndex < 0) this.state.backend = select.value = usable[0].name;
     const threads = make('input', { type: 'number', min: 1, max: cores, step: 1 });
@@ -235,9 +227,9 @@ class Chain {
   }
 
   groundField() {
-    const names = this.state.classes.map(({ name }, plane) => make('option', { value: plane }, say('chain_map', name)));
-    if (this.photograph) names.unshift(make('option', { value: -1 }, say('chain_photograph')));
-    const select = make('select', {}, ...names);
+    const names = this.state.classes.map(({ name }, plane) => [plane, say('chain_map', name)]);
+    if (this.photograph) names.unshift([-1, say('chain_photograph')]);
+    const select = makeSelect(names);
     select.value = this.state.ground;
     select.addEventListener('input', () => {
       this.state.ground = Number(select.value);
@@ -253,16 +245,10 @@ class Chain {
   }
 
   yamlBox() {
-    const copy = make('button', { type: 'button' }, say('chain_copy'));
     const copied = make('span', { role: 'status' });
-    copy.addEventListener('click', async () => {
-      try {
-        await navigator.clipboard.writeText(composeYaml(this.state));
-        setText(copied, say('chain_copied'));
-      } catch {
-        getSelection().selectAllChildren(this.yaml);
-        setText(copied, say('chain_selected'));
-      }
+    const copy = makeButton(say('copy'), () => {
+      setText(this.yaml, composeYaml(this.state)); // it may lag behind a slider
+      copyText(this.yaml, (text) => setText(copied, text));
     });
     return make('div', { class: 'chain-yaml' }, make('h3', {}, say('chain_yaml')), make('p', { class: 'note' }, say('chain_yaml_about')),
       scrollBox(say('chain_yaml'), this.yaml), make('p', { class: 'chain-row' }, copy, copied));
@@ -330,13 +316,12 @@ class Chain {
       counts[plane].area += hole ? -area : area;
     }
     this.picture.showLegend(classes, counts);
-    const row = (name, ...values) => make('tr', {}, make('th', { scope: 'row' }, name), ...values.map((value) => make('td', {}, value)));
     this.totals.replaceChildren(...classes.flatMap(({ name, outline }, plane) => {
       const { count, holes, area } = counts[plane];
-      return outline ? [row(name, number(count), number(holes), figure(area))] : [];
+      return outline ? [tableRow(name, number(count), number(holes), figure(area))] : [];
     }));
-    this.times.replaceChildren(...this.answer.stages.map(({ name, ms }) => row(name, milliseconds(ms))),
-      row(say('chain_all'), milliseconds(this.answer.run_ms)));
+    this.times.replaceChildren(...this.answer.stages.map(({ name, ms }) => tableRow(name, milliseconds(ms))),
+      tableRow(say('chain_all'), milliseconds(this.answer.run_ms)));
   }
 }
 

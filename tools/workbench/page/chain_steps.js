@@ -1,4 +1,5 @@
 // The steps of a chain: what options each has, how they are edited, and how a line's file writes them.
+import { makeButton, makeControl, makeSelect } from './controls.js';
 import { make } from './frame.js';
 import { say, sayHelp } from './words.js';
 
@@ -10,8 +11,8 @@ const OF_FILES = ['non_flat'];
 
 const NO_DEFECTS = ['background', 'roller']; // as in config/line.yaml
 
-const startOf = (stage, key) => START[stage.name]?.[key.key] ?? key.initial.replace(/^\[(.*)\]$/, '$1');
-const keysOf = (stage) => stage.keys.filter(({ key }) => !OF_FILES.includes(key));
+const startOf = (stage, key) => START[stage.name]?.[key.name] ?? key.initial.replace(/^\[(.*)\]$/, '$1');
+const keysOf = (stage) => stage.keys.filter(({ name }) => !OF_FILES.includes(name));
 
 // The stages of a kind, as the server's tables have them.
 export const stagesOf = (catalogue, kind) => catalogue.chain.filter((stage) => stage.kind === kind);
@@ -20,8 +21,8 @@ export const stagesOf = (catalogue, kind) => catalogue.chain.filter((stage) => s
 export function newStep(stage, given = {}) {
   const values = {};
   for (const key of keysOf(stage)) {
-    const value = given[key.key];
-    values[key.key] = typeof value === 'string' || typeof value === 'number' ? String(value) : startOf(stage, key);
+    const value = given[key.name];
+    values[key.name] = typeof value === 'string' || typeof value === 'number' ? String(value) : startOf(stage, key);
   }
   return { stage, values };
 }
@@ -49,7 +50,7 @@ function scalar(text) {
 const isList = ({ type }) => type.endsWith('s');
 
 function stepLines({ stage, values }) {
-  const lines = keysOf(stage).map((key) => `      ${key.key}: ${isList(key) ? `[${values[key.key]}]` : values[key.key]}`);
+  const lines = keysOf(stage).map((key) => `      ${key.name}: ${isList(key) ? `[${values[key.name]}]` : values[key.name]}`);
   return [`  - ${stage.name}:`, ...lines];
 }
 
@@ -63,7 +64,7 @@ export function composeYaml(state, only = null) {
 
 // Only the values that are not the defaults, for the URL.
 function packStep({ stage, values }) {
-  const own = keysOf(stage).filter((key) => values[key.key] !== startOf(stage, key)).map(({ key }) => [key, values[key]]);
+  const own = keysOf(stage).filter((key) => values[key.name] !== startOf(stage, key)).map(({ name }) => [name, values[name]]);
   return [stage.name, Object.fromEntries(own)];
 }
 
@@ -108,31 +109,24 @@ export function unpackState(packed, initial) {
 }
 
 const SIZE = '[0-9]+(x[0-9]+)?';
+const PATTERNS = { size: { pattern: SIZE }, sizes: { pattern: `${SIZE}( *, *${SIZE})*` } };
 
-function makeInput(key, value) {
-  const choices = key.type === 'bool' ? ['false', 'true'] : key.choices;
-  if (choices) {
-    const select = make('select', {}, ...choices.map((name) => make('option', { value: name }, name)));
-    select.value = value;
-    return select;
-  }
-  if (key.type === 'integer') return make('input', { type: 'number', min: key.min, max: key.max, step: 1, value });
-  // One step of a number changes it by a tenth of its default.
-  if (key.type === 'real') return make('input', { type: 'number', min: key.min, max: key.max, step: key.initial / 10 || 'any', value });
-  const pattern = { size: { pattern: SIZE }, sizes: { pattern: `${SIZE}( *, *${SIZE})*` } }[key.type];
-  return make('input', { type: 'text', size: 8, value, ...pattern });
+function makeInput(key) {
+  if (key.type === 'bool') return makeSelect([['false'], ['true']]);
+  return makeControl(key, PATTERNS[key.type] && { size: 8, ...PATTERNS[key.type] });
 }
 
 // The options of one step, each with its label; `changed` is called after each change.
 export function makeFields(step, changed) {
   return keysOf(step.stage).map((key) => {
-    const input = makeInput(key, step.values[key.key]);
-    if (input.value !== step.values[key.key]) step.values[key.key] = input.value = startOf(step.stage, key);
+    const input = makeInput(key);
+    input.value = step.values[key.name];
+    if (input.value !== step.values[key.name]) step.values[key.name] = input.value = startOf(step.stage, key);
     input.addEventListener('input', () => {
-      step.values[key.key] = input.value.trim();
+      step.values[key.name] = input.value.trim();
       changed();
     });
-    return make('label', { class: 'chain-field', title: key.help }, `${key.key} `, input);
+    return make('label', { class: 'chain-field', title: key.help }, `${key.name} `, input);
   });
 }
 
@@ -147,9 +141,9 @@ export class StepsEditor {
     this.changed = changed;
     this.list = make('ol', { class: 'chain-steps' });
     this.none = make('p', { class: 'empty' }, say('chain_no_steps'));
-    this.select = make('select', {}, ...stages.map((stage) => make('option', { value: stage.name }, titleOf(stage))));
-    const add = make('button', { type: 'button' }, say('chain_add'));
-    add.addEventListener('click', () => this.edit(() => this.steps.push(newStep(this.stages[this.select.selectedIndex])), this.steps.length, 'first'));
+    this.select = makeSelect(stages.map((stage) => [stage.name, titleOf(stage)]));
+    const add = makeButton(say('chain_add'), () => (
+      this.edit(() => this.steps.push(newStep(this.stages[this.select.selectedIndex])), this.steps.length, 'first')));
     this.element = make('fieldset', {}, make('legend', {}, say('chain_steps')), this.none, this.list,
       make('div', { class: 'chain-row' }, make('label', { class: 'chain-field' }, `${say('chain_step')} `, this.select), add));
     this.draw();
@@ -173,9 +167,8 @@ export class StepsEditor {
 
   button(what, sign, i, click, disabled) {
     const label = say(`chain_${what}`, this.steps[i].stage.name, i + 1);
-    const button = make('button', { type: 'button', 'data-what': what, 'aria-label': label, title: label }, sign);
+    const button = makeButton(sign, click, { 'data-what': what, 'aria-label': label, title: label });
     button.disabled = disabled;
-    button.addEventListener('click', click);
     return button;
   }
 

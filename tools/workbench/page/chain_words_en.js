@@ -49,10 +49,6 @@ export default {
   chain_all: 'all',
   chain_yaml: 'For a line’s file',
   chain_yaml_about: 'Replaces “classes:” and “chain:” in the line’s file.',
-  chain_copy: 'Copy',
-  chain_copied: 'Copied.',
-  chain_selected: 'This browser does not let the page copy; the text is selected: press Ctrl+C.',
   chain_truncated: 'Too many outlines: some are left out. Raise min_area_px, or the levels.',
   chain_running: 'Running',
-  chain_cancel: 'Cancel',
 };

@@ -56,10 +56,6 @@ export default {
   chain_all: 'tutto',
   chain_yaml: 'Per il file di una linea',
   chain_yaml_about: 'Sostituisce «classes:» e «chain:» nel file della linea.',
-  chain_copy: 'Copia',
-  chain_copied: 'Copiato.',
-  chain_selected: 'Questo browser non permette alla pagina di copiare; il testo è selezionato: premere Ctrl+C.',
   chain_truncated: 'Troppi contorni: alcuni mancano. Alzare min_area_px o i livelli.',
   chain_running: 'In esecuzione',
-  chain_cancel: 'Annulla',
 };

@@ -1,5 +1,6 @@
 // The Operator mode: what to run, whether it may run, and running it.
 import { Refusal, get, newToken, post, remove } from './api.js';
+import { copyText } from './controls.js';
 import { byId, make, setText } from './frame.js';
 import { OptionsForm, argsOf } from './options.js';
 import { windowsOf } from './pixels.js';
@@ -67,7 +68,7 @@ export class Operator {
       if (!byId('run').disabled) this.run();
     });
     byId('cancel').addEventListener('click', () => this.cancel());
-    for (const name of ['command', 'python']) byId(`copy-${name}`).addEventListener('click', () => this.copy(name));
+    for (const name of ['command', 'python']) byId(`copy-${name}`).addEventListener('click', () => copyText(byId(name), (text) => this.app.tell(text)));
   }
 
   choose(operator, values = null) {
@@ -244,16 +245,5 @@ export class Operator {
     // On a phone the output lies below the form.
     if (matchMedia('(max-width: 60rem)').matches) byId('output-figure').scrollIntoView({ block: 'nearest' });
     showSaves(byId('save'), this, { order, picture: several ? null : answer.result });
-  }
-
-  async copy(name) {
-    try {
-      await navigator.clipboard.writeText(byId(name).textContent);
-      this.app.tell(say('copied'));
-    } catch {
-      // Not allowed on pages without TLS: select it, so that Ctrl+C copies.
-      getSelection().selectAllChildren(byId(name));
-      this.app.tell(say('selected'));
-    }
   }
 }

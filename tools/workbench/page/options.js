@@ -1,4 +1,5 @@
 // The form of an operator's options, made from the server's catalogue.
+import { makeControl } from './controls.js';
 import { make, setText } from './frame.js';
 import { say } from './words.js';
 
@@ -13,7 +14,7 @@ const START = {
 };
 
 // Options that take a name or a picture's file.
-const isFromPictures = ({ kind, choices }) => kind === 'text' && choices !== null;
+const isFromPictures = ({ type, choices }) => type === 'text' && choices !== null;
 
 const isPicture = (value) => String(value || '').startsWith('@');
 
@@ -39,30 +40,18 @@ export function argsOf(operator, values, out) {
     const value = values[option.name];
     if (!applies(operator.name, option.name, values)) return [];
     if (operator.name === 'contours' && option.name === 'scale' && out !== 'png') return [];
-    if (option.kind === 'switch') return value ? [`--${option.name}`] : [];
+    if (option.type === 'bool') return value ? [`--${option.name}`] : [];
     if (value === undefined || value === '' || (value === option.initial && !option.required)) return [];
     return [`--${option.name}`, value];
   });
 }
 
-function makeSelect(id, entries) {
-  return make('select', { id }, ...entries.map(([value, text]) => make('option', { value }, text)));
-}
-
-function makeControl(option, app) {
+function controlOf(option, app) {
   const id = `option-${option.name}`;
-  if (option.kind === 'switch') return make('input', { id, type: 'checkbox' });
-  if (isFromPictures(option)) {
-    const files = app.pictures().filter((one) => one.kind === 'table' || one.planes === 1);
-    return makeSelect(id, [...option.choices.map((name) => [name, name]), ...files.map((one) => [`@${one.id}`, say('file_of', one.name)])]);
-  }
-  if (option.kind === 'choice') return makeSelect(id, option.choices.map((name) => [name, name]));
-  if (option.kind !== 'integer' && option.kind !== 'real') return make('input', { id, type: 'text', autocomplete: 'off', spellcheck: 'false' });
-  const control = make('input', { id, type: 'number', step: option.kind === 'integer' ? '1' : 'any' });
-  // The tables' widest bounds stand for "any".
-  if (option.min !== null && Math.abs(option.min) < 1e15) control.min = option.min;
-  if (option.max !== null && Math.abs(option.max) < 1e15) control.max = option.max;
-  return control;
+  if (option.type === 'bool') return make('input', { id, type: 'checkbox' });
+  const files = isFromPictures(option) ? app.pictures().filter((one) => one.kind === 'table' || one.planes === 1) : [];
+  return makeControl({ ...option, initial: '' }, { id }, option.choices?.map((name) => [name])
+    .concat(files.map((one) => [`@${one.id}`, say('file_of', one.name)])));
 }
 
 export class OptionsForm {
@@ -88,9 +77,9 @@ export class OptionsForm {
   }
 
   makeField(option, wanted) {
-    const control = makeControl(option, this.app);
+    const control = controlOf(option, this.app);
     const start = wanted[option.name] ?? (START[this.operator.name] || {})[option.name] ?? option.initial ?? '';
-    if (option.kind === 'switch') control.checked = start === true || start === '1';
+    if (option.type === 'bool') control.checked = start === true || start === '1';
     else control.value = start;
     if (control.selectedIndex === -1) control.selectedIndex = 0;
     if (option.required) control.required = true;
@@ -105,14 +94,14 @@ export class OptionsForm {
     if (option.required) label.append(' ', make('span', { class: 'required' }, say('required')));
     const help = make('p', { class: 'help', id: `help-${option.name}` }, make('span', { lang: 'en' }, option.help.replace(/ \(required\)$/, '')));
     if (option.name === 'exponent') help.append(' ', make('output', { id: 'option-side' }));
-    return option.kind === 'switch' ? make('div', { class: 'check' }, control, label, help)
+    return option.type === 'bool' ? make('div', { class: 'check' }, control, label, help)
       : make('div', { class: 'field' }, label, control, help);
   }
 
   values() {
     const values = {};
     for (const [name, { option, control }] of this.controls) {
-      values[name] = option.kind === 'switch' ? control.checked : control.value.trim();
+      values[name] = option.type === 'bool' ? control.checked : control.value.trim();
     }
     return values;
   }

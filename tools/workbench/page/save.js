@@ -1,5 +1,6 @@
 // Buttons that save the shown result in each format that its operator writes.
 import { blobOf } from './api.js';
+import { makeButton } from './controls.js';
 import { make } from './frame.js';
 import { say } from './words.js';
 
@@ -34,16 +35,11 @@ async function use(mode, picture) {
 
 // `shown`: {order, picture}, picture null when the shown file holds only a part.
 export function showSaves(box, mode, shown) {
-  const button = (text, action) => {
-    const one = make('button', { type: 'button' }, text);
-    one.addEventListener('click', action);
-    return one;
-  };
   const { outputs } = shown.order.operator;
   box.replaceChildren(...outputs.filter((out) => NAMES[out])
-    .map((out) => button(say('save_as', NAMES[out]), () => save(mode, shown, out))));
+    .map((out) => makeButton(say('save_as', NAMES[out]), () => save(mode, shown, out))));
   if (shown.picture && shown.order.out === 'tif' && shown.order.operator.name !== 'ranklet') {
-    box.append(button(say('use_as_input'), () => use(mode, shown.picture)));
+    box.append(makeButton(say('use_as_input'), () => use(mode, shown.picture)));
   }
   box.hidden = false;
 }

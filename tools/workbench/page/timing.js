@@ -1,4 +1,5 @@
 // Timing mode: the operator on the picture by every backend and number of threads, and by size.
+import { headRow, makeButton, makeCheckbox, tableRow } from './controls.js';
 import { make, setText } from './frame.js';
 import { figure, say } from './words.js';
 import { newToken, post, remove } from './api.js';
@@ -56,9 +57,8 @@ class Table {
   show(caption, columns, rows, csv) {
     setText(this.caption, caption);
     this.region.setAttribute('aria-label', caption);
-    this.head.replaceChildren(make('tr', {}, ...columns.map((name) => make('th', { scope: 'col' }, name))));
-    this.body.replaceChildren(...rows.map(([first, ...rest]) => (
-      make('tr', {}, make('th', { scope: 'row' }, first), ...rest.map((value) => make('td', {}, value))))));
+    this.head.replaceChildren(headRow(...columns));
+    this.body.replaceChildren(...rows.map((row) => tableRow(...row)));
     if (this.link.href) URL.revokeObjectURL(this.link.href);
     this.link.href = URL.createObjectURL(new Blob([csv], { type: 'text/csv' }));
     this.element.hidden = false;
@@ -113,13 +113,10 @@ class Timing {
   }
 
   checkbox(text, checked, change) {
-    const box = make('input', { type: 'checkbox' });
-    box.checked = checked;
-    box.addEventListener('change', () => {
-      change(box.checked);
+    return makeCheckbox(text, checked, (on) => {
+      change(on);
       this.keep();
     });
-    return make('label', { class: 'chain-field' }, box, ` ${text}`);
   }
 
   settingsForm() {
@@ -151,14 +148,9 @@ class Timing {
   }
 
   buttons() {
-    const button = (word, click) => {
-      const one = make('button', { type: 'button' }, say(word));
-      one.addEventListener('click', click);
-      return one;
-    };
-    this.measure = button('timing_measure', () => this.start(() => this.measureBackends()));
-    this.measureBySize = button('timing_by_size', () => this.start(() => this.measureSizes()));
-    this.cancel = button('timing_cancel', () => this.stop());
+    this.measure = makeButton(say('timing_measure'), () => this.start(() => this.measureBackends()));
+    this.measureBySize = makeButton(say('timing_by_size'), () => this.start(() => this.measureSizes()));
+    this.cancel = makeButton(say('cancel'), () => this.stop());
     this.cancel.disabled = true;
     return make('div', { class: 'chain-row' }, this.measure, this.measureBySize, this.cancel);
   }

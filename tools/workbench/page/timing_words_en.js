@@ -22,7 +22,6 @@ export default {
   timing_transfers: 'With transfers to and from the device',
   timing_measure: 'Measure',
   timing_by_size: 'Measure by size',
-  timing_cancel: 'Cancel',
   timing_progress: (n, all, what) => `${n} of ${all}: ${what}`,
   timing_progress_size: (n, all, what, side) => `${n} of ${all}: ${what}, ${side} × ${side} px`,
   timing_done: 'Measured.',

@@ -19,7 +19,6 @@ export default {
   timing_transfers: 'Con i trasferimenti da e verso il dispositivo',
   timing_measure: 'Misura',
   timing_by_size: 'Misura per dimensione',
-  timing_cancel: 'Annulla',
   timing_progress: (n, all, what) => `${n} di ${all}: ${what}`,
   timing_progress_size: (n, all, what, side) => `${n} di ${all}: ${what}, ${side} × ${side} px`,
   timing_done: 'Misurato.',

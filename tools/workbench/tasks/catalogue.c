@@ -37,11 +37,27 @@ static void write_limit(crn_encoder *encoder, const char *key, bool there, doubl
 
 /* --- operators -------------------------------------------------------------------------------- */
 
-static const char *kind_of(const crn_option *option)
+/* A parameter of an operator or a stage, for a form. */
+static void write_row(crn_encoder *encoder, const char *type, const crn_option *row)
+{
+    bool number = strcmp(type, "integer") == 0 || strcmp(type, "real") == 0;
+    crn_encoder_map(encoder, 8);
+    crn_encoder_pair_text(encoder, "name", row->name);
+    crn_encoder_pair_text(encoder, "type", type);
+    crn_encoder_pair_text(encoder, "help", row->help);
+    write_limit(encoder, "min", number, row->min);
+    write_limit(encoder, "max", number, row->max);
+    crn_encoder_pair_text(encoder, "initial", row->initial ? row->initial : "");
+    write_texts(encoder, "choices", row->choices);
+    crn_encoder_pair_bool(encoder, "required", row->required);
+    crn_encoder_map_end(encoder);
+}
+
+static const char *type_of(const crn_option *option)
 {
     switch (option->kind) {
     case CRN_OPTION_SWITCH:
-        return "switch";
+        return "bool";
     case CRN_OPTION_REAL:
         return "real";
     case CRN_OPTION_SIZE:
@@ -52,27 +68,6 @@ static const char *kind_of(const crn_option *option)
     default:
         return option->choices ? "choice" : "integer";
     }
-}
-
-static void write_option(crn_encoder *encoder, const crn_option *option)
-{
-    const char *kind = kind_of(option);
-    bool number = strchr("irs", kind[0]) && option->kind != CRN_OPTION_SWITCH;
-    crn_encoder_map(encoder, 9);
-    crn_encoder_pair_text(encoder, "name", option->name);
-    crn_encoder_text(encoder, "value");
-    if (option->value)
-        crn_encoder_text(encoder, option->value);
-    else
-        crn_encoder_null(encoder);
-    crn_encoder_pair_text(encoder, "help", option->help);
-    crn_encoder_pair_text(encoder, "kind", kind);
-    write_limit(encoder, "min", number, option->min);
-    write_limit(encoder, "max", number, option->max);
-    crn_encoder_pair_text(encoder, "initial", option->initial ? option->initial : "");
-    write_texts(encoder, "choices", option->choices);
-    crn_encoder_pair_bool(encoder, "required", option->required);
-    crn_encoder_map_end(encoder);
 }
 
 static void write_operator(crn_encoder *encoder, const crn_operator *operator)
@@ -94,7 +89,7 @@ static void write_operator(crn_encoder *encoder, const crn_operator *operator)
     crn_encoder_text(encoder, "options");
     crn_encoder_array(encoder, options);
     for (uint32_t i = 0; i < options; i++)
-        write_option(encoder, &operator->options[i]);
+        write_row(encoder, type_of(&operator->options[i]), &operator->options[i]);
     crn_encoder_array_end(encoder);
     crn_encoder_map_end(encoder);
 }
@@ -122,17 +117,14 @@ static void write_key(crn_encoder *encoder, const crn_param *param)
 {
     static const char *const types[] = {"bool",  "integer", "real",  "choice", "text",
                                         "texts", "size",    "sizes", "numbers"};
-    bool number = param->type == CRN_PARAM_INTEGER || param->type == CRN_PARAM_REAL ||
-                  param->type == CRN_PARAM_SIZE || param->type == CRN_PARAM_SIZES;
-    crn_encoder_map(encoder, 7);
-    crn_encoder_pair_text(encoder, "key", param->key);
-    crn_encoder_pair_text(encoder, "type", types[param->type]);
-    crn_encoder_pair_text(encoder, "initial", param->fallback ? param->fallback : "");
-    write_limit(encoder, "min", number, param->min);
-    write_limit(encoder, "max", number, param->max);
-    write_texts(encoder, "choices", param->choices ? param->choices : param->names);
-    crn_encoder_pair_text(encoder, "help", param->help);
-    crn_encoder_map_end(encoder);
+    const crn_option row = {.name = param->key,
+                            .help = param->help,
+                            .min = param->min,
+                            .max = param->max,
+                            .choices = param->choices ? param->choices : param->names,
+                            .initial = param->fallback,
+                            .required = !param->fallback};
+    write_row(encoder, types[param->type], &row);
 }
 
 static void write_steps(crn_encoder *encoder)
