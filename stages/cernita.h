@@ -86,10 +86,9 @@ typedef enum crn_memory {
     CRN_MEMORY_DEVICE, /**< with CRN_BACKEND_CUDA only */
 } crn_memory;
 
-/** How to compute. All zero: the fastest on the CPU, on the calling thread alone. Where `threads`
- * cannot be started a call has fewer. They are libgomp's, which ends a process without memory for
- * them, and hangs in the child of a fork if the forking thread had some. A call there has one if
- * that thread had more by a call of this library; programs with OpenMP of their own ask for one. */
+/** How to compute. All zero: the fastest on the CPU, on the calling thread alone. A call uses fewer
+ * threads if not all start; without memory for them libgomp ends the process. It would hang in the
+ * child of a fork(): calls use one thread there; if the parent used OpenMP itself, ask for one. */
 typedef struct crn_context_settings {
     crn_backend backend; /**< CRN_BACKEND_AUTO: 0 */
     int32_t threads;     /**< of openmp, of one call, at most 1024; 0, 1: no others are started */
@@ -109,6 +108,7 @@ typedef struct crn_context crn_context;
  * @param ret_context free it with crn_context_free(), before its stream is destroyed
  * @return 0; without a text, as there is no context, -EINVAL: settings that contradict or are
  *         out of range; -ENOTSUP: see crn_backend_missing(); -ENODEV: no such device; -ENOMEM
+ * @snippet calls.c context
  */
 CRN_API int crn_context_open(const crn_context_settings *settings, crn_context **ret_context);
 
@@ -117,7 +117,8 @@ CRN_API void crn_context_free(crn_context **context);
 
 /** Waits until the context's work is done. @return 0, on a device also -ENODEV or -EIO */
 CRN_API int crn_context_wait(crn_context *context);
-/** Memory for results, 64-byte aligned, pinned on a device. @return NULL: it is used up */
+/** Memory for results, 64-byte aligned, pinned on a device. @return NULL: it is used up
+ * @snippet calls.c pinned */
 CRN_API void *crn_pinned_create(crn_context *context, size_t bytes);
 /** Frees such memory, before its context and once nothing writes to it; NULL is allowed. */
 CRN_API void crn_pinned_free(crn_context *context, void *memory);
@@ -140,9 +141,8 @@ typedef enum crn_orientation {
 
 /** What contours do at the border of the picture. */
 typedef enum crn_border {
-    CRN_BORDER_OPEN, /**< contours end at the picture's border (skimage) */
-    /** As if the picture were padded by one row and column of zeros: contours close around it. */
-    CRN_BORDER_CLOSED,
+    CRN_BORDER_OPEN,   /**< contours end at the picture's border (skimage) */
+    CRN_BORDER_CLOSED, /**< as if padded by a row and a column of zeros: contours close */
 } crn_border;
 
 /** Parameters of crn_find_contours(). */
@@ -203,6 +203,7 @@ typedef struct crn_contours {
  * @param out overwritten; on a device it and its arrays lie in memory of crn_pinned_create() and
  *        are not to be touched before the stream has come so far
  * @return 0, -EINVAL, -ENOMEM, -ENODEV or -EIO
+ * @snippet calls.c contours
  * @see skimage.measure.find_contours; Lorensen and Cline, SIGGRAPH 1987
  */
 CRN_API int crn_find_contours(crn_context *context, const crn_contours_params *params,
@@ -237,8 +238,7 @@ typedef struct crn_element {
     int32_t width;           /**< 1 to CRN_ELEMENT_MAX */
     int32_t height;          /**< 1 to CRN_ELEMENT_MAX */
     const uint8_t *members;  /**< PICTURE: non-zero = member, at least one; else NULL */
-    /** Non-flat: one per pixel, finite at members, for u8 pictures whole numbers from -255 to 255;
-     * NULL: flat. */
+    /** One per pixel, finite at members, for u8 whole numbers from -255 to 255; NULL: flat. */
     const float *heights;
 } crn_element;
 
@@ -275,8 +275,7 @@ CRN_API int crn_morphology(crn_context *context, const crn_morphology_params *pa
 /** Pixels beyond the border of a picture. */
 typedef enum crn_convolve_border {
     CRN_CONVOLVE_REPLICATE, /**< aaa|abcd|ddd */
-    /** dcb|abcd|cba: OpenCV's reflect-101; repeated if the picture is smaller than the kernel,
-     * replicated if it is one pixel. */
+    /** dcb|abcd|cba: OpenCV's reflect-101, as often as is needed; one pixel is replicated. */
     CRN_CONVOLVE_REFLECT,
     CRN_CONVOLVE_WRAP, /**< bcd|abcd|abc */
     CRN_CONVOLVE_ZERO,
@@ -490,6 +489,7 @@ CRN_API const char *crn_chain_class_name(const crn_chain *chain, int32_t index);
  *        NULL: none, textures are then of the maps
  * @param ret_defects the chain's, until its next call
  * @return 0, -EINVAL, -ENOMEM, -ENODEV or -EIO
+ * @snippet calls.c judge
  */
 CRN_API int crn_chain_judge(crn_chain *chain, const crn_image *maps, const crn_image *intensity,
                             const crn_defects **ret_defects);

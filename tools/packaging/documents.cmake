@@ -15,6 +15,9 @@ list(APPEND documents src/formats/view/wire.h src/monitor/http/responses/fruit_p
     src/formats/view/maps_format.h src/publish/status.h stages/cernita.h stages/ops.h stages/stage/stage.h
     tools/bench/idc.c)
 
+file(GLOB examples RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS tools/examples/[!R]*)
+list(APPEND documents ${examples})
+
 foreach(document ${documents})
     string(REPLACE ".github/" "" name ${document})
     get_filename_component(folder ${name} DIRECTORY)
