@@ -29,8 +29,8 @@ static int check_named(const char *name, crn_size size, bool non_flat, crn_error
 static int load_picture(const char *path, bool non_flat, crn_element_loaded *element,
                         crn_error *error)
 {
-    int r = crn_plane_load(path, "an element", "pixels", CRN_ELEMENT_MAX, element->heights,
-                           &element->size, error);
+    static const crn_plane_use use = {"an element", "pixels", CRN_ELEMENT_MAX};
+    int r = crn_plane_load(path, &use, element->heights, &element->size, error);
     if (r == -ENOENT)
         return crn_error_set(
             error, r, "%s: is not an element (rect, disk, cross), and there is no such file", path);

@@ -183,6 +183,7 @@ static bool is_picture(FILE *file)
 
 static int load_file(const char *path, crn_kernel *kernel, crn_error *error)
 {
+    static const crn_plane_use use = {"a kernel", "weights", 0};
     int fd = crn_regular_open(path, error);
     if (fd < 0)
         return fd;
@@ -192,7 +193,7 @@ static int load_file(const char *path, crn_kernel *kernel, crn_error *error)
     if (!file || fstat(fd, &status) < 0)
         r = crn_error_set(error, -errno, "%s: cannot be read: %s", path, strerror(errno));
     else if (is_picture(file))
-        r = crn_plane_load(path, "a kernel", "weights", 0, kernel->weights, &kernel->size, error);
+        r = crn_plane_load(path, &use, kernel->weights, &kernel->size, error);
     else if (status.st_size > TEXT_BYTES_MAX)
         r = crn_error_set(error, -EINVAL, "%s: is too large for the text of a kernel (%d MiB)",
                           path, TEXT_BYTES_MAX >> 20);

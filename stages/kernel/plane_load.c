@@ -7,32 +7,32 @@
 
 #include "stages/picture/picture.h"
 
-static int check_shape(const char *path, const char *noun, const char *unit, int32_t side_max,
-                       const crn_picture *picture, crn_error *error)
+static int check_shape(const char *path, const crn_plane_use *use, const crn_picture *picture,
+                       crn_error *error)
 {
     const crn_image *image = &picture->image;
     char sides[40] = "";
     if (image->planes != 1 || picture->alpha.planes)
         return crn_error_set(error, -EINVAL,
                              "%s: has %" PRId32 " planes%s, %s has one: save it as grey", path,
-                             image->planes, picture->alpha.planes ? " and alpha" : "", noun);
-    if (side_max)
-        snprintf(sides, sizeof sides, " and sides up to %" PRId32, side_max);
+                             image->planes, picture->alpha.planes ? " and alpha" : "", use->noun);
+    if (use->side_max)
+        snprintf(sides, sizeof sides, " and sides up to %" PRId32, use->side_max);
     if ((int64_t)image->width * image->height > CRN_KERNEL_TAPS_MAX ||
-        (side_max && (image->width > side_max || image->height > side_max)))
-        return crn_error_set(error, -EINVAL,
-                             "%s: is %" PRId32 "x%" PRId32 ", %s has at most %d %s%s", path,
-                             image->width, image->height, noun, CRN_KERNEL_TAPS_MAX, unit, sides);
+        (use->side_max && (image->width > use->side_max || image->height > use->side_max)))
+        return crn_error_set(
+            error, -EINVAL, "%s: is %" PRId32 "x%" PRId32 ", %s has at most %d %s%s", path,
+            image->width, image->height, use->noun, CRN_KERNEL_TAPS_MAX, use->unit, sides);
     return 0;
 }
 
-int crn_plane_load(const char *path, const char *noun, const char *unit, int32_t side_max,
-                   float *ret_values, crn_size *ret_size, crn_error *error)
+int crn_plane_load(const char *path, const crn_plane_use *use, float *ret_values,
+                   crn_size *ret_size, crn_error *error)
 {
     crn_picture picture = {0};
     int r = crn_picture_probe(path, &picture, error);
     if (!r)
-        r = check_shape(path, noun, unit, side_max, &picture, error);
+        r = check_shape(path, use, &picture, error);
     if (!r)
         r = crn_picture_read(path, &picture, error);
     const crn_image *image = &picture.image;
@@ -43,7 +43,7 @@ int crn_plane_load(const char *path, const char *noun, const char *unit, int32_t
         if (!isfinite(ret_values[i]))
             r = crn_error_set(error, -EINVAL,
                               "%s: pixel %" PRId32 ",%" PRId32 " is %s; %s's are finite", path, x,
-                              y, isnan(ret_values[i]) ? "NaN" : "infinite", noun);
+                              y, isnan(ret_values[i]) ? "NaN" : "infinite", use->noun);
     }
     crn_picture_free(&picture);
     return r;

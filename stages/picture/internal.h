@@ -39,6 +39,10 @@ void *crn_picture_at(const crn_image *image, int32_t plane, int32_t y, int32_t x
  * 0 before, says so: the file may be good; else -EBADMSG. */
 int crn_picture_fail(const char *path, const char *failure, crn_error *error);
 
+/* Reads bytes of the file from that place on. 0, or -EIO with a line in *error. */
+int crn_picture_take(int fd, const char *path, uint64_t at, void *ret_bytes, size_t bytes,
+                     crn_error *error);
+
 /* Turns a library's message about a file into one printable line. */
 void crn_picture_clean(char *text);
 

@@ -160,20 +160,13 @@ static int read_shape(const char *path, const npy_header *header, crn_picture *r
 static int read_values(int fd, const char *path, uint64_t at, crn_picture *picture,
                        crn_error *error)
 {
-    uint64_t bytes = crn_picture_bytes(&picture->image), done = 0;
+    uint64_t bytes = crn_picture_bytes(&picture->image);
     struct stat status;
     if (fstat(fd, &status) < 0 || (uint64_t)status.st_size < at ||
         (uint64_t)status.st_size - at != bytes)
         return refuse(path, "it does not hold as many values as its header says", error);
     int r = crn_picture_reserve(path, 0, picture, error);
-    while (r == 0 && done < bytes) {
-        ssize_t got = pread(fd, (char *)picture->memory + done, bytes - done, (off_t)(at + done));
-        if (got <= 0)
-            return crn_error_set(error, -EIO, "%s: cannot be read: %s", path,
-                                 got < 0 ? strerror(errno) : "it was cut short meanwhile");
-        done += (uint64_t)got;
-    }
-    return r;
+    return r ? r : crn_picture_take(fd, path, at, picture->memory, bytes, error);
 }
 
 int crn_picture_npy_read(int fd, const char *path, bool pixels, crn_picture *ret_picture,

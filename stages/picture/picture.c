@@ -28,6 +28,19 @@ int crn_picture_fail(const char *path, const char *failure, crn_error *error)
     return crn_error_set(error, -EBADMSG, "%s: %.512s", path, failure);
 }
 
+int crn_picture_take(int fd, const char *path, uint64_t at, void *ret_bytes, size_t bytes,
+                     crn_error *error)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t got = pread(fd, (char *)ret_bytes + done, bytes - done, (off_t)(at + done));
+        if (got <= 0)
+            return crn_error_set(error, -EIO, "%s: cannot be read: %s", path,
+                                 got < 0 ? strerror(errno) : "it was cut short meanwhile");
+        done += (size_t)got;
+    }
+    return 0;
+}
+
 void *crn_picture_at(const crn_image *image, int32_t plane, int32_t y, int32_t x)
 {
     return (char *)image->data +

@@ -317,7 +317,7 @@ static int read_strip(tiff_job *j, const tiff_segment *row, const cut *c, uint8_
 {
     const crn_tiff_stack *stack = &j->stack;
     if (stack->images > 1)
-        return crn_tiff_stack_read(j->tiff, j->path, &j->page,
+        return crn_tiff_stack_read(j->tiff, &j->page,
                                    stack->at + (uint64_t)row->index * stack->image_bytes +
                                        (uint64_t)row->y * c->row_bytes,
                                    to, bytes, error);

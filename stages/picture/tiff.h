@@ -71,7 +71,7 @@ int crn_tiff_stack_find(TIFF *tiff, const char *path, const crn_tiff_page *page,
  *
  * @return 0, or -EIO with a line in *error
  */
-int crn_tiff_stack_read(TIFF *tiff, const char *path, const crn_tiff_page *page, uint64_t at,
-                        void *ret_rows, size_t bytes, crn_error *error);
+int crn_tiff_stack_read(TIFF *tiff, const crn_tiff_page *page, uint64_t at, void *ret_rows,
+                        size_t bytes, crn_error *error);
 
 #endif

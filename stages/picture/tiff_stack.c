@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "stages/picture/tiff.h"
 
@@ -109,21 +108,13 @@ int crn_tiff_stack_find(TIFF *tiff, const char *path, const crn_tiff_page *p,
     return 0;
 }
 
-int crn_tiff_stack_read(TIFF *tiff, const char *path, const crn_tiff_page *p, uint64_t at,
-                        void *ret_rows, size_t bytes, crn_error *error)
+int crn_tiff_stack_read(TIFF *tiff, const crn_tiff_page *p, uint64_t at, void *ret_rows,
+                        size_t bytes, crn_error *error)
 {
-    size_t done = 0;
-    while (done < bytes) {
-        ssize_t got =
-            pread(TIFFFileno(tiff), (char *)ret_rows + done, bytes - done, (off_t)(at + done));
-        if (got <= 0)
-            return crn_error_set(error, -EIO, "%s: cannot be read: %s", path,
-                                 got < 0 ? strerror(errno) : "it was cut short meanwhile");
-        done += (size_t)got;
-    }
-    if (TIFFIsByteSwapped(tiff) && p->bits == 16)
+    int r = crn_picture_take(TIFFFileno(tiff), TIFFFileName(tiff), at, ret_rows, bytes, error);
+    if (r == 0 && TIFFIsByteSwapped(tiff) && p->bits == 16)
         TIFFSwabArrayOfShort(ret_rows, (tmsize_t)(bytes / 2));
-    if (TIFFIsByteSwapped(tiff) && p->bits == 32)
+    if (r == 0 && TIFFIsByteSwapped(tiff) && p->bits == 32)
         TIFFSwabArrayOfLong(ret_rows, (tmsize_t)(bytes / 4));
-    return 0;
+    return r;
 }
