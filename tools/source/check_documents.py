@@ -12,6 +12,7 @@ import re
 import sys
 from pathlib import Path
 
+COLUMNS_MAX = 140
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`([^`\n]+)`")
@@ -93,6 +94,13 @@ class Tree:
         else:
             return ""
         return "" if found else name
+
+
+def long_lines(path, document):
+    """Lines to be wrapped, which are not rows of tables or output of programs."""
+    for number, line in enumerate(outside_fences(document).splitlines(), 1):
+        if len(line) > COLUMNS_MAX and not line.startswith(("|", "    ")):
+            yield f"{path}:{number}: {len(line)} characters; wrap it at 120"
 
 
 def missing_names(path, document, tree):

@@ -209,6 +209,7 @@ def check_markdown(paths, texts):
     for path in paths:
         if path.endswith(".md"):
             yield from (f"{path}: {fault}" for fault in check_documents.broken_links(ROOT / path, ROOT))
+            yield from check_documents.long_lines(path, ROOT / path)
             if not path.endswith("CHANGELOG.md"):
                 yield from check_documents.missing_names(path, ROOT / path, tree)
 
