@@ -1,17 +1,26 @@
 #include "src/formats/view/refusal.h"
 
+#include <stddef.h>
+#include <string.h>
+
+#define NAME(constant, name, fault)  [CRN_REFUSAL_##constant - CRN_WIRE_FAULTS] = name,
+#define FAULT(constant, name, fault) [CRN_REFUSAL_##constant - CRN_WIRE_FAULTS] = fault,
+
+static const char *const names[] = {CRN_REFUSAL_ROWS(NAME)};
+static const char *const faults[] = {CRN_REFUSAL_ROWS(FAULT)};
+
 const char *crn_refusal_name(crn_refusal why)
 {
-    switch ((int)why) {
-    case CRN_REFUSAL_VIEWS_MISMATCH:
-        return "views_mismatch";
-    case CRN_REFUSAL_LANES:
-        return "lanes";
-    case CRN_REFUSAL_LANE_NOT_LISTED:
-        return "lane_not_listed";
-    default:
-        return crn_wire_fault_names[why];
-    }
+    return (int)why < CRN_WIRE_FAULTS ? crn_wire_fault_names[why] : names[why - CRN_WIRE_FAULTS];
+}
+
+const char *crn_refusal_hint(const char *name)
+{
+    for (int why = CRN_REFUSAL_NONE + 1; why < CRN_REFUSALS; why++)
+        if (strcmp(name, crn_refusal_name((crn_refusal)why)) == 0)
+            return why < CRN_WIRE_FAULTS ? crn_wire_fault_hints[why]
+                                         : faults[why - CRN_WIRE_FAULTS];
+    return NULL;
 }
 
 void crn_refusals_add(crn_refusals *sum, const crn_refusals *refusals)

@@ -22,18 +22,26 @@
 
 CRN_C_BEGIN
 
-/* A crn_wire_fault, or a contradiction to other messages. */
+/* Contradictions to other messages: constant, label in counters, what is wrong. */
+#define CRN_REFUSAL_ROWS(ROW)                                                                      \
+    ROW(VIEWS_MISMATCH, "views_mismatch", "`views` is not that of the fruit's first message")      \
+    ROW(LANES, "lanes", "a lane more than limits.lanes allows")                                    \
+    ROW(LANE_NOT_LISTED, "lane_not_listed", "ingest.lanes does not have the lane")
+
+#define CRN_REFUSAL_CONSTANT(constant, name, fault) CRN_REFUSAL_##constant,
+
+/* A crn_wire_fault, or one of these behind them. */
 typedef enum crn_refusal {
     CRN_REFUSAL_NONE,
-    CRN_REFUSAL_VIEWS_MISMATCH =
-        CRN_WIRE_FAULTS,         /* `views` differs from the fruit's first message */
-    CRN_REFUSAL_LANES,           /* a lane beyond limits.lanes */
-    CRN_REFUSAL_LANE_NOT_LISTED, /* a lane that ingest.lanes does not have */
-    CRN_REFUSALS,
+    CRN_REFUSAL_LAST_WIRE_FAULT = CRN_WIRE_FAULTS - 1,
+    CRN_REFUSAL_ROWS(CRN_REFUSAL_CONSTANT) CRN_REFUSALS,
 } crn_refusal;
 
 /* "parts", …, "views_mismatch", "lanes", …: labels of counters, and reasons in verdicts. */
 const char *crn_refusal_name(crn_refusal why);
+
+/* What is wrong, one clause; NULL: there is no refusal of that name. */
+const char *crn_refusal_hint(const char *name);
 
 typedef struct crn_refusals {
     uint64_t count[CRN_REFUSALS]; /* by crn_refusal */

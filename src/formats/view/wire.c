@@ -35,43 +35,12 @@ _Static_assert(AT_TAIL + TAIL_BYTES == CRN_WIRE_HEADER_BYTES, "the fields fill t
 
 static const char magic[4] = {'C', 'R', 'N', '1'};
 
-const char *const crn_wire_fault_names[CRN_WIRE_FAULTS] = {
-    [CRN_WIRE_OK] = "ok",
-    [CRN_WIRE_PARTS] = "parts",
-    [CRN_WIRE_HEADER_SIZE] = "header_size",
-    [CRN_WIRE_MAGIC] = "magic",
-    [CRN_WIRE_FLAGS] = "flags",
-    [CRN_WIRE_RESERVED] = "reserved",
-    [CRN_WIRE_TYPE] = "type",
-    [CRN_WIRE_LAYOUT] = "layout",
-    [CRN_WIRE_SHAPE] = "shape",
-    [CRN_WIRE_TOO_LARGE] = "too_large",
-    [CRN_WIRE_PAYLOAD_SIZE] = "payload_size",
-    [CRN_WIRE_CHANNELS] = "channels",
-    [CRN_WIRE_CLASS_SET] = "class_set",
-    [CRN_WIRE_VIEW_INDEX] = "view_index",
-    [CRN_WIRE_TENSOR_SIZE] = "tensor_size",
-    [CRN_WIRE_INTENSITY_SIZE] = "intensity_size",
-};
+#define NAME(constant, name, hint) [CRN_WIRE_##constant] = name,
+#define HINT(constant, name, hint) [CRN_WIRE_##constant] = hint,
 
-const char *const crn_wire_fault_hints[CRN_WIRE_FAULTS] = {
-    [CRN_WIRE_OK] = "nothing is wrong",
-    [CRN_WIRE_PARTS] = "a view is a header, a tensor, and an intensity part if flag 1 says so",
-    [CRN_WIRE_HEADER_SIZE] = "the header part must be 128 bytes, and header_bytes must say so",
-    [CRN_WIRE_MAGIC] = "it does not begin with CRN1: something else sends to this endpoint",
-    [CRN_WIRE_FLAGS] = "a flag that this version does not know: is the sender newer?",
-    [CRN_WIRE_RESERVED] = "reserved bytes must be 0: is the sender newer?",
-    [CRN_WIRE_TYPE] = "dtype must be 1 (u8), 2 (f16) or 3 (f32)",
-    [CRN_WIRE_LAYOUT] = "layout must be 1 (CHW) or 2 (HWC)",
-    [CRN_WIRE_SHAPE] = "height, width and channels must be 1 to 2147483647, and not overflow",
-    [CRN_WIRE_TOO_LARGE] = "tensor and intensity are larger than limits.view_mib allows",
-    [CRN_WIRE_PAYLOAD_SIZE] = "payload_bytes must be height x width x channels x element size",
-    [CRN_WIRE_CHANNELS] = "there must be as many channels as the file has classes",
-    [CRN_WIRE_CLASS_SET] = "the sender's class names or their order are not those of the file",
-    [CRN_WIRE_VIEW_INDEX] = "view must be less than views, and both within limits.views",
-    [CRN_WIRE_TENSOR_SIZE] = "the tensor part must be payload_bytes long",
-    [CRN_WIRE_INTENSITY_SIZE] = "the intensity part must be height x width bytes long",
-};
+const char *const crn_wire_fault_names[CRN_WIRE_FAULTS] = {"ok", CRN_WIRE_FAULT_ROWS(NAME)};
+const char *const crn_wire_fault_hints[CRN_WIRE_FAULTS] = {"nothing is wrong",
+                                                           CRN_WIRE_FAULT_ROWS(HINT)};
 
 static bool all_zero(const unsigned char *at, size_t size)
 {

@@ -29,7 +29,7 @@
  * come late: its fruit gets no verdict, a number is missing in the sequence of the lane's verdicts,
  * and a warning says so
  * - deadline_ns: when the verdict must be out; a value more than 10 s from now is attributed to a
- *   wrong clock, ignored and counted (deadline_ignored)
+ *   wrong clock, ignored and counted (deadlines_ignored)
  *
  * The tensor holds probabilities, 0 to 1; for other values see values.h. Where the CNN ends with a
  * softmax, the values of a pixel sum to 1 over all channels, the background's included: scale.h.
@@ -68,29 +68,37 @@ typedef struct crn_view_header {
 } crn_view_header;
 
 /**
- * Why a message is refused. CRN_WIRE_OK is 0; the others are counted under crn_wire_fault_names. If
- * several apply, the most informative one is reported: first whether this is a view message at all,
- * then whether its header is consistent, then whether it matches the line, and last whether the
- * parts are as the header says.
+ * Why a message is refused, a row each: its constant, its label in counters, and a hint for users,
+ * what is wrong and where to look, one clause. If several apply, the most informative one is
+ * reported: first whether this is a view message at all, then whether its header is consistent,
+ * then whether it matches the line, and last whether the parts are as the header says.
  */
+#define CRN_WIRE_FAULT_ROWS(ROW)                                                                   \
+    ROW(PARTS, "parts", "a view is a header, a tensor, and an intensity part if flag 1 says so")   \
+    ROW(HEADER_SIZE, "header_size",                                                                \
+        "the header part must be 128 bytes, and header_bytes must say so")                         \
+    ROW(MAGIC, "magic", "it does not begin with CRN1: something else sends to this endpoint")      \
+    ROW(FLAGS, "flags", "a flag that this version does not know: is the sender newer?")            \
+    ROW(RESERVED, "reserved", "reserved bytes must be 0: is the sender newer?")                    \
+    ROW(TYPE, "type", "dtype must be 1 (u8), 2 (f16) or 3 (f32)")                                  \
+    ROW(LAYOUT, "layout", "layout must be 1 (CHW) or 2 (HWC)")                                     \
+    ROW(SHAPE, "shape", "height, width and channels must be 1 to 2147483647, and not overflow")    \
+    ROW(TOO_LARGE, "too_large", "tensor and intensity are larger than limits.view_mib allows")     \
+    ROW(PAYLOAD_SIZE, "payload_size",                                                              \
+        "payload_bytes must be height x width x channels x element size")                          \
+    ROW(CHANNELS, "channels", "there must be as many channels as the file has classes")            \
+    ROW(CLASS_SET, "class_set",                                                                    \
+        "the sender's class names or their order are not those of the file")                       \
+    ROW(VIEW_INDEX, "view_index", "view must be less than views, and both within limits.views")    \
+    ROW(TENSOR_SIZE, "tensor_size", "the tensor part must be payload_bytes long")                  \
+    ROW(INTENSITY_SIZE, "intensity_size", "the intensity part must be height x width bytes long")
+
+#define CRN_WIRE_CONSTANT(constant, name, hint) CRN_WIRE_##constant,
+
+/** CRN_WIRE_OK is 0. */
 typedef enum crn_wire_fault {
     CRN_WIRE_OK,
-    CRN_WIRE_PARTS,          /**< too few or too many parts */
-    CRN_WIRE_HEADER_SIZE,    /**< the first part is not 128 bytes, or header_bytes says otherwise */
-    CRN_WIRE_MAGIC,          /**< not CRN1 */
-    CRN_WIRE_FLAGS,          /**< an unknown flag */
-    CRN_WIRE_RESERVED,       /**< reserved bytes that are not zero */
-    CRN_WIRE_TYPE,           /**< dtype */
-    CRN_WIRE_LAYOUT,         /**< layout */
-    CRN_WIRE_SHAPE,          /**< a side of 0 or beyond 2^31 - 1, or H x W x C x size overflows */
-    CRN_WIRE_TOO_LARGE,      /**< beyond limits.view_mib */
-    CRN_WIRE_PAYLOAD_SIZE,   /**< payload_bytes is not H x W x C x size */
-    CRN_WIRE_CHANNELS,       /**< not the number of classes */
-    CRN_WIRE_CLASS_SET,      /**< the sender has other classes */
-    CRN_WIRE_VIEW_INDEX,     /**< view >= views, or views or view beyond limits.views */
-    CRN_WIRE_TENSOR_SIZE,    /**< the tensor part is not payload_bytes long */
-    CRN_WIRE_INTENSITY_SIZE, /**< the intensity part is not H x W long */
-    CRN_WIRE_FAULTS,
+    CRN_WIRE_FAULT_ROWS(CRN_WIRE_CONSTANT) CRN_WIRE_FAULTS,
 } crn_wire_fault;
 
 /** "ok", "parts", "header_size", …: labels of counters. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/formats/view/reason.h"
 #include "src/formats/verdict/fields.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/programs/readme_reference.h"
@@ -79,10 +80,24 @@ static void print_reference(FILE *out)
     print_fields("", crn_verdict_fields, out);
 }
 
+static void print_reasons(FILE *out)
+{
+    fputs("| state | reason | meaning |\n|---|---|---|\n"
+          "| refused | as in the topic `status` | the fault of its first message |\n",
+          out);
+    for (crn_view_reason reason = CRN_REASON_NONE + 1; reason < CRN_REASONS; reason++)
+        fprintf(out, "| %s | `%s` | %s |\n", reason < CRN_REASON_NOT_FINITE ? "lost" : "judged",
+                crn_view_reason_names[reason], crn_view_reason_meanings[reason]);
+    fputs("| judged | `truncated` | a limit cut its defects |\n"
+          "| judged | `skipped` | it went without an optional step |\n",
+          out);
+}
+
 static void the_readme_has_the_reference(void **state)
 {
     (void)state;
     readme_expect_reference("src/publish/README.md", print_reference);
+    readme_expect_reference("src/publish/README.md", print_reasons);
 }
 
 int main(void)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/formats/view/reason.h"
 #include "src/formats/view/refusal.h"
 #include "tools/common/append_text.h"
 
@@ -137,16 +138,9 @@ static void say_limit(sentence *s)
 
 static void say_refused(sentence *s)
 {
-    const char *why = s->of->name, *hint = "the daemon's log says what is wrong with it";
-    for (int fault = CRN_WIRE_OK + 1; fault < CRN_WIRE_FAULTS; fault++)
-        if (!strcmp(why, crn_wire_fault_names[fault]))
-            hint = crn_wire_fault_hints[fault];
-    if (!strcmp(why, crn_refusal_name(CRN_REFUSAL_VIEWS_MISMATCH)))
-        hint = "`views` is not that of the fruit's first message";
-    if (!strcmp(why, crn_refusal_name(CRN_REFUSAL_LANES)))
-        hint = "a lane more than limits.lanes allows";
-    if (!strcmp(why, crn_refusal_name(CRN_REFUSAL_LANE_NOT_LISTED)))
-        hint = "ingest.lanes does not have the lane";
+    const char *why = s->of->name, *hint = crn_refusal_hint(why);
+    if (!hint)
+        hint = "the daemon's log says what is wrong with it";
     if (s->many)
         say(s, "the messages of %s were refused (%s): %s", s->views, why, hint);
     else
@@ -376,8 +370,9 @@ static void say_no_slot(sentence *s)
 
 static void say_lost(sentence *s)
 {
-    say(s, "%s %s not judged whole (%s): this version does not know that reason", s->views,
-        s->many ? "were" : "was", s->of->name);
+    crn_view_reason reason = crn_view_reason_find(s->of->name);
+    say(s, "%s %s not judged whole (%s): %s", s->views, s->many ? "were" : "was", s->of->name,
+        reason ? crn_view_reason_meanings[reason] : "this version does not know that reason");
 }
 
 static void say_mask_values(sentence *s)
