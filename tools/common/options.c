@@ -70,13 +70,36 @@ static void print_row(const char *name, const char *value, const char *help)
     putchar('\n');
 }
 
+#define HELP_WIDTH 68
+
+/* What the row says beside its help: the choices, in a line of their own where that is full, and
+ * the value without the option. */
+static void print_option(const crn_option *option)
+{
+    char text[1024], list[512] = "";
+    for (int i = 0; option->choices && option->choices[i]; i++) {
+        size_t used = strlen(list);
+        const char *before = i == 0 ? "" : option->choices[i + 1] ? ", " : " or ";
+        snprintf(list + used, sizeof list - used, "%s%s", before, option->choices[i]);
+    }
+    const char *last = strrchr(option->help, '\n');
+    bool full = strlen(last ? last + 1 : option->help) + strlen(list) > HELP_WIDTH;
+    const char *without = option->required ? "required" : option->initial;
+    snprintf(text, sizeof text, "%s%s%s%s%s%s", option->help,
+             !list[0] ? ""
+             : full   ? ":\n"
+                      : ": ",
+             list, without ? " (" : "", without ? without : "", without ? ")" : "");
+    print_row(option->name, option->value, text);
+}
+
 static void print_help(const crn_tool *tool)
 {
     bool any = tool->options && tool->options[0].name;
     printf("usage: %s%s%s%s\n\n%s\n\n", tool->name, any ? " [options]" : "",
            *tool->operands ? " " : "", tool->operands, tool->about);
     for (const crn_option *option = tool->options; any && option->name; option++)
-        print_row(option->name, option->value, option->help);
+        print_option(option);
     print_row("help", NULL, "this text");
     print_row("version", NULL, "the version");
     printf("\nexit status: 0 success, 1 failure, 2 usage error\n");

@@ -36,14 +36,15 @@ typedef enum crn_option_kind {
 struct crn_option {
     const char *name;  /* without the dashes; NULL ends a table */
     const char *value; /* placeholder of the value in the help; NULL: a switch without a value */
-    const char *help;  /* one clause, without a full stop; '\n' starts further lines */
+    const char *help;  /* one clause, without a full stop; '\n' starts further lines. --help adds
+                          the choices and the value without the option */
     crn_option_kind kind;
     size_t offset;              /* of the value in the settings */
     double min, max;            /* of numbers, and of the sides of sizes */
     int64_t unit;               /* a whole number is stored as a multiple of it; 0: 1 */
     int32_t first;              /* stored for the first of the choices */
     const char *const *choices; /* NULL-terminated */
-    const char *initial;        /* for forms: the value without the option; NULL: none */
+    const char *initial; /* the value without the option, for the help and forms; NULL: none */
     bool required;
     const char *missing; /* appended where it is required and missing: ": how many fruits?" */
     /* Reads the value instead; exits 2 if it cannot. */

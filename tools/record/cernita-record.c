@@ -25,11 +25,11 @@ typedef struct record_settings {
 
 static const crn_option options[] = {
     CRN_OPTION_AT("from", "ENDPOINT", record_settings, plan.from, .required = true,
-                  .help = "where senders connect: bound here (required)"),
+                  .help = "where senders connect: bound here"),
     CRN_OPTION_AT("to", "ENDPOINT", record_settings, plan.to,
                   .help = "where the line listens; without it the views end here"),
     CRN_OPTION_AT("dir", "DIR", record_settings, plan.dir, .required = true,
-                  .help = "where segments cernita-<UTC start>-<number>.tif are created (required)"),
+                  .help = "where segments cernita-<UTC start>-<number>.tif are created"),
     CRN_OPTION_AT("segment", "MIB", record_settings, plan.segment_bytes, .min = 1, .max = 1048576,
                   .unit = MIB, .help = "maximum size of a segment, 1 to 1048576 (2048)"),
     CRN_OPTION_AT("queue", "MIB", record_settings, plan.queue_bytes, .min = 1, .max = 65536,

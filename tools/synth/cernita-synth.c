@@ -37,7 +37,7 @@ static const char *const layouts[] = {"CHW", "HWC", NULL};
 
 static const crn_option options[] = {
     CRN_OPTION_AT("fruits", "N", synth_plan, fruits, .min = 1, .max = INT32_MAX, .required = true,
-                  .missing = ": how many fruits?", .help = "number of fruits (required)"),
+                  .missing = ": how many fruits?", .help = "number of fruits"),
     CRN_OPTION_AT("views", "N", synth_plan, views, .min = 1, .max = 64,
                   .help = "views of each fruit, 1 to 64 (4)"),
     CRN_OPTION_AT("size", "WxH", synth_plan, size, .min = 8, .max = 4096,
@@ -53,9 +53,9 @@ static const crn_option options[] = {
     CRN_OPTION_AT("lanes", "N", synth_plan, lanes, .min = 1, .max = 64,
                   .help = "lanes numbered from 0, 1 to 64 (1)"),
     CRN_OPTION_AT("dtype", "TYPE", synth_plan, type, .choices = types, .first = CRN_U8,
-                  .help = "of the probabilities: u8, f16 or f32 (f32)"),
+                  .initial = "f32", .help = "of the probabilities"),
     CRN_OPTION_AT("layout", "LAYOUT", synth_plan, layout, .choices = layouts, .first = CRN_CHW,
-                  .help = "on the wire: CHW or HWC, what CNNs emit (HWC)"),
+                  .initial = "HWC", .help = "on the wire, as the CNN emits them"),
     CRN_OPTION_AT("no-photograph", NULL, synth_plan, no_photograph,
                   .help = "leave the grey photographs out"),
     {0},

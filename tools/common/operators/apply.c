@@ -21,7 +21,7 @@
 /* What every operator's command line has besides. */
 static const crn_option common_options[] = {
     CRN_OPTION_AT("backend", "B", crn_apply, backend, .choices = crn_backend_names,
-                  .help = "auto, serial, openmp or cuda (auto)"),
+                  .initial = "auto", .help = "what computes"),
     CRN_OPTION_AT("threads", "N", crn_apply, threads, .min = 1, .max = THREADS_MAX,
                   .help = "threads that openmp may use, 1 to 1024 (as many as there are cores)"),
     CRN_OPTION_AT("time", NULL, crn_apply, timed,

@@ -19,20 +19,19 @@ typedef struct apply_contours_settings {
 
 static const crn_option options[] = {
     CRN_OPTION_AT("level", "L", apply_contours_settings, level, .required = true, .min = -1e300,
-                  .max = 1e300,
-                  .help = "the contours' value, in the picture's own range (required)"),
+                  .max = 1e300, .help = "the contours' value, in the picture's own range"),
     CRN_OPTION_AT("connectivity", "C", apply_contours_settings, connectivity,
                   .choices = crn_connectivity_names, .initial = "low",
-                  .help = "which values a saddle connects: low or high (low)"),
+                  .help = "which values a saddle connects"),
     CRN_OPTION_AT("orientation", "O", apply_contours_settings, orientation,
                   .choices = crn_orientation_names, .initial = "low",
-                  .help = "which values lie left of a contour's direction: low or high (low)"),
+                  .help = "which values lie left of a contour's direction"),
     CRN_OPTION_AT("border", "B", apply_contours_settings, border, .choices = crn_border_names,
                   .initial = "open",
-                  .help = "open: contours end at the picture's border; closed: they close\n"
-                          "along it, as if the outside were 0 (open)"),
+                  .help = "whether contours end at the picture's border or close along it, as if\n"
+                          "the outside were 0"),
     CRN_OPTION_AT("scale", "N", apply_contours_settings, scale, .min = 1, .max = 16, .initial = "1",
-                  .help = "OUT.png: pixels for one of the picture, 1 to 16 (1)"),
+                  .help = "OUT.png: pixels for one of the picture, 1 to 16"),
     {0},
 };
 

@@ -20,17 +20,16 @@ typedef struct apply_convolve_settings {
 } apply_convolve_settings;
 
 static const crn_option options[] = {
-    CRN_OPTION_AT("kernel", "KERNEL", apply_convolve_settings, name, .required = true,
-                  .choices = crn_kernel_names,
-                  .help = "blur, gaussian, sharpen, edge (any odd size), emboss, sobel-x, sobel-y\n"
-                          "(3), or a file: rows of numbers, or a TIFF or PNG of one plane "
-                          "(required)"),
+    CRN_OPTION_AT(
+        "kernel", "KERNEL", apply_convolve_settings, name, .required = true,
+        .choices = crn_kernel_names,
+        .help = "a file (rows of numbers, or a TIFF or PNG of one plane) or a name, the last\n"
+                "three of size 3"),
     CRN_OPTION_AT("size", "N", apply_convolve_settings, side, .min = 1, .max = SIDE_MAX,
-                  .initial = "3", .help = "side of a named kernel, odd, 1 to 127 (3)"),
+                  .initial = "3", .help = "side of a named kernel, odd, 1 to 127"),
     CRN_OPTION_AT("border", "BORDER", apply_convolve_settings, border,
                   .choices = crn_convolve_border_names, .initial = "replicate",
-                  .help = "values outside the picture: replicate, reflect, wrap or zero "
-                          "(replicate)"),
+                  .help = "values outside the picture"),
     {0},
 };
 

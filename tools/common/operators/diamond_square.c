@@ -19,15 +19,13 @@ static const crn_type types[] = {CRN_U8, CRN_F32};
 static const crn_option options[] = {
     CRN_OPTION_AT("exponent", "N", apply_diamond_square_settings, params.exponent, .required = true,
                   .missing = ": how large is the field?", .max = CRN_DIAMOND_SQUARE_EXPONENT_MAX,
-                  .help = "the field is 2^N + 1 pixels wide and high, 0 to 20 (required)"),
+                  .help = "the field is 2^N + 1 pixels wide and high, 0 to 20"),
     CRN_OPTION_AT("seed", "S", apply_diamond_square_settings, params.seed, .required = true,
-                  .max = (double)INT64_MAX,
-                  .help = "the same seed gives the same field (required)"),
+                  .max = (double)INT64_MAX, .help = "the same seed gives the same field"),
     CRN_OPTION_AT("roughness", "R", apply_diamond_square_settings, params.roughness, .max = 1,
-                  .initial = "0.5",
-                  .help = "factor of the noise from level to level, 0 to 1 (0.5)"),
+                  .initial = "0.5", .help = "factor of the noise from level to level, 0 to 1"),
     CRN_OPTION_AT("type", "TYPE", apply_diamond_square_settings, type, .choices = type_names,
-                  .initial = "u8", .help = "u8, rounded and saturated, or f32 (u8)"),
+                  .initial = "u8", .help = "of the values, u8 rounded and saturated"),
     {0},
 };
 

@@ -17,7 +17,7 @@ typedef struct apply_haar_settings {
 
 static const crn_option options[] = {
     CRN_OPTION_AT("levels", "N", apply_haar_settings, levels, .required = true, .max = 31,
-                  .help = "number of levels, 0 to ceil(log2(longer side)) (required)"),
+                  .help = "number of levels, 0 to ceil(log2(longer side))"),
     CRN_OPTION_AT("inverse", NULL, apply_haar_settings, inverse,
                   .help = "from coefficients (f32) back to the picture"),
     CRN_OPTION_AT("threshold", "T", apply_haar_settings, threshold, .max = 3e38,

@@ -19,12 +19,12 @@ typedef struct apply_morphology_settings {
 
 static const crn_option options[] = {
     CRN_OPTION_AT("operation", "OP", apply_morphology_settings, operation, .required = true,
-                  .choices = crn_morphology_operation_names,
-                  .help = "erode, dilate, open, close, gradient, tophat or blackhat (required)"),
+                  .choices = crn_morphology_operation_names, .help = "what is done"),
     CRN_OPTION_AT("element", "ELEMENT", apply_morphology_settings, element, .required = true,
                   .choices = crn_element_shape_names,
-                  .help = "rect, disk or cross, or a TIFF or PNG of one plane whose pixels\n"
-                          "other than 0 are the members (required)"),
+                  .help =
+                      "a TIFF or PNG of one plane whose pixels other than 0 are the members, or\n"
+                      "a name"),
     CRN_OPTION_AT("size", "N|WxH", apply_morphology_settings, size, .min = 1,
                   .max = CRN_ELEMENT_MAX,
                   .help = "of a rect, disk or cross, sides from 1 to 4095 (required for these)"),

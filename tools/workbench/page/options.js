@@ -92,7 +92,7 @@ export class OptionsForm {
     this.controls.set(option.name, { option, control });
     const label = make('label', { for: control.id }, option.name);
     if (option.required) label.append(' ', make('span', { class: 'required' }, say('required')));
-    const help = make('p', { class: 'help', id: `help-${option.name}` }, make('span', { lang: 'en' }, option.help.replace(/ \(required\)$/, '')));
+    const help = make('p', { class: 'help', id: `help-${option.name}` }, make('span', { lang: 'en' }, option.help));
     if (option.name === 'exponent') help.append(' ', make('output', { id: 'option-side' }));
     return option.type === 'bool' ? make('div', { class: 'check' }, control, label, help)
       : make('div', { class: 'field' }, label, control, help);
