@@ -160,10 +160,7 @@ static void *run_service(void *argument)
     if (wanted && service.text[0])
         send_status(service.text);
     while (!(notes & NOTE_END)) {
-        int64_t wake_ns = crn_now_ns() + step_ns;
-        struct timespec until = {.tv_sec = wake_ns / CRN_NS_PER_S,
-                                 .tv_nsec = wake_ns % CRN_NS_PER_S};
-        (void)sem_clockwait(&service.noted, CLOCK_MONOTONIC, &until);
+        (void)crn_sem_wait_until(&service.noted, crn_now_ns() + step_ns);
         notes = atomic_exchange(&service.notes, 0);
         send_notes(notes);
         serve(step_ns, watchdog_ns, wanted);
@@ -211,11 +208,7 @@ void crn_service_stop(const char *status)
     crn_service_ask(NULL, NULL);
     snprintf(service.last, sizeof service.last, "%s", status);
     note(status[0] ? NOTE_LAST | NOTE_END : NOTE_END);
-    int64_t until_ns = crn_now_ns() + STOP_WAIT_S * CRN_NS_PER_S;
-    struct timespec until = {.tv_sec = until_ns / CRN_NS_PER_S, .tv_nsec = until_ns % CRN_NS_PER_S};
-    int r;
-    while ((r = sem_clockwait(&service.ended, CLOCK_MONOTONIC, &until)) < 0 && errno == EINTR)
-        continue;
+    int r = crn_sem_wait_until(&service.ended, crn_now_ns() + STOP_WAIT_S * CRN_NS_PER_S);
     service.started = false;
     if (r < 0)
         pthread_detach(service.thread);

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "stages/base/clock.h"
@@ -85,11 +84,9 @@ static void *next_block(crn_byte_ring *ring)
 
 void *crn_byte_ring_wait_until(crn_byte_ring *ring, int64_t until_ns, bool *ret_ended)
 {
-    struct timespec until = {until_ns / CRN_NS_PER_S, until_ns % CRN_NS_PER_S};
     *ret_ended = false;
-    while (sem_clockwait(&ring->entries, CLOCK_MONOTONIC, &until) < 0)
-        if (errno == ETIMEDOUT)
-            return NULL;
+    if (crn_sem_wait_until(&ring->entries, until_ns) < 0)
+        return NULL;
     void *block = next_block(ring);
     *ret_ended = !block;
     return block;

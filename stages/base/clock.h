@@ -6,6 +6,7 @@
 #ifndef CRN_STAGES_BASE_CLOCK_H
 #define CRN_STAGES_BASE_CLOCK_H
 
+#include <semaphore.h>
 #include <stdint.h>
 
 #include "stages/base/api.h"
@@ -25,5 +26,17 @@ CRN_API int64_t crn_tick_ns(void);
 
 /** Nanoseconds since 1970 on CLOCK_REALTIME. */
 CRN_API int64_t crn_realtime_ns(void);
+
+/**
+ * Waits until a semaphore is posted, at most until a time of crn_now_ns(), interrupted or not.
+ * Returns 0 or -ETIMEDOUT.
+ */
+CRN_API int crn_sem_wait_until(sem_t *semaphore, int64_t until_ns);
+
+/**
+ * For tests: moves all these clocks forward. Who waits for a time finds out when something else
+ * wakes it.
+ */
+CRN_API void crn_clock_move(int64_t by_ns);
 
 #endif

@@ -68,7 +68,7 @@ static void answer_a_good_fruit(line_fixture *line, const float *maps, uint64_t 
 static void every_shape_of_fault_is_counted_under_its_reason(void **state)
 {
     (void)state;
-    line_fixture line;
+    static line_fixture line;
     line_start(&line, yaml);
     crn_wire_rules rules = rules_of(&line);
     crn_view_header good = crn_message_header(&rules);
@@ -97,7 +97,7 @@ static void chance_is_survived_and_counted(void **state)
     (void)state;
     uint64_t seed = number_from("CRN_SEED", 20261120), cases = number_from("CRN_CASES", 100000);
     printf("seed %" PRIu64 ", %" PRIu64 " messages\n", seed, cases);
-    line_fixture line;
+    static line_fixture line;
     line_start(&line, yaml);
     crn_wire_rules rules = rules_of(&line);
     crn_view_header good = crn_message_header(&rules);

@@ -160,7 +160,7 @@ static const char yaml[] =
 static void count_in(const char *backend, const crn_gpu *gpu)
 {
     exempt = true;
-    line_fixture line;
+    static line_fixture line;
     char text[1024];
     snprintf(text, sizeof text, yaml, backend);
     line_configure(&line, text);

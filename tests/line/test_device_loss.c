@@ -47,7 +47,7 @@ static verdict_bytes expected[FRUITS];
 static int judge_on_processor(void **state)
 {
     (void)state;
-    line_fixture line;
+    static line_fixture line;
     every_stage_start(&line,
                       &(every_stage_settings){.backend = "openmp", .workers = 1, .threads = 1});
     for (uint64_t fruit = 0; fruit < FRUITS; fruit++) {
@@ -104,7 +104,7 @@ static void lose(const crn_gpu *sound, const char *devices, crn_gpu_fault fault,
 {
     print_message("%s, %s, call %d, devices %s\n", crn_gpu_fault_names[fault],
                   warm ? "warm" : "new", after, devices);
-    line_fixture line;
+    static line_fixture line;
     every_stage_start(&line, &(every_stage_settings){.backend = "cuda",
                                                      .workers = 2,
                                                      .threads = 1,
@@ -181,7 +181,7 @@ static void wait_for_state(void *viewer, crn_peer_message *message, const char *
 static void viewers_are_told(void **state)
 {
     (void)state;
-    line_fixture line;
+    static line_fixture line;
     every_stage_start(&line,
                       &(every_stage_settings){.backend = "cuda",
                                               .workers = 1,
@@ -208,7 +208,7 @@ static void viewers_are_told(void **state)
 static void auto_goes_on_without_a_device(void **state)
 {
     (void)state;
-    line_fixture line;
+    static line_fixture line;
     every_stage_start(&line, &(every_stage_settings){.backend = "auto",
                                                      .workers = 1,
                                                      .threads = 1,
@@ -223,7 +223,7 @@ static void auto_goes_on_without_a_device(void **state)
 /* The fault strikes at that call of the start. False: the start makes fewer calls. */
 static bool start_with_fault(crn_gpu_fault fault, int32_t call)
 {
-    line_fixture line;
+    static line_fixture line;
     uint32_t round = 0;
     const crn_gpu *gpu = crn_faulty_gpu(crn_fake_gpu(1, false));
     crn_faulty_gpu_set(fault, call);

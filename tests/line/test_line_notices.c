@@ -38,7 +38,7 @@ static void send_session(line_fixture *line, uint64_t epoch, uint64_t fruits, bo
 static void an_epoch_used_again_is_logged(void **state)
 {
     (void)state;
-    line_fixture line;
+    static line_fixture line;
     line_start(&line, yaml);
     crn_log_capture caught;
     crn_log_capture_start(&caught);
@@ -58,7 +58,7 @@ static void an_epoch_used_again_is_logged(void **state)
 static void a_sequence_number_far_away_is_logged_and_nothing_counts_as_missing(void **state)
 {
     (void)state;
-    line_fixture line;
+    static line_fixture line;
     line_start(&line, yaml);
     crn_log_capture caught;
     crn_log_capture_start(&caught);
@@ -110,7 +110,7 @@ static uint64_t send_modulo_256(line_fixture *line, uint64_t fruits)
 static void numbers_that_return_get_a_verdict_and_a_warning(void **state)
 {
     (void)state;
-    line_fixture line;
+    static line_fixture line;
     line_configure(&line, yaml);
     line.config.latency.straggler_ms = 1;
     crn_log_capture caught;
@@ -130,7 +130,7 @@ static void numbers_that_return_get_a_verdict_and_a_warning(void **state)
 static void a_number_that_returns_too_early_is_a_gap_and_a_warning(void **state)
 {
     (void)state;
-    line_fixture line;
+    static line_fixture line;
     line_start(&line, yaml); /* its times are long */
     crn_log_capture caught;
     crn_log_capture_start(&caught);
@@ -159,7 +159,7 @@ static void a_number_that_returns_too_early_is_a_gap_and_a_warning(void **state)
 static void partial_fruits_and_ignored_deadlines_are_logged(void **state)
 {
     (void)state;
-    line_fixture line;
+    static line_fixture line;
     line_start(&line, yaml);
     float *maps = line_discs(HEIGHT, WIDTH, 2);
     crn_log_capture caught;
@@ -183,7 +183,7 @@ static void partial_fruits_and_ignored_deadlines_are_logged(void **state)
 static void an_absent_grader_is_logged(void **state)
 {
     (void)state;
-    line_fixture line;
+    static line_fixture line;
     line_configure(&line, yaml);
     char viewers[CRN_TEXT_BYTES];
     strcpy(viewers, line.config.publish.viewers.bind);

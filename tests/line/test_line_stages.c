@@ -30,7 +30,7 @@ static void free_verdicts(verdict_bytes *verdicts)
 /* Receives all verdicts of a line with that backend, in order of their fruits. */
 static void run_line(const char *backend, int workers, int threads, verdict_bytes *ret_verdicts)
 {
-    line_fixture line;
+    static line_fixture line;
     every_stage_start(
         &line, &(every_stage_settings){.backend = backend, .workers = workers, .threads = threads});
     judge(&line, ret_verdicts);
@@ -77,7 +77,7 @@ static void judge_on(const crn_gpu *gpu, const char *devices)
 {
     verdict_bytes expected[FRUITS];
     run_line("openmp", 1, 1, expected);
-    line_fixture line;
+    static line_fixture line;
     every_stage_start(&line, &(every_stage_settings){.backend = "cuda",
                                                      .workers = 2,
                                                      .threads = 1,

@@ -231,7 +231,7 @@ static void mask_all(line_fixture *line, const finding *of_a_mask)
 static void run_backend(const char *backend, const crn_gpu *gpu)
 {
     for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
-        line_fixture line;
+        static line_fixture line;
         uint64_t not_finite, out_of_range;
         start(&line, chains[i], backend, "check", gpu);
         mutate_all(&line, &not_finite, &out_of_range);
@@ -272,7 +272,7 @@ static void no_bad_value_passes_a_device(void **state)
 static void small_bytes_may_be_allowed(void **state)
 {
     (void)state;
-    line_fixture line;
+    static line_fixture line;
     uint64_t not_finite, out_of_range;
     start(&line, chains[0], "openmp", "small_u8", NULL);
     mask_all(&line, &sound);
@@ -285,7 +285,7 @@ static void small_bytes_may_be_allowed(void **state)
 static void a_trusted_sender_is_not_checked(void **state)
 {
     (void)state;
-    line_fixture line;
+    static line_fixture line;
     static float maps[ELEMENTS];
     start(&line, chains[0], "openmp", "trust", NULL);
     mask_all(&line, &sound);
@@ -303,7 +303,7 @@ static void a_trusted_sender_is_not_checked(void **state)
 static void one_bad_view_of_a_fruit_makes_it_partial(void **state)
 {
     (void)state;
-    line_fixture line;
+    static line_fixture line;
     static float good[ELEMENTS], bad[ELEMENTS];
     crn_random random = {3};
     make_softmax(&random, good);
@@ -328,7 +328,7 @@ static void a_cnn_that_hangs_is_told(void **state)
 {
     (void)state;
     enum { FRUITS = 24 };
-    line_fixture line;
+    static line_fixture line;
     static float maps[ELEMENTS], others[ELEMENTS];
     crn_random random = {4};
     make_softmax(&random, maps);

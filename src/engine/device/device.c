@@ -28,12 +28,7 @@ static crn_device *_Atomic abandoned;
 /* False on timeout. */
 static bool wait_for(sem_t *semaphore, int64_t limit_ns)
 {
-    int64_t until_ns = crn_now_ns() + limit_ns;
-    struct timespec until = {.tv_sec = until_ns / CRN_NS_PER_S, .tv_nsec = until_ns % CRN_NS_PER_S};
-    while (sem_clockwait(semaphore, CLOCK_MONOTONIC, &until) != 0)
-        if (errno != EINTR)
-            return false;
-    return true;
+    return crn_sem_wait_until(semaphore, crn_now_ns() + limit_ns) == 0;
 }
 
 static void leak_device(crn_device *device)

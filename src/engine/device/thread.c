@@ -425,12 +425,8 @@ static void sleep_until_needed(crn_device *self)
     for (int32_t i = 0; i < CRN_DEVICE_SLOTS; i++)
         if (self->slots[i].graph && self->slots[i].poll_ns < wake_ns)
             wake_ns = self->slots[i].poll_ns;
-    struct timespec until = {.tv_sec = wake_ns / CRN_NS_PER_S, .tv_nsec = wake_ns % CRN_NS_PER_S};
-    if (wake_ns == CRN_NEVER_NS)
-        (void)sem_wait(&self->work);
-    else
-        (void)sem_clockwait(&self->work, CLOCK_MONOTONIC, &until);
-    /* Woken, timed out or interrupted: the caller checks everything. */
+    (void)crn_sem_wait_until(&self->work, wake_ns);
+    /* Woken or timed out: the caller checks everything. */
     while (sem_trywait(&self->work) == 0)
         continue;
 }

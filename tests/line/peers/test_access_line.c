@@ -136,7 +136,7 @@ static int introduce(const char *endpoint, const char *kind)
 static void half_open_connections_are_counted(void **state)
 {
     (void)state;
-    guarded_line g;
+    static guarded_line g;
     start(&g);
     int half_open[PORTS];
     for (int port = 0; port < PORTS; port++) {
@@ -158,7 +158,7 @@ static void half_open_connections_are_counted(void **state)
 static void clients_with_keys_use_their_sockets(void **state)
 {
     (void)state;
-    guarded_line g;
+    static guarded_line g;
     start(&g);
     pass_fruits(&g, 3);
     void *viewer = join_line(&g, ZMQ_SUB, VIEWERS, &g.viewer);
@@ -193,7 +193,7 @@ static void strangers_are_refused_by_reason_at_every_socket(void **state)
     static const int types[PORTS] = {ZMQ_PUSH, ZMQ_PULL, ZMQ_SUB};
     static const crn_access_use uses[PORTS] = {CRN_ACCESS_INGEST, CRN_ACCESS_GRADER,
                                                CRN_ACCESS_VIEWERS};
-    guarded_line g;
+    static guarded_line g;
     start(&g);
     pass_fruits(&g, 3);
     const crn_test_pair *wrong[PORTS] = {&g.viewer, &g.cnn, &g.grader};
@@ -233,35 +233,35 @@ static void strangers_are_refused_by_reason_at_every_socket(void **state)
 static void a_socket_file_requires_keys_if_asked_to(void **state)
 {
     (void)state;
-    line_fixture f;
+    static guarded_line g;
+    line_fixture *f = &g.line;
     crn_test_keys keys;
     crn_test_pair all;
     char in[128], grader[128];
-    line_configure(&f, LINE);
-    crn_test_keys_make(f.folder, &keys);
+    line_configure(f, LINE);
+    crn_test_keys_make(f->folder, &keys);
     crn_test_keys_add(&keys, "all", NULL, &all);
-    assert_int_equal(crn_access_open(keys.folder, true, &f.config.guard, &f.error), 0);
-    crn_access *guard = f.config.guard;
-    line_run(&f, NULL); /* connects without keys */
-    guarded_line g = {.line = f};
-    snprintf(in, sizeof in, "ipc://%s/in", f.folder);
-    snprintf(grader, sizeof grader, "ipc://%s/grader", f.folder);
+    assert_int_equal(crn_access_open(keys.folder, true, &f->config.guard, &f->error), 0);
+    crn_access *guard = f->config.guard;
+    line_run(f, NULL); /* connects without keys */
+    snprintf(in, sizeof in, "ipc://%s/in", f->folder);
+    snprintf(grader, sizeof grader, "ipc://%s/grader", f->folder);
     close(introduce(in, "PUSH"));
     close(introduce(grader, "PULL"));
     wait_refused(&g, CRN_ACCESS_INGEST, CRN_ACCESS_PLAIN, 1);
     wait_refused(&g, CRN_ACCESS_GRADER, CRN_ACCESS_PLAIN, 1);
-    zmq_close(f.sender);
-    zmq_close(f.grader);
-    f.sender = crn_test_keys_connect(f.zmq, ZMQ_PUSH, in, &all, keys.server);
-    f.grader = crn_test_keys_connect(f.zmq, ZMQ_PULL, grader, &all, keys.server);
+    zmq_close(f->sender);
+    zmq_close(f->grader);
+    f->sender = crn_test_keys_connect(f->zmq, ZMQ_PUSH, in, &all, keys.server);
+    f->grader = crn_test_keys_connect(f->zmq, ZMQ_PULL, grader, &all, keys.server);
     float *maps = line_discs(20, 30, 2);
     seen_verdict seen;
-    line_send(&f, line_header(&f, 1, 0, 1, 20, 30), maps, NULL);
-    assert_true(line_receive(&f, CRN_FIXTURE_PATIENCE_MS, &seen));
+    line_send(f, line_header(f, 1, 0, 1, 20, 30), maps, NULL);
+    assert_true(line_receive(f, CRN_FIXTURE_PATIENCE_MS, &seen));
     free(maps);
-    line_stop(&f);
+    line_stop(f);
     crn_access_close(&guard);
-    assert_int_equal(f.metrics.ingest.messages, 1);
+    assert_int_equal(f->metrics.ingest.messages, 1);
 }
 
 /* Of its parts only the sizes are seen: what the line has not read counts. */
@@ -270,7 +270,7 @@ static void a_client_with_a_key_has_limits(void **state)
     (void)state;
     enum { PARTS = 100 };
     static char part[PART_BYTES];
-    guarded_line g;
+    static guarded_line g;
     start(&g);
     pass_fruits(&g, 3);
     /* Far more than the limits, but read as it comes. */
@@ -302,7 +302,7 @@ static void a_client_with_a_key_has_limits(void **state)
 static void failed_handshakes_have_a_rate(void **state)
 {
     (void)state;
-    guarded_line g;
+    static guarded_line g;
     start(&g);
     pass_fruits(&g, 3);
     static const unsigned char greeting[64] = {0xff, [9] = 0x7f, [10] = 3, [12] = 'C',
@@ -357,7 +357,7 @@ static void expect_shown(void *viewer)
 static void a_client_without_its_key_is_cut_off(void **state)
 {
     (void)state;
-    guarded_line g;
+    static guarded_line g;
     start(&g);
     pass_fruits(&g, 3);
     void *sender = join_line(&g, ZMQ_PUSH, IN, &g.all);
@@ -395,7 +395,7 @@ static void a_client_without_its_key_is_cut_off(void **state)
 static void a_client_without_a_permission_is_cut_off(void **state)
 {
     (void)state;
-    guarded_line g;
+    static guarded_line g;
     char text[160];
     start(&g);
     zmq_close(g.line.grader);

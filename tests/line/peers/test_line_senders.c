@@ -35,7 +35,7 @@ static void send_from(line_fixture *line, int process, crn_view_header header, c
 static void views_of_two_senders_are_joined(void **state)
 {
     (void)state;
-    line_fixture line;
+    static line_fixture line;
     line_configure(&line, yaml);
     crn_log_capture caught;
     crn_log_capture_start(&caught);
@@ -68,7 +68,7 @@ static void views_of_two_senders_are_joined(void **state)
 static void two_senders_of_the_same_views_are_named(void **state)
 {
     (void)state;
-    line_fixture line;
+    static line_fixture line;
     line_configure(&line, yaml);
     crn_log_capture caught;
     crn_log_capture_start(&caught);

@@ -91,7 +91,7 @@ static void parts_without_end_cut_their_sender_at_every_port(void **state)
     static unsigned char large[9 + 65536] = {3, 0, 0, 0, 0, 0, 1}, tiny[65536];
     for (size_t i = 0; i < sizeof tiny; i += 2)
         tiny[i] = 1;
-    line_fixture f;
+    static line_fixture f;
     start(&f);
     pass_fruits(&f, 3);
     for (size_t i = 0; i < sizeof ports / sizeof ports[0]; i++) {
@@ -118,7 +118,7 @@ static void commands_of_a_megabyte_cut_their_sender(void **state)
     static unsigned char command[9 + BODY] = "\6\0\0\0\0\0\0\0\0\4PING";
     for (int i = 0; i < 4; i++)
         command[5 + i] = (unsigned char)(BODY >> (24 - 8 * i));
-    line_fixture f;
+    static line_fixture f;
     start(&f);
     pass_fruits(&f, 3);
     flood(&f, "in", "PUSH", command, sizeof command);
@@ -148,7 +148,7 @@ static void a_message_of_very_many_parts_is_never_read(void **state)
     assert_non_null(message);
     for (size_t i = 0; i < PARTS; i++)
         message[2 * i] = 1;
-    line_fixture f;
+    static line_fixture f;
     start(&f);
     pass_fruits(&f, 3);
     flood(&f, "in", "PUSH", message, 2 * (PARTS + 1));
@@ -171,7 +171,7 @@ static void subscriptions_by_the_thousand_cut_their_viewer(void **state)
         memset(at + 3, 'x', TOPIC);
         memcpy(at + 3, &i, sizeof i);
     }
-    line_fixture f;
+    static line_fixture f;
     start(&f);
     char endpoint[128];
     write_endpoint(&f, "viewers", endpoint);
@@ -204,7 +204,7 @@ static void viewers_that_come_and_go_with_thousands_of_subscriptions_end_nothing
     (void)state;
     enum { TOPIC = 4, COUNT = 4 * 1300, VIEWERS = 200 };
     static unsigned char subscriptions[COUNT * (2 + TOPIC)];
-    line_fixture f;
+    static line_fixture f;
     line_start_on(&f, LINE "limits: {view_mib: 1, peer_mib: 1, peers: 100}\n", NULL);
     char endpoint[128];
     write_endpoint(&f, "viewers", endpoint);
@@ -235,7 +235,7 @@ static void more_connections_than_allowed_keep_no_sender_out(void **state)
 {
     (void)state;
     enum { IDLE = 5 * PEERS };
-    line_fixture f;
+    static line_fixture f;
     start(&f);
     pass_fruits(&f, 3);
     char endpoint[128];
@@ -365,7 +365,7 @@ static void a_sender_that_goes_while_nobody_reads_takes_nothing_along(void **sta
 static void a_viewer_that_answers_no_heartbeat_is_counted(void **state)
 {
     (void)state;
-    line_fixture f;
+    static line_fixture f;
     start(&f);
     char endpoint[128];
     write_endpoint(&f, "viewers", endpoint);

@@ -94,7 +94,7 @@ static void expect_refusals_in_status(line_fixture *line)
 static void a_wrong_sender_finds_out(void **state)
 {
     (void)state;
-    line_fixture line;
+    static line_fixture line;
     line_start(&line, yaml);
     float *maps = line_discs(HEIGHT, WIDTH, 2), *wrong = line_discs(HEIGHT, WIDTH, 3);
     send_wrong(&line, 0, 1, 1, wrong); /* the first of its fruit and lane */
@@ -134,7 +134,7 @@ static void send_on(line_fixture *line, uint32_t lane, uint64_t fruit, const flo
 static void invented_lanes_make_room_once_they_are_silent(void **state)
 {
     (void)state;
-    line_fixture line;
+    static line_fixture line;
     line_configure(&line, yaml);
     line.config.limits.lane_idle_s = 1;
     int64_t count = line.config.limits.lanes;
@@ -162,7 +162,7 @@ static void invented_lanes_make_room_once_they_are_silent(void **state)
 static void lanes_that_are_not_listed_open_nothing(void **state)
 {
     (void)state;
-    line_fixture line;
+    static line_fixture line;
     line_configure(&line, yaml);
     strcpy(line.config.ingest.lanes.item[0], "0-2,7");
     line.config.ingest.lanes.count = 1;

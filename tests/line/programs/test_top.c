@@ -14,7 +14,7 @@
 static void once_prints_the_state(void **state)
 {
     (void)state;
-    line_fixture line;
+    static line_fixture line;
     char command[256], text[8192];
     line_start_on(&line, line_with_pages, NULL);
     float *maps = line_discs(40, 60, 2);

@@ -48,7 +48,7 @@ static void expect_verdict(reloading_line *self, uint64_t fruit, uint32_t defect
 static void a_fruit_is_judged_by_the_settings_of_its_first_view(void **state)
 {
     (void)state;
-    reloading_line self;
+    static reloading_line self;
     char answer[4096], before[20], after[20];
     reloading_start(&self, 3, "latency: {assemble_ms: 60000}\n");
     reloading_hash(&self, "", before);
@@ -87,7 +87,7 @@ static void add_key(const reloading_line *self, const char *section, const char 
 static void lanes_that_exist_are_listed_while_it_runs(void **state)
 {
     (void)state;
-    reloading_line self;
+    static reloading_line self;
     char answer[4096], hash[20];
     reloading_start(&self, 3, "");
     add_key(&self, "ingest: {", "lanes: [5-7, 9]");
@@ -113,7 +113,7 @@ static void lanes_that_exist_are_listed_while_it_runs(void **state)
 static void live_keys_of_sections_that_are_fixed_come_into_force(void **state)
 {
     (void)state;
-    reloading_line self;
+    static reloading_line self;
     char answer[4096];
     reloading_start(&self, 3, "");
     add_key(&self, "limits: {", "lane_idle_s: 7");
@@ -130,7 +130,7 @@ static void live_keys_of_sections_that_are_fixed_come_into_force(void **state)
 static void a_faulty_file_changes_nothing_and_its_faults_are_told(void **state)
 {
     (void)state;
-    reloading_line self;
+    static reloading_line self;
     char answer[4096], before[20];
     reloading_start(&self, 3, "");
     reloading_hash(&self, "", before);
@@ -165,7 +165,7 @@ static void a_faulty_file_changes_nothing_and_its_faults_are_told(void **state)
 static void a_file_of_faults_floods_neither_log_nor_answer(void **state)
 {
     (void)state;
-    reloading_line self;
+    static reloading_line self;
     static char file[40000], answer[CRN_CONTROL_ANSWER_BYTES + 1];
     crn_log_capture capture;
     reloading_start(&self, 3, "");
@@ -191,7 +191,7 @@ static void a_file_of_faults_floods_neither_log_nor_answer(void **state)
 static void recipes_are_switched_and_outlive_a_reload(void **state)
 {
     (void)state;
-    reloading_line self;
+    static reloading_line self;
     char answer[4096], hash[20];
     seen_verdict verdict;
     reloading_start(&self, 3, recipes);
@@ -227,7 +227,7 @@ static void recipes_are_switched_and_outlive_a_reload(void **state)
 static void more_settings_than_can_be_in_use_are_refused(void **state)
 {
     (void)state;
-    reloading_line self;
+    static reloading_line self;
     char answer[4096], hash[CRN_GENERATIONS][20];
     reloading_start(&self, 1, "latency: {assemble_ms: 60000}\n");
     for (int i = 0; i < CRN_GENERATIONS; i++) {

@@ -65,7 +65,7 @@ static void expect(line_fixture *line, uint64_t first, const verdict_bytes expec
 static void judge_on(const crn_gpu *gpu, const char *devices)
 {
     verdict_bytes own[FRUITS], other[FRUITS];
-    line_fixture line;
+    static line_fixture line;
     every_stage_start(&line,
                       &(every_stage_settings){.backend = "openmp", .workers = 1, .threads = 1});
     judge(&line, 0, own);

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/support/cmocka_prelude.h"
+#include "tests/support/cleanup.h"
 
 void daemon_write_config(const char *folder, const char *name, const char *yaml, char ret_path[128])
 {
@@ -54,6 +54,7 @@ void daemon_start_as(daemon_process *daemon, const char *program, const char *co
         execv(program, (char *const *)arguments);
         _exit(127);
     }
+    crn_cleanup_add_process(daemon->pid);
     close(ends[1]);
     daemon->output = fdopen(ends[0], "r");
     assert_non_null(daemon->output);
@@ -82,7 +83,7 @@ int daemon_end(daemon_process *daemon)
     int status = 0;
     daemon_read_until(daemon, NULL);
     fclose(daemon->output);
-    assert_int_equal(waitpid(daemon->pid, &status, 0), daemon->pid);
+    assert_int_equal(crn_cleanup_wait(daemon->pid, &status), daemon->pid);
     return status;
 }
 

@@ -10,7 +10,9 @@
 #include <msgpack.h>
 #include <zmq.h>
 
+#include "stages/base/clock.h"
 #include "stages/base/log.h"
+#include "tests/support/cleanup.h"
 #include "tests/support/cmocka_prelude.h"
 
 static void *run_line(void *argument)
@@ -48,6 +50,53 @@ void line_print_sockets(const char *folder, FILE *out)
             folder, folder, folder);
 }
 
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    (void)status;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
+void line_end(line_fixture *fixture)
+{
+    crn_line_stop(fixture->line);
+    pthread_join(fixture->thread, NULL);
+    fixture->runs = false;
+}
+
+/* Frees whatever there is; asserts nothing. */
+static void release(line_fixture *fixture)
+{
+    crn_cleanup_drop(fixture);
+    crn_line_close(&fixture->line);
+    crn_config_done(&fixture->config);
+    if (fixture->sender)
+        zmq_close(fixture->sender);
+    if (fixture->grader)
+        zmq_close(fixture->grader);
+    if (fixture->zmq)
+        zmq_ctx_term(fixture->zmq);
+    nftw(fixture->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* For a test that failed before it stopped its line. */
+static void abandon(void *argument)
+{
+    line_fixture *fixture = argument;
+    if (fixture->runs)
+        line_end(fixture);
+    release(fixture);
+}
+
+void line_close(line_fixture *fixture)
+{
+    fixture->metrics = crn_line_metrics(fixture->line);
+    release(fixture);
+    if (fixture->run_status != 0)
+        fail_msg("the line ended with %d: %s", fixture->run_status, fixture->error.text);
+}
+
 void line_start(line_fixture *fixture, const char *yaml)
 {
     const char *no_gpu;
@@ -57,6 +106,7 @@ void line_start(line_fixture *fixture, const char *yaml)
 void line_configure(line_fixture *fixture, const char *yaml)
 {
     memset(fixture, 0, sizeof *fixture);
+    crn_cleanup_add(abandon, fixture);
     strcpy(fixture->folder, "/tmp/cernita-test-XXXXXX");
     assert_non_null(mkdtemp(fixture->folder));
     char path[128];
@@ -79,6 +129,7 @@ void line_run(line_fixture *fixture, const crn_gpu *gpu)
     if (crn_line_open(&fixture->config, gpu, &fixture->line, &fixture->error) < 0)
         fail_msg("%s", fixture->error.text);
     assert_int_equal(pthread_create(&fixture->thread, NULL, run_line, fixture), 0);
+    fixture->runs = true;
     fixture->zmq = zmq_ctx_new();
     fixture->grader = connect_socket(fixture, ZMQ_PULL, "grader");
     fixture->sender = connect_socket(fixture, ZMQ_PUSH, "in");
@@ -90,37 +141,17 @@ void line_start_on(line_fixture *fixture, const char *yaml, const crn_gpu *gpu)
     line_run(fixture, gpu);
 }
 
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
-{
-    (void)status;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
-
-void line_end(line_fixture *fixture)
-{
-    crn_line_stop(fixture->line);
-    pthread_join(fixture->thread, NULL);
-}
-
-void line_close(line_fixture *fixture)
-{
-    fixture->metrics = crn_line_metrics(fixture->line);
-    crn_line_close(&fixture->line);
-    crn_config_done(&fixture->config);
-    zmq_close(fixture->sender);
-    zmq_close(fixture->grader);
-    zmq_ctx_term(fixture->zmq);
-    nftw(fixture->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-    if (fixture->run_status != 0)
-        fail_msg("the line ended with %d: %s", fixture->run_status, fixture->error.text);
-}
-
 void line_stop(line_fixture *fixture)
 {
     line_end(fixture);
     line_close(fixture);
+}
+
+void line_move_clock(line_fixture *fixture, int64_t by_ns)
+{
+    crn_line_status status;
+    crn_clock_move(by_ns);
+    assert_int_equal(crn_line_status_get(fixture->line, &status), 0); /* wakes its thread */
 }
 
 void line_send_parts(line_fixture *fixture, const void *const *parts, const size_t *sizes,

@@ -11,11 +11,13 @@
 
 #define CRN_FIXTURE_PATIENCE_MS 60000
 
+/* Static or on the heap: a failed test leaves its function, and the line is stopped after that. */
 typedef struct line_fixture {
     char folder[64]; /* for sockets, configuration and recordings; removed by line_stop */
     crn_config config;
     crn_line *line;
     pthread_t thread;
+    bool runs; /* the thread, until line_end */
     int run_status;
     crn_error error;
     crn_metrics metrics; /* valid after line_stop */
@@ -60,6 +62,9 @@ void line_stop(line_fixture *fixture);
 /* The same in two steps, between which the line that has ended may be looked at. */
 void line_end(line_fixture *fixture);
 void line_close(line_fixture *fixture);
+
+/* Moves the clocks forward: what is due by then is done. */
+void line_move_clock(line_fixture *fixture, int64_t by_ns);
 
 /* Sends one view of `header` (sequence and payload_bytes are filled in); intensity may be NULL.
  * Blocks while the line is busy. */

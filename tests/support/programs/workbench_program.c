@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/support/cmocka_prelude.h"
+#include "tests/support/cleanup.h"
 #include "tests/support/peers/http.h"
 #include "tests/support/programs/picture_files.h"
 
@@ -38,6 +38,7 @@ void workbench_start(workbench *bench, const char *const arguments[])
     assert_true(bench->pid >= 0);
     if (bench->pid == 0)
         run_program(out[1], arguments);
+    crn_cleanup_add_process(bench->pid);
     close(out[1]);
     FILE *lines = fdopen(out[0], "r");
     assert_non_null(lines);
@@ -56,7 +57,7 @@ void workbench_stop(workbench *bench)
 {
     int status = 0;
     assert_int_equal(kill(bench->pid, SIGTERM), 0);
-    assert_int_equal(waitpid(bench->pid, &status, 0), bench->pid);
+    assert_int_equal(crn_cleanup_wait(bench->pid, &status), bench->pid);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
 }

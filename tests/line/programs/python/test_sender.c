@@ -118,7 +118,7 @@ static void a_try_says_what_became_of_it(void **state)
 {
     (void)state;
     need_python();
-    line_fixture line;
+    static line_fixture line;
     line_start(&line, yaml);
     int good = try_out(&line, "--classes ground,rot --views 3");
     char *first = strdup(output);
@@ -140,7 +140,7 @@ static void refusals_of_a_short_run_are_told(void **state)
 {
     (void)state;
     need_python();
-    line_fixture line;
+    static line_fixture line;
     line_start(&line, yaml);
     int wrong = run_sender("--to ipc://%s/in --viewers ipc://%s/viewers --fruits 1 --views 2 "
                            "--classes ground,rust",
@@ -270,7 +270,7 @@ static void a_try_says_how_to_make_probabilities_of_maps(void **state)
         {"np.save(f, m + np.nan)", "\nnot_finite: NaN or infinity"},
         {"np.save(f, np.ones((4, 6, 2), 'u1'))", "\nmask_values: a u8 mask"},
     };
-    line_fixture line;
+    static line_fixture line;
     line_start(&line, yaml);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char arguments[512];
@@ -303,7 +303,7 @@ static void a_try_tells_a_dead_cnn_and_other_scales(void **state)
         char arguments[512], text[1000], said[200];
         snprintf(text, sizeof text, "%s", yaml);
         memcpy(strstr(text, "ground"), has_background ? "BG    " : "skin  ", 6);
-        line_fixture line;
+        static line_fixture line;
         line_start(&line, text);
         snprintf(arguments, sizeof arguments,
                  "--test --to ipc://%s/in --viewers ipc://%s/viewers --classes %s", line.folder,

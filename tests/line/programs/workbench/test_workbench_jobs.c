@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "stages/base/clock.h"
+#include "tests/support/cleanup.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/peers/http.h"
 #include "tests/support/programs/apply_program.h"
@@ -216,7 +217,7 @@ static void ends_with_a_job_running_and_leaves_nothing(void **state)
     workbench_start(&killed, NULL);
     assert_true(has_folder(killed.pid));
     kill(killed.pid, SIGKILL);
-    waitpid(killed.pid, NULL, 0);
+    crn_cleanup_wait(killed.pid, NULL);
 
     workbench_start(&bench, NULL); /* removes what the killed one left */
     assert_false(has_folder(killed.pid));
