@@ -4,6 +4,14 @@
 
 #include "tools/common/options.h"
 
+/* Rows of the options that several benchmarks have; `settings` has the field of that name. */
+#define CRN_BENCH_JSON(settings)                                                                   \
+    CRN_OPTION_AT("json", NULL, settings, json,                                                    \
+                  .help = "one JSON object per line instead of the table")
+#define CRN_BENCH_SECONDS_OPTION(settings, text)                                                   \
+    CRN_OPTION_AT("seconds", "S", settings, seconds,                                               \
+                  .help = "measuring time per row; default " text, .min = 1e-6, .max = 3600)
+
 /* Each takes the arguments from the subcommand (argv[0]) on and returns the exit status. */
 int crn_bench_operators(int argc, char **argv);
 int crn_bench_gpu(int argc, char **argv);
@@ -12,6 +20,7 @@ int crn_bench_values(int argc, char **argv);
 int crn_bench_verdict(int argc, char **argv);
 int crn_bench_judge(int argc, char **argv);
 int crn_bench_line(int argc, char **argv);
+int crn_bench_list(int argc, char **argv);
 
 /* `cernita-bench receiver IN OUT`: the baseline process of the line benchmark, see peer.h. */
 int crn_bench_receiver(int argc, char **argv);

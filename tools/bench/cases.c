@@ -26,6 +26,7 @@ const char *const crn_bench_operator_names[] = {"contours", "morphology",     "c
 #define CHAIN             .op = CRN_BENCH_CHAIN
 
 #define GPU(name, span, target_ms) .gpu = {{name, CRN_GPU_##span, target_ms}}
+#define NAMED(name)                .gpu = {{name, CRN_GPU_NOT_TIMED, 0}}
 #define GPU_TWICE(name, span, target_ms, name_2, span_2, target_2_ms)                              \
     .gpu = {{name, CRN_GPU_##span, target_ms}, {name_2, CRN_GPU_##span_2, target_2_ms}}
 
@@ -63,7 +64,9 @@ const crn_bench_case crn_bench_cases[] = {
      GPU("opening u8 1920x2560, disk 11", ON_DEVICE, 0.040)},
     {"open disk 11", OPEN(DISK, 11), NOISE(U8, PHOTO), 178,
      GPU("opening u8 RGB 1920x2560, disk 11", ON_DEVICE, 0)},
-    {"open disk 21", OPEN(DISK, 21), NOISE(U8, PHOTO), 634},
+    {"open disk 21", OPEN(DISK, 21), NOISE(U8, PHOTO), 634,
+     NAMED("opening u8 RGB 1920x2560, disk 21")},
+    {NULL, OPEN(DISK, 5), NOISE(F32, 1, 95, 511), 0, NAMED("opening f32 95x511, disk 5")},
     {"gaussian 3", CONVOLVE("gaussian", 3), NOISE(F32, FRAME), 9,
      GPU("convolve frame f32, gaussian 3", ON_DEVICE, 0)},
     {"dense 3", CONVOLVE("dense", 3), NOISE(F32, FRAME), 9},
@@ -73,7 +76,8 @@ const crn_bench_case crn_bench_cases[] = {
      GPU("convolve u8 RGB 2160x3840, dense 5", ON_DEVICE, 0.050)},
     {"dense 7", CONVOLVE("dense", 7), NOISE(U8, UHD), 49,
      GPU("convolve u8 RGB 2160x3840, dense 7", ON_DEVICE, 0.090)},
-    {"dense 15", CONVOLVE("dense", 15), NOISE(U8, UHD), 225},
+    {"dense 15", CONVOLVE("dense", 15), NOISE(U8, UHD), 225,
+     NAMED("convolve u8 RGB 2160x3840, dense 15")},
     {"gaussian 15", CONVOLVE("gaussian", 15), NOISE(U8, UHD), 225},
     {"denoise 2", HAAR(DENOISE, 2), NOISE(F32, FRAME), 6},
     {"forward 3", HAAR(FORWARD, 3), NOISE(F32, SCALED), 3,
@@ -81,7 +85,8 @@ const crn_bench_case crn_bench_cases[] = {
     {"inverse 3", HAAR(INVERSE, 3), NOISE(F32, SCALED), 3,
      GPU("haar f32 1800x2880, 3 levels inverse", ON_DEVICE, 0)},
     {"forward 3", HAAR(FORWARD, 3), NOISE(U8, SCALED), 3},
-    {"4, 8, 16", RANKLET(4, 16), NOISE(U8, 1, 95, 511), 1e4},
+    {"4, 8, 16", RANKLET(4, 16), NOISE(U8, 1, 95, 511), 1e4,
+     NAMED("ranklet u8 95x511, windows 4, 8, 16")},
     {"8", RANKLET(8, 8), NOISE(U8, 1, 1024, 1024), 3e3},
     {"64", RANKLET(64, 64), NOISE(U8, 1, 1024, 1024), 2e5},
     {"pyramid", RANKLET(2, 1024), NOISE(U8, 1, 1024, 1024), 1e7,
@@ -98,3 +103,17 @@ const crn_bench_case crn_bench_cases[] = {
 };
 
 const int32_t crn_bench_case_count = sizeof crn_bench_cases / sizeof *crn_bench_cases;
+
+const crn_gpu_row *crn_bench_row(int32_t index, const crn_bench_case **ret_of)
+{
+    for (int32_t i = 0; i < crn_bench_case_count; i++) {
+        const crn_bench_case *of = &crn_bench_cases[i];
+        for (int32_t k = 0; k < CRN_BENCH_GPU_ROWS_MAX && of->gpu[k].name; k++) {
+            if (index-- == 0) {
+                *ret_of = of;
+                return &of->gpu[k];
+            }
+        }
+    }
+    return NULL;
+}

@@ -1,7 +1,8 @@
 /*
  * The cases of cernita-bench, each with its operator, parameters and synthetic picture, and how a
  * case runs with the operators of any backend. `cernita-bench operators` times those with a `what`,
- * `cernita-bench gpu` those with rows for it.
+ * `cernita-bench gpu` those with rows for it; `cernita-bench list` prints the rows, by whose names
+ * the benchmarks in Python time their peers.
  */
 #ifndef CRN_TOOLS_BENCH_CASES_H
 #define CRN_TOOLS_BENCH_CASES_H
@@ -35,6 +36,7 @@ typedef enum crn_gpu_span {
     CRN_GPU_TO_HOST,   /* picture on the device: from enqueuing to results in host memory */
     CRN_GPU_FROM_HOST, /* picture in pinned host memory: from enqueuing to results in host memory */
     CRN_GPU_SUSTAINED, /* many views in flight: views per second */
+    CRN_GPU_NOT_TIMED, /* not measured there: the row only names the case for its peers */
 } crn_gpu_span;
 
 typedef struct crn_gpu_row {
@@ -71,6 +73,9 @@ typedef struct crn_bench_case {
 
 extern const crn_bench_case crn_bench_cases[];
 extern const int32_t crn_bench_case_count;
+
+/* Named row `index` of all cases, its case in *ret_of; NULL after the last. */
+const crn_gpu_row *crn_bench_row(int32_t index, const crn_bench_case **ret_of);
 
 #define CRN_BENCH_PLANES_MAX 64
 

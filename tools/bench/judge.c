@@ -9,6 +9,7 @@
 #include "stages/base/clock.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/frame.h"
+#include "tools/bench/print.h"
 #include "tools/bench/time.h"
 
 #define REPEAT 2000
@@ -17,7 +18,12 @@
 #define ROTATED_BYTES ((size_t)160 << 20)
 #define SLOT_COPIES   16
 
-enum { OPTION_FRAME, OPTION_CONFIG, OPTION_REPEAT, OPTION_JSON };
+typedef struct judge_trial {
+    const char *frame, *config;
+    crn_image maps;
+    int32_t repeat;
+    bool json;
+} judge_trial;
 
 static const crn_tool tool = {
     .name = "cernita-bench judge",
@@ -28,39 +34,41 @@ static const crn_tool tool = {
         "rotation. From the call to the defects, by the host's clock. Compares the results.",
     .options =
         (const crn_option[]){
-            CRN_OPTION("frame", "FILE.npy", "float32 maps, H x W x C; required"),
-            CRN_OPTION("config", "LINE.yaml",
-                       "whose chain; as many classes as the maps. Default: "
-                       "config/line.yaml"),
-            CRN_OPTION("repeat", "N", "timed calls; default 2000"),
-            CRN_OPTION("json", NULL, "one JSON object per line instead of the table"),
+            CRN_OPTION_AT("frame", "FILE.npy", judge_trial, frame,
+                          .help = "float32 maps, H x W x C; required", .required = true),
+            CRN_OPTION_AT("config", "LINE.yaml", judge_trial, config,
+                          .help = "whose chain; as many classes as the maps. Default: "
+                                  "config/line.yaml"),
+            CRN_OPTION_AT("repeat", "N", judge_trial, repeat, .help = "timed calls; default 2000",
+                          .min = 1, .max = 1000000),
+            CRN_BENCH_JSON(judge_trial),
             {0}},
     .operands_min = 0,
     .operands_max = 0,
 };
-
-typedef struct judge_trial {
-    const char *config;
-    crn_image maps;
-    int32_t repeat;
-    bool json;
-} judge_trial;
 
 static int fail(const char *what, const crn_context *context)
 {
     return crn_tool_fail(&tool, "%s: %s", what, context ? crn_context_error(context) : "failed");
 }
 
-static void print(const judge_trial *trial, const char *where, double *ms, const crn_defects *found)
-{
-    size_t count = (size_t)trial->repeat;
-    double median = crn_bench_median(ms, count);
-    printf(trial->json ? "{\"maps\":\"%s\",\"median_us\":%.1f,\"p99_us\":%.1f,\"min_us\":%.1f,"
-                         "\"calls\":%d,\"defects\":%u,\"points\":%u}\n"
-                       : "%-10s %10.1f %10.1f %10.1f %8d %8u %8u\n",
-           where, 1e3 * median, 1e3 * ms[(count * 99 - 1) / 100], 1e3 * ms[0], trial->repeat,
-           found->defect_count, found->point_count);
-}
+typedef struct judge_row {
+    const char *where;
+    double median_us, p99_us, min_us;
+    int32_t calls;
+    uint32_t defects, points;
+} judge_row;
+
+static const crn_bench_column columns[] = {
+    {"maps", "maps", CRN_CELL(judge_row, where), -10},
+    {"median_us", "median us", CRN_CELL(judge_row, median_us), 10, 1, 1},
+    {"p99_us", "p99 us", CRN_CELL(judge_row, p99_us), 10, 1, 1},
+    {"min_us", "min us", CRN_CELL(judge_row, min_us), 10, 1, 1},
+    {"calls", "calls", CRN_CELL(judge_row, calls), 8},
+    {"defects", "defects", CRN_CELL(judge_row, defects), 8},
+    {"points", "points", CRN_CELL(judge_row, points), 8},
+    {0},
+};
 
 /* The maps in some memory: `copies` images, the first and the others at intervals of `step` bytes.
  */
@@ -71,25 +79,48 @@ typedef struct judge_views {
     int32_t copies;
 } judge_views;
 
-/* Times the calls, each on the next image. Exit status. */
+typedef struct judge_calls {
+    crn_chain *chain;
+    const judge_views *views;
+    int32_t next;
+    const crn_defects *found;
+} judge_calls;
+
+/* Judges the next image. */
+static int time_call(void *work, double *ret_ms)
+{
+    judge_calls *calls = work;
+    crn_image maps = calls->views->first;
+    int32_t copy = calls->next++ % calls->views->copies;
+    maps.data = (char *)maps.data + (size_t)copy * calls->views->step;
+    int64_t begin_ns = crn_now_ns();
+    int r = crn_chain_judge(calls->chain, &maps, NULL, &calls->found);
+    *ret_ms = (double)(crn_now_ns() - begin_ns) / 1e6;
+    return r;
+}
+
+/* Exit status. */
 static int time_calls(const judge_trial *trial, const crn_context *context, crn_chain *chain,
                       const judge_views *views, const crn_defects **ret_found)
 {
+    crn_bench_rounds rounds = {
+        .warm_up = views->copies, .least = trial->repeat, .most = trial->repeat};
+    judge_calls calls = {.chain = chain, .views = views};
     double *ms = calloc((size_t)trial->repeat, sizeof *ms);
-    int r = ms ? 0 : -ENOMEM;
-    for (int32_t i = -views->copies; i < trial->repeat && r == 0;
-         i++) { /* the first ones warm up */
-        crn_image maps = views->first;
-        maps.data = (char *)maps.data + (size_t)((i + views->copies) % views->copies) * views->step;
-        int64_t begin_ns = crn_now_ns();
-        r = crn_chain_judge(chain, &maps, NULL, ret_found);
-        if (i >= 0 && r == 0)
-            ms[i] = (double)(crn_now_ns() - begin_ns) / 1e6;
+    int count = ms ? crn_bench_repeat(time_call, &calls, &rounds, ms) : -ENOMEM;
+    *ret_found = calls.found;
+    if (count > 0) {
+        judge_row row = {views->where,
+                         1e3 * crn_bench_median(ms, (size_t)count),
+                         1e3 * crn_bench_p99(ms, (size_t)count),
+                         1e3 * ms[0],
+                         count,
+                         calls.found->defect_count,
+                         calls.found->point_count};
+        crn_bench_print_row(columns, &row, trial->json);
     }
-    if (r == 0)
-        print(trial, views->where, ms, *ret_found);
     free(ms);
-    return r < 0 ? fail(views->where, context) : 0;
+    return count < 0 ? fail(views->where, context) : 0;
 }
 
 static bool is_same(const crn_defects *a, const crn_defects *b)
@@ -169,25 +200,12 @@ static int judge(const judge_trial *trial)
 int crn_bench_judge(int argc, char **argv)
 {
     judge_trial trial = {.config = "config/line.yaml", .repeat = REPEAT};
-    const char *value, *frame = NULL;
-    for (int option; (option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END;) {
-        if (option == OPTION_FRAME)
-            frame = value;
-        else if (option == OPTION_CONFIG)
-            trial.config = value;
-        else if (option == OPTION_REPEAT)
-            trial.repeat = (int32_t)crn_option_integer(&tool, "repeat", value, 1, 1000000);
-        else
-            trial.json = true;
-    }
-    if (!frame)
-        crn_usage_error(&tool, "--frame FILE.npy is missing");
+    crn_options_read(&tool, argc, argv, &trial);
     crn_error error;
-    if (crn_frame_read(frame, &trial.maps, &error) < 0)
+    if (crn_frame_read(trial.frame, &trial.maps, &error) < 0)
         return crn_tool_fail(&tool, "%s", error.text);
     if (!trial.json)
-        printf("%-10s %10s %10s %10s %8s %8s %8s\n", "maps", "median us", "p99 us", "min us",
-               "calls", "defects", "points");
+        crn_bench_print_headings(columns);
     int status = judge(&trial);
     free(trial.maps.data);
     return status;

@@ -5,9 +5,6 @@
 
 #include "stages/base/clock.h"
 
-/* A function that takes so many times longer than allowed is run once. */
-#define PATIENCE 8
-
 #define RUNS_MAX 200
 
 static int compare(const void *left, const void *right)
@@ -21,22 +18,57 @@ void crn_bench_sort(double *values, size_t count)
     qsort(values, count, sizeof *values, compare);
 }
 
-double crn_bench_median(double *values, size_t count)
+double crn_bench_median(const double *values, size_t count)
 {
-    crn_bench_sort(values, count);
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
-static bool is_enough(int runs, double spent_ms, double limit_ms)
+double crn_bench_p99(const double *values, size_t count)
 {
-    return runs == RUNS_MAX || (runs >= 3 && spent_ms >= limit_ms) ||
-           (runs >= 1 && spent_ms >= PATIENCE * limit_ms);
+    return values[(count * 99 - 1) / 100];
 }
 
-static int time_once(int (*run)(void *argument), void *argument, double *ret_ms)
+static double seconds_since(int64_t begin_ns)
 {
+    return (double)(crn_now_ns() - begin_ns) / 1e9;
+}
+
+int crn_bench_repeat(crn_bench_clock_fn *once, void *work, const crn_bench_rounds *rounds,
+                     double *ms)
+{
+    double patience_s = rounds->patience * rounds->seconds;
+    int64_t begin_ns = crn_now_ns();
+    int32_t count = 0;
+    int r = 0;
+    for (int32_t i = 0; r == 0 && i < rounds->warm_up; i++)
+        r = once(work, &ms[0]);
+    if (patience_s > 0 && seconds_since(begin_ns) > patience_s)
+        count = 1;
+    else
+        begin_ns = crn_now_ns();
+    while (r == 0 && count < rounds->most) {
+        double spent_s = seconds_since(begin_ns);
+        if ((count >= rounds->least && spent_s >= rounds->seconds) ||
+            (patience_s > 0 && count > 0 && spent_s >= patience_s))
+            break;
+        r = once(work, &ms[count++]);
+    }
+    if (r < 0)
+        return r;
+    crn_bench_sort(ms, (size_t)count);
+    return count;
+}
+
+typedef struct host_run {
+    int (*run)(void *argument);
+    void *argument;
+} host_run;
+
+static int time_on_host(void *work, double *ret_ms)
+{
+    const host_run *it = work;
     int64_t start_ns = crn_now_ns();
-    int r = run(argument);
+    int r = it->run(it->argument);
     *ret_ms = (double)(crn_now_ns() - start_ns) / 1e6;
     return r;
 }
@@ -44,18 +76,12 @@ static int time_once(int (*run)(void *argument), void *argument, double *ret_ms)
 int crn_bench_time(int (*run)(void *argument), void *argument, double seconds,
                    crn_timing *ret_timing)
 {
-    double ms[RUNS_MAX], spent_ms = 0, limit_ms = 1e3 * seconds;
-    int runs = 0;
-    int r = time_once(run, argument, &ms[0]);
-    if (ms[0] > PATIENCE * limit_ms)
-        spent_ms = ms[runs++];
-    while (r == 0 && !is_enough(runs, spent_ms, limit_ms)) {
-        r = time_once(run, argument, &ms[runs]);
-        spent_ms += ms[runs++];
-    }
-    if (r < 0)
-        return r;
-    crn_bench_sort(ms, (size_t)runs);
+    crn_bench_rounds rounds = {
+        .warm_up = 1, .least = 3, .most = RUNS_MAX, .seconds = seconds, .patience = 8};
+    double ms[RUNS_MAX];
+    int runs = crn_bench_repeat(time_on_host, &(host_run){run, argument}, &rounds, ms);
+    if (runs < 0)
+        return runs;
     *ret_timing = (crn_timing){ms[runs / 2], ms[0], ms[runs - 1], runs};
     return 0;
 }

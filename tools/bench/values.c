@@ -12,9 +12,14 @@
 #include "src/fruit/values/values.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/frame.h"
+#include "tools/bench/print.h"
 #include "tools/bench/time.h"
 
-enum { OPTION_FRAME, OPTION_ROUNDS, OPTION_JSON };
+typedef struct values_settings {
+    const char *frame;
+    int32_t rounds;
+    bool json;
+} values_settings;
 
 enum { MAPS_MAX = 16, ALIGNMENT = 4096, OFFSET = 33, WARM_UP = 5 };
 
@@ -26,11 +31,12 @@ static const crn_tool tool = {
         "one buffer repeatedly, and 16 in rotation; aligned, and at an offset of 33 bytes.",
     .options =
         (const crn_option[]){
-            CRN_OPTION(
-                "frame", "FILE.npy",
-                "float32 maps, H x W x C, at most 64 classes; default: random, 95 x 511 x 12"),
-            CRN_OPTION("rounds", "N", "copies per variant; default 1000"),
-            CRN_OPTION("json", NULL, "one JSON object per line instead of the table"),
+            CRN_OPTION_AT("frame", "FILE.npy", values_settings, frame,
+                          .help = "float32 maps, H x W x C, at most 64 classes; default: random, "
+                                  "95 x 511 x 12"),
+            CRN_OPTION_AT("rounds", "N", values_settings, rounds,
+                          .help = "copies per variant; default 1000", .min = 1, .max = 100000),
+            CRN_BENCH_JSON(values_settings),
             {0}},
     .operands_min = 0,
     .operands_max = 0,
@@ -39,9 +45,6 @@ static const crn_tool tool = {
 /* memcpy alone, the check by each target, and what the line does: the best target's check and the
  * comparison with the lane's earlier views. */
 enum variant { MEMCPY, FIRST_TARGET, LINE = FIRST_TARGET + CRN_TARGETS, VARIANTS };
-
-static const char *const json_keys[VARIANTS] = {"memcpy_us", "plain_us", "avx2_us", "avx512_us",
-                                                "line_us"};
 
 static const crn_values_kernels *const kernels[CRN_TARGETS] = {
     &crn_values_kernels_baseline, &crn_values_kernels_avx2, &crn_values_kernels_avx512};
@@ -117,25 +120,32 @@ static double median_us(const values_trial *t, int variant, int less)
     return us[t->rounds / 2];
 }
 
+typedef struct values_row {
+    const char *type;
+    int32_t maps, offset;
+    double us[VARIANTS];
+} values_row;
+
+static const crn_bench_column columns[] = {
+    {"type", "type", CRN_CELL(values_row, type), -5},
+    {"maps", "maps", CRN_CELL(values_row, maps), 5},
+    {"offset_bytes", "offset", CRN_CELL(values_row, offset), 7},
+    {"memcpy_us", "memcpy us", CRN_CELL(values_row, us[MEMCPY]), 10, 1, 2},
+    {"plain_us", "sse2", CRN_CELL(values_row, us[1]), 8, 1, 2, true, .missing = "-"},
+    {"avx2_us", "avx2", CRN_CELL(values_row, us[2]), 8, 1, 2, true, .missing = "-"},
+    {"avx512_us", "avx512", CRN_CELL(values_row, us[3]), 8, 1, 2, true, .missing = "-"},
+    {"line_us", "line", CRN_CELL(values_row, us[LINE]), 8, 1, 2, true, .missing = "-"},
+    {.heading = "  minus memcpy, us"},
+    {0},
+};
+
 static void print_trial(const values_trial *t, bool json)
 {
-    const char *type = crn_type_name(t->header.type);
-    double memcpy_us = median_us(t, MEMCPY, -1);
-    if (json)
-        printf("{\"type\":\"%s\",\"maps\":%d,\"offset_bytes\":%d,\"memcpy_us\":%.2f", type, t->maps,
-               t->offset, memcpy_us);
-    else
-        printf("%-5s %5d %7d %10.1f", type, t->maps, t->offset, memcpy_us);
-    for (int variant = FIRST_TARGET; variant < VARIANTS; variant++) {
-        if (json && can_run(variant))
-            printf(",\"%s\":%.2f", json_keys[variant], median_us(t, variant, MEMCPY));
-        else if (!json && can_run(variant))
-            printf(" %+8.1f", median_us(t, variant, MEMCPY));
-        else if (!json)
-            printf(" %8s", "-");
-    }
-    puts(json ? "}" : "");
-    fflush(stdout);
+    values_row row = {.type = crn_type_name(t->header.type), .maps = t->maps, .offset = t->offset};
+    for (int variant = MEMCPY; variant < VARIANTS; variant++)
+        row.us[variant] =
+            can_run(variant) ? median_us(t, variant, variant == MEMCPY ? -1 : MEMCPY) : NAN;
+    crn_bench_print_row(columns, &row, json);
 }
 
 /* Truncates; zero below 2^-14. */
@@ -235,8 +245,7 @@ static int bench_frame(const crn_image *frame, int32_t rounds, bool json)
         config.classes.count = frame->planes;
         crn_values_init(&config, &values);
         if (!json)
-            printf("%-5s %5s %7s %10s %8s %8s %8s %8s   minus memcpy, us\n", "type", "maps",
-                   "offset", "memcpy us", "sse2", "avx2", "avx512", "line");
+            crn_bench_print_headings(columns);
         static const crn_type types[] = {CRN_F32, CRN_F16, CRN_U8};
         for (size_t i = 0; i < sizeof types / sizeof *types; i++)
             bench_shape(&t, frame, types[i], json);
@@ -247,17 +256,9 @@ static int bench_frame(const crn_image *frame, int32_t rounds, bool json)
 
 int crn_bench_values(int argc, char **argv)
 {
-    bool json = false;
-    const char *value, *path = NULL;
-    int32_t rounds = 1000;
-    for (int option; (option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END;) {
-        if (option == OPTION_FRAME)
-            path = value;
-        else if (option == OPTION_ROUNDS)
-            rounds = (int32_t)crn_option_integer(&tool, "rounds", value, 1, 100000);
-        else
-            json = true;
-    }
+    values_settings given = {.rounds = 1000};
+    crn_options_read(&tool, argc, argv, &given);
+    const char *path = given.frame;
     crn_image frame;
     crn_error error;
     if (path && crn_frame_read(path, &frame, &error) < 0)
@@ -269,7 +270,7 @@ int crn_bench_values(int argc, char **argv)
         return crn_tool_fail(&tool, "%s: %d classes, but a line has at most %d", path, frame.planes,
                              CRN_CLASSES_MAX);
     }
-    int r = bench_frame(&frame, rounds, json);
+    int r = bench_frame(&frame, given.rounds, given.json);
     free(frame.data);
     return r == 0 ? 0 : crn_tool_fail(&tool, "out of memory");
 }

@@ -12,11 +12,15 @@
 #include "src/publish/verdict.h"
 #include "stages/base/clock.h"
 #include "tools/bench/bench.h"
+#include "tools/bench/print.h"
 #include "tools/bench/time.h"
 
 enum { VIEWS = 4 };
 
-enum { OPTION_DEFECTS, OPTION_POINTS, OPTION_JSON };
+typedef struct verdict_settings {
+    uint32_t defects, points;
+    bool json;
+} verdict_settings;
 
 static const crn_tool tool = {
     .name = "cernita-bench verdict",
@@ -26,10 +30,12 @@ static const crn_tool tool = {
              "the message.",
     .options =
         (const crn_option[]){
-            CRN_OPTION("defects", "N",
-                       "defects of the fruit; default: 16, 160, 1600, 2600 and 16000"),
-            CRN_OPTION("points", "N", "points of each defect; default 16"),
-            CRN_OPTION("json", NULL, "one JSON object per line instead of the table"),
+            CRN_OPTION_AT("defects", "N", verdict_settings, defects,
+                          .help = "defects of the fruit; default: 16, 160, 1600, 2600 and 16000",
+                          .min = 1, .max = 1000000),
+            CRN_OPTION_AT("points", "N", verdict_settings, points,
+                          .help = "points of each defect; default 16", .min = 2, .max = 1000),
+            CRN_BENCH_JSON(verdict_settings),
             {0}},
     .operands_min = 0,
     .operands_max = 0,
@@ -158,15 +164,28 @@ static void tear_down(verdict_trial *t)
     crn_result_store_free(&t->store);
 }
 
-typedef struct verdict_times {
-    double pack_us, store_us, join_us, copy_us;
+typedef struct verdict_row {
+    uint32_t defects, points;
+    const char *format;
     size_t bytes;
-} verdict_times;
+    double us[4]; /* pack, store, join, copy */
+} verdict_row;
 
-static int time_all(verdict_trial *t, verdict_times *times)
+static const crn_bench_column columns[] = {
+    {"defects", "defects", CRN_CELL(verdict_row, defects), 8},
+    {"points", "points", CRN_CELL(verdict_row, points), 7},
+    {"format", " format", CRN_CELL(verdict_row, format), -8, .before = "  "},
+    {"bytes", "bytes", CRN_CELL(verdict_row, bytes), 9},
+    {"pack_us", "pack us", CRN_CELL(verdict_row, us[0]), 10, 1, 1},
+    {"store_us", "store us", CRN_CELL(verdict_row, us[1]), 10, 1, 1},
+    {"join_us", "join us", CRN_CELL(verdict_row, us[2]), 10, 1, 1},
+    {"copy_us", "copy us", CRN_CELL(verdict_row, us[3]), 10, 1, 1},
+    {0},
+};
+
+static int time_all(verdict_trial *t, verdict_row *row)
 {
     static int (*const steps[])(void *) = {pack_views, store_views, join_verdict, copy_message};
-    double us[4];
     for (int i = 0; i < 4; i++) {
         crn_timing timing;
         if (steps[i] == copy_message && !(t->message = malloc(t->packed.size)))
@@ -174,59 +193,44 @@ static int time_all(verdict_trial *t, verdict_times *times)
         int r = crn_bench_time(steps[i], t, CRN_BENCH_SECONDS, &timing);
         if (r < 0)
             return r;
-        us[i] = timing.median_ms * 1e3;
+        row->us[i] = timing.median_ms * 1e3;
     }
-    *times = (verdict_times){us[0], us[1], us[2], us[3], t->packed.size};
+    row->bytes = t->packed.size;
     return 0;
 }
 
-static int bench_format(crn_format format, uint32_t defects, uint32_t points, bool json)
+static int bench_format(crn_format format, uint32_t defects, const verdict_settings *given)
 {
     static const char *const names[] = {"msgpack", "json"};
     verdict_trial *t = calloc(1, sizeof *t);
     if (!t)
         return -ENOMEM;
-    verdict_times times;
-    int r = set_up(t, defects, points, format);
+    verdict_row row = {defects, given->points, names[format], 0, {0}};
+    int r = set_up(t, defects, given->points, format);
     if (r == 0)
-        r = time_all(t, &times);
+        r = time_all(t, &row);
     if (r == 0)
-        printf(json ? "{\"defects\":%u,\"points\":%u,\"format\":\"%s\",\"bytes\":%zu,"
-                      "\"pack_us\":%.1f,\"store_us\":%.1f,\"join_us\":%.1f,\"copy_us\":%.1f}\n"
-                    : "%8u %7u  %-8s %9zu %10.1f %10.1f %10.1f %10.1f\n",
-               defects, points, names[format], times.bytes, times.pack_us, times.store_us,
-               times.join_us, times.copy_us);
-    fflush(stdout);
+        crn_bench_print_row(columns, &row, given->json);
     tear_down(t);
     free(t);
     return r;
 }
 
-static int bench_defects(uint32_t defects, uint32_t points, bool json)
+static int bench_defects(uint32_t defects, const verdict_settings *given)
 {
-    int r = bench_format(CRN_FORMAT_MSGPACK, defects, points, json);
-    return r == 0 ? bench_format(CRN_FORMAT_JSON, defects, points, json) : r;
+    int r = bench_format(CRN_FORMAT_MSGPACK, defects, given);
+    return r == 0 ? bench_format(CRN_FORMAT_JSON, defects, given) : r;
 }
 
 int crn_bench_verdict(int argc, char **argv)
 {
     static const uint32_t sizes[] = {16, 160, 1600, 2600, 16000};
-    bool json = false;
-    const char *value;
-    uint32_t defects = 0, points = 16;
-    for (int option; (option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END;) {
-        if (option == OPTION_DEFECTS)
-            defects = (uint32_t)crn_option_integer(&tool, "defects", value, 1, 1000000);
-        else if (option == OPTION_POINTS)
-            points = (uint32_t)crn_option_integer(&tool, "points", value, 2, 1000);
-        else
-            json = true;
-    }
-    if (!json)
-        printf("%8s %7s  %-8s %9s %10s %10s %10s %10s\n", "defects", "points", "format", "bytes",
-               "pack us", "store us", "join us", "copy us");
-    int r = defects ? bench_defects(defects, points, json) : 0;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !defects && r == 0; i++)
-        r = bench_defects(sizes[i], points, json);
+    verdict_settings given = {.points = 16};
+    crn_options_read(&tool, argc, argv, &given);
+    if (!given.json)
+        crn_bench_print_headings(columns);
+    int r = given.defects ? bench_defects(given.defects, &given) : 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !given.defects && r == 0; i++)
+        r = bench_defects(sizes[i], &given);
     return r == 0 ? 0 : crn_tool_fail(&tool, "%s", strerror(-r));
 }

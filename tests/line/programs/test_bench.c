@@ -64,6 +64,30 @@ static void operators_are_timed(void **state)
     assert_null(strstr(apply_output, "openmp"));
 }
 
+/* What the benchmarks in Python make a peer's picture and parameters from. */
+static void check_case(yajl_val line)
+{
+    const char *name[] = {"name", NULL}, *element[] = {"element", NULL};
+    const char *text = YAJL_GET_STRING(yajl_tree_get(line, name, yajl_t_string));
+    assert_non_null(text);
+    assert_true(number_of(line, "planes") > 0 && number_of(line, "height") > 0);
+    assert_true(number_of(line, "width") > 0);
+    if (strcmp(text, "opening u8 RGB 1920x2560, rect 11") != 0)
+        return;
+    assert_string_equal(YAJL_GET_STRING(yajl_tree_get(line, element, yajl_t_string)), "rect");
+    assert_true(number_of(line, "size") == 11 && number_of(line, "width") == 2560);
+}
+
+static void cases_are_listed(void **state)
+{
+    (void)state;
+    assert_int_equal(bench("list --json"), 0);
+    assert_non_null(strstr(apply_output, "\"name\":\"opening u8 RGB 1920x2560, rect 11\""));
+    assert_true(check_lines(check_case) > 20);
+    assert_int_equal(bench("list"), 0);
+    assert_non_null(strstr(apply_output, "exponent 13"));
+}
+
 static void check_verdict(yajl_val line)
 {
     assert_true(number_of(line, "defects") == 40 && number_of(line, "points") == 5);
@@ -355,6 +379,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(operators_are_timed, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(cases_are_listed, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(packing_is_timed, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(phases_add_up, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(the_check_of_values_is_timed, apply_setup, apply_teardown),

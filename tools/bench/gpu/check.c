@@ -5,7 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "stages/backend.h"
 #include "tools/bench/gpu/gpu.h"
+#include "tools/bench/work.h"
 
 /* Sums in another order may differ by this share of
  * the pixels' range (cernita.h, kernels of the rows). */
@@ -13,56 +15,6 @@
 
 /* Tolerance of contour positions after smoothing, in pixels. */
 #define POINT_TOLERANCE_PX 1e-2
-
-static void free_reference(crn_bench_target *reference)
-{
-    free(reference->out);
-    free(reference->smoothed);
-    free(reference->opened);
-    if (reference->contours) {
-        free(reference->contours->points);
-        free(reference->contours->contours);
-    }
-    free(reference->contours);
-    crn_context_free(&reference->context);
-}
-
-static int make_contours(const crn_contours *like, crn_contours **ret_contours)
-{
-    crn_contours *it = calloc(1, sizeof *it);
-    if (!it)
-        return -ENOMEM;
-    *ret_contours = it;
-    it->point_capacity = like->point_capacity;
-    it->contour_capacity = like->contour_capacity;
-    it->points = malloc(it->point_capacity * sizeof *it->points);
-    it->contours = malloc(it->contour_capacity * sizeof *it->contours);
-    return it->points && it->contours ? 0 : -ENOMEM;
-}
-
-/* Allocates CPU buffers and repeats one view's work on all processors. */
-static int make_reference(const crn_gpu_work *work, crn_bench_target *reference)
-{
-    static const crn_ops openmp = {.name = "openmp",
-                                   .contours = crn_contours_openmp,
-                                   .morphology = crn_morphology_openmp,
-                                   .convolve = crn_convolve_openmp,
-                                   .haar = crn_haar_openmp,
-                                   .ranklet = crn_ranklet_openmp,
-                                   .diamond_square = crn_diamond_square_openmp};
-    size_t views = (size_t)work->views;
-    *reference = (crn_bench_target){.ops = &openmp,
-                                    .in = work->inputs.picture.data,
-                                    .out = malloc(work->out_bytes / views + 1),
-                                    .smoothed = malloc(work->in_bytes / views),
-                                    .opened = malloc(work->in_bytes / views)};
-    int r = reference->out && reference->smoothed && reference->opened ? 0 : -ENOMEM;
-    if (r == 0 && work->contours)
-        r = make_contours(work->contours, &reference->contours);
-    if (r == 0)
-        r = crn_context_create((int32_t)sysconf(_SC_NPROCESSORS_ONLN), &reference->context);
-    return r == 0 ? crn_bench_run(&work->inputs, reference) : r;
-}
 
 static bool is_close(const crn_gpu_work *work, const uint8_t *a, const uint8_t *b)
 {
@@ -91,7 +43,7 @@ static bool same_ranklets(const crn_gpu_work *work, const uint8_t *a, const uint
     return same;
 }
 
-static bool same_picture(const crn_gpu_work *work, const crn_bench_target *reference)
+static bool same_picture(const crn_gpu_work *work, const crn_bench_work *reference)
 {
     crn_bench_operator op = work->task.of->op;
     uint8_t *back = malloc(work->out_bytes);
@@ -136,14 +88,22 @@ static bool same_contours(const crn_gpu_work *work, const crn_contours *one)
 
 int crn_gpu_work_compare(const crn_gpu_work *work)
 {
-    crn_bench_target reference = {0};
-    int r = make_reference(work, &reference);
+    const char *why;
+    const crn_ops *openmp = crn_backend_ops(CRN_BACKEND_OPENMP, &why);
+    crn_bench_work *reference = NULL;
+    crn_context *context = NULL;
+    int r = crn_bench_work_create(work->task.of, work->task.frame, false, &reference);
+    if (r == 0)
+        r = crn_context_create((int32_t)sysconf(_SC_NPROCESSORS_ONLN), &context);
+    if (r == 0)
+        r = crn_bench_work_run(reference, openmp, context);
     if (r == 0)
         r = crn_gpu_work_wait(work);
     if (r == 0 && work->contours)
-        r = same_contours(work, reference.contours) ? 0 : -EBADMSG;
+        r = same_contours(work, &reference->contours) ? 0 : -EBADMSG;
     else if (r == 0)
-        r = same_picture(work, &reference) ? 0 : -EBADMSG;
-    free_reference(&reference);
+        r = same_picture(work, reference) ? 0 : -EBADMSG;
+    crn_bench_work_free(&reference);
+    crn_context_free(&context);
     return r;
 }

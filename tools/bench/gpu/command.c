@@ -6,17 +6,26 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "stages/backend.h"
 #include "tools/bench/bench.h"
-#include "tools/bench/gpu/gpu.h"
 #include "tools/bench/frame.h"
-#include "tools/bench/time.h"
+#include "tools/bench/gpu/gpu.h"
+#include "tools/bench/print.h"
+#include "tools/bench/work.h"
 
 /* A sustained flow should reach this share of the upload bandwidth. */
 #define FLOW_SHARE 0.8
 
 #define SECONDS 0.2
 
-enum { OPTION_FRAME, OPTION_ONLY, OPTION_SECONDS, OPTION_CHECK, OPTION_JSON };
+typedef struct gpu_request {
+    const crn_gpu *gpu;
+    const char *frame_path, *only;
+    crn_image frame; /* data NULL: none given */
+    double seconds;
+    bool check, json;
+    crn_gpu_speeds speeds;
+} gpu_request;
 
 static const crn_tool tool = {
     .name = "cernita-bench gpu",
@@ -28,100 +37,110 @@ static const crn_tool tool = {
         "clock, the host's clock from enqueuing to the result.",
     .options =
         (const crn_option[]){
-            CRN_OPTION("frame", "FILE.npy",
-                       "float32 maps, H x W x C, for the contours; default: waves"),
-            CRN_OPTION("only", "NAME", "rows whose name begins so"),
-            CRN_OPTION("seconds", "S", "measuring time per row; default 0.2"),
-            CRN_OPTION("check", NULL,
-                       "compare the results with openmp's; a row that differs fails"),
-            CRN_OPTION("json", NULL, "one JSON object per line instead of the table"),
+            CRN_OPTION_AT("frame", "FILE.npy", gpu_request, frame_path,
+                          .help = "float32 maps, H x W x C, for the contours; default: waves"),
+            CRN_OPTION_AT("only", "NAME", gpu_request, only, .help = "rows whose name begins so"),
+            CRN_BENCH_SECONDS_OPTION(gpu_request, "0.2"),
+            CRN_OPTION_AT("check", NULL, gpu_request, check,
+                          .help = "compare the results with openmp's; a row that differs fails"),
+            CRN_BENCH_JSON(gpu_request),
             {0}},
     .operands_min = 0,
     .operands_max = 0,
 };
 
-typedef struct gpu_request {
-    const crn_gpu *gpu;
-    const char *frame_path, *only;
-    crn_image frame; /* data NULL: none given */
-    double seconds;
-    bool check, json;
-    crn_gpu_speeds speeds;
-} gpu_request;
-
-/* Result of a row. */
-typedef struct outcome {
-    const crn_gpu_row *row;
-    const crn_gpu_work *work;
+/* What is printed of a row. */
+typedef struct gpu_row {
+    const char *name, *error;
+    double target_ms; /* NAN: none */
+    double ms;        /* the figure that counts, */
+    const char *by;   /* and its clock */
+    double floor_ms, share, percent;
+    const char *verdict, *met;
+    int32_t copies;
     crn_gpu_figures figures;
-    double ms, floor_ms;
-    const char *by;
+    size_t in_bytes, out_bytes;
+    double megabytes;          /* in and out */
     uint32_t points, contours; /* of all views in the last run */
-} outcome;
+    double segments;           /* NAN: no contours */
+    double contours_found;
+} gpu_row;
 
-static const char *verdict_on(double value, double target)
-{
-    return target <= 0 ? "" : value <= target ? "met" : "missed";
-}
-
-/* JSON has no NaN. */
-static void print_number(const char *key, double value)
-{
-    if (isfinite(value))
-        printf(",\"%s\":%.5f", key, value);
-}
-
-static void print_json(const outcome *o)
-{
-    printf("{\"row\":\"%s\",\"ms\":%.5f,\"by\":\"%s\"", o->row->name, o->ms, o->by);
-    print_number("floor_ms", o->floor_ms);
-    print_number("share", o->floor_ms / o->ms);
-    if (o->row->target_ms > 0) {
-        print_number("at_most_ms", o->row->target_ms);
-        printf(",\"met\":%s", o->ms <= o->row->target_ms ? "true" : "false");
+#define TIME(key, name, place)                                                                     \
+    {                                                                                              \
+        key, "", CRN_CELL(gpu_row, place), 0, 4, 5, .before = ", " name " "                        \
     }
-    print_number("graph_ms", o->figures.graph_ms);
-    print_number("stream_ms", o->figures.stream_ms);
-    print_number("clock_ms", o->figures.clock_ms);
-    print_number("clock_p99_ms", o->figures.p99_ms);
-    print_number("upload_recorded_ms", o->figures.upload_captured_ms);
-    printf(",\"copies\":%d,\"in_bytes\":%zu,\"out_bytes\":%zu,\"points\":%u,\"contours\":%u}\n",
-           o->work->copies, o->work->in_bytes, o->work->out_bytes, o->points, o->contours);
-}
 
-/* Appends a time to its line; nothing if it was not measured. */
-static void print_time(const char *name, double ms)
-{
-    if (isfinite(ms))
-        printf(", %s %.4f", name, ms);
-}
+static const crn_bench_column columns[] = {
+    {"row", "work", CRN_CELL(gpu_row, name), -38},
+    {NULL, "target", CRN_CELL(gpu_row, target_ms), 8, 3},
+    {"ms", "ms", CRN_CELL(gpu_row, ms), 9, 4, 5},
+    {"by", "by", CRN_CELL(gpu_row, by), -6},
+    {"floor_ms", "floor ms", CRN_CELL(gpu_row, floor_ms), 9, 4, 5},
+    {"share", NULL, CRN_CELL(gpu_row, share), .json_digits = 5},
+    {NULL, "share", CRN_CELL(gpu_row, percent), 5, .after = " %"},
+    {"at_most_ms", NULL, CRN_CELL(gpu_row, target_ms), .json_digits = 5},
+    {"met", NULL, .kind = CRN_CELL_LITERAL, .offset = offsetof(gpu_row, met)},
+    {NULL, " ", CRN_CELL(gpu_row, verdict), -6},
+    {"copies", "copies in rotation", CRN_CELL(gpu_row, copies)},
+    {NULL, "", CRN_CELL(gpu_row, megabytes), 0, 1, .before = " x ", .after = " MB"},
+    TIME("graph_ms", "graph", figures.graph_ms),
+    TIME("stream_ms", "stream", figures.stream_ms),
+    TIME("clock_ms", "clock", figures.clock_ms),
+    TIME("clock_p99_ms", "p99", figures.p99_ms),
+    TIME("upload_recorded_ms", "upload captured", figures.upload_captured_ms),
+    {"in_bytes", NULL, CRN_CELL(gpu_row, in_bytes)},
+    {"out_bytes", NULL, CRN_CELL(gpu_row, out_bytes)},
+    {"points", NULL, CRN_CELL(gpu_row, points)},
+    {"contours", NULL, CRN_CELL(gpu_row, contours)},
+    {NULL, "", CRN_CELL(gpu_row, segments), .before = ", "},
+    {NULL, "", CRN_CELL(gpu_row, contours_found), .before = " segments in ", .after = " contours"},
+    {0},
+};
 
-static void print_row(const outcome *o)
-{
-    char target[16] = "";
-    if (o->row->target_ms > 0)
-        snprintf(target, sizeof target, "%.3f", o->row->target_ms);
-    printf("%-38s %8s %9.4f %-6s %9.4f %5.0f %% %-6s", o->row->name, target, o->ms, o->by,
-           o->floor_ms, 100 * o->floor_ms / o->ms, verdict_on(o->ms, o->row->target_ms));
-    printf(" %d x %.1f MB", o->work->copies,
-           (double)(o->work->in_bytes + o->work->out_bytes) / 1e6);
-    print_time("graph", o->figures.graph_ms);
-    print_time("stream", o->figures.stream_ms);
-    print_time("clock", o->figures.clock_ms);
-    print_time("p99", o->figures.p99_ms);
-    print_time("upload captured", o->figures.upload_captured_ms);
-    if (o->contours)
-        printf(", %u segments in %u contours", o->points - o->contours, o->contours);
-    putchar('\n');
-}
+static const crn_bench_column error_columns[] = {
+    {"row", "", CRN_CELL(gpu_row, name), -38},
+    {"error", "", CRN_CELL(gpu_row, error)},
+    {0},
+};
 
 /* The figure that counts: latency if the result ends in host memory, else the device time. */
-static void choose_figure(outcome *o)
+static void choose_figure(const crn_gpu_figures *f, gpu_row *row)
 {
-    const crn_gpu_figures *f = &o->figures;
     bool by_clock = isfinite(f->clock_ms), by_graph = isfinite(f->graph_ms);
-    o->ms = by_clock ? f->clock_ms : by_graph ? f->graph_ms : f->stream_ms;
-    o->by = by_clock ? "clock" : by_graph ? "graph" : "stream";
+    row->ms = by_clock ? f->clock_ms : by_graph ? f->graph_ms : f->stream_ms;
+    row->by = by_clock ? "clock" : by_graph ? "graph" : "stream";
+}
+
+static void print_figures(const gpu_request *request, const crn_gpu_work *work,
+                          const crn_gpu_figures *figures)
+{
+    double target_ms = work->task.row->target_ms;
+    const crn_contours *found = work->contours;
+    gpu_row row = {.name = work->task.row->name,
+                   .target_ms = target_ms > 0 ? target_ms : NAN,
+                   .floor_ms = crn_gpu_work_floor_ms(work, &request->speeds),
+                   .copies = work->copies,
+                   .figures = *figures,
+                   .in_bytes = work->in_bytes,
+                   .out_bytes = work->out_bytes,
+                   .megabytes = (double)(work->in_bytes + work->out_bytes) / 1e6,
+                   .points = found ? found->point_count : 0,
+                   .contours = found ? found->contour_count : 0,
+                   .segments = NAN,
+                   .contours_found = NAN};
+    choose_figure(figures, &row);
+    row.share = row.floor_ms / row.ms;
+    row.percent = 100 * row.share;
+    if (target_ms > 0) {
+        row.met = row.ms <= target_ms ? "true" : "false";
+        row.verdict = row.ms <= target_ms ? "met" : "missed";
+    }
+    if (row.contours) {
+        row.segments = row.points - row.contours;
+        row.contours_found = row.contours;
+    }
+    crn_bench_print_row(columns, &row, request->json);
 }
 
 static void print_error(const gpu_request *request, const crn_gpu_row *row, int r)
@@ -130,51 +149,63 @@ static void print_error(const gpu_request *request, const crn_gpu_row *row, int 
                       : r == -ENOSPC  ? "the results exceed their buffer"
                       : r == -EBADMSG ? "differs from openmp's result"
                                       : crn_gpu_strerror(r);
-    if (request->json)
-        printf("{\"row\":\"%s\",\"error\":\"%s\"}\n", row->name, why);
-    else
-        printf("%-38s %s\n", row->name, why);
-    fflush(stdout);
+    crn_bench_print_row(error_columns, &(gpu_row){.name = row->name, .error = why}, request->json);
 }
 
 static int bench_span(const gpu_request *request, const crn_gpu_task *task)
 {
-    outcome o = {.row = task->row};
+    crn_gpu_figures figures;
     crn_gpu_work *work = NULL;
     int r = crn_gpu_work_create(task, 1, 0, &work);
     if (r == 0)
-        r = crn_gpu_time(work, request->seconds, &o.figures);
+        r = crn_gpu_time(work, request->seconds, &figures);
     if (r == 0 && request->check)
         r = crn_gpu_work_compare(work);
-    if (r == 0) {
-        o.work = work;
-        o.floor_ms = crn_gpu_work_floor_ms(work, &request->speeds);
-        o.points = work->contours ? work->contours->point_count : 0;
-        o.contours = work->contours ? work->contours->contour_count : 0;
-        choose_figure(&o);
-        request->json ? print_json(&o) : print_row(&o);
-    }
+    if (r == 0)
+        print_figures(request, work, &figures);
     crn_gpu_work_free(&work);
     return r;
 }
+
+typedef struct flow_row {
+    const char *name, *heading; /* the heading only of the best */
+    crn_gpu_flow flow;
+    double share, percent;
+    const char *best, *met, *verdict;
+} flow_row;
+
+static const crn_bench_column flow_columns[] = {
+    {"row", NULL, CRN_CELL(flow_row, name)},
+    {NULL, "", CRN_CELL(flow_row, heading), -38, .before = ""},
+    {"contexts", "", CRN_CELL(flow_row, flow.contexts), .before = " "},
+    {"views", "", CRN_CELL(flow_row, flow.views), 2, .before = " contexts x "},
+    {"views_per_s", "", CRN_CELL(flow_row, flow.views_per_s), 8, 0, 1, .before = " views: "},
+    {"gb_per_s", "", CRN_CELL(flow_row, flow.gb_per_s), 6, 2, 3, .before = " views/s, "},
+    {"share", NULL, CRN_CELL(flow_row, share), .json_digits = 4},
+    {NULL, "", CRN_CELL(flow_row, percent), 3, .before = " GB/s uploaded, ",
+     .after = " % of the bandwidth"},
+    {"best", NULL, .kind = CRN_CELL_LITERAL, .offset = offsetof(flow_row, best)},
+    {"met", NULL, .kind = CRN_CELL_LITERAL, .offset = offsetof(flow_row, met)},
+    {NULL, "", CRN_CELL(flow_row, verdict), .before = "; 80 % "},
+    {0},
+};
 
 static void print_flow(const gpu_request *request, const crn_gpu_row *row, const crn_gpu_flow *flow,
                        bool is_best)
 {
     double share = flow->gb_per_s / request->speeds.upload;
-    if (request->json)
-        printf("{\"row\":\"%s\",\"contexts\":%d,\"views\":%d,\"views_per_s\":%.1f,"
-               "\"gb_per_s\":%.3f,\"share\":%.4f,\"best\":%s,\"met\":%s}\n",
-               row->name, flow->contexts, flow->views, flow->views_per_s, flow->gb_per_s, share,
-               is_best ? "true" : "false", share >= FLOW_SHARE ? "true" : "false");
-    else
-        printf("%-38s %d contexts x %2d views: %8.0f views/s, %6.2f GB/s uploaded, %3.0f %% of "
-               "the bandwidth%s\n",
-               is_best ? row->name : "", flow->contexts, flow->views, flow->views_per_s,
-               flow->gb_per_s, 100 * share,
-               !is_best              ? ""
-               : share >= FLOW_SHARE ? "; 80 % met"
-                                     : "; 80 % missed");
+    bool met = share >= FLOW_SHARE;
+    flow_row it = {.name = row->name,
+                   .heading = is_best ? row->name : "",
+                   .flow = *flow,
+                   .share = share,
+                   .percent = 100 * share,
+                   .best = is_best ? "true" : "false",
+                   .met = met ? "true" : "false",
+                   .verdict = !is_best ? NULL
+                              : met    ? "met"
+                                       : "missed"};
+    crn_bench_print_row(flow_columns, &it, request->json);
 }
 
 /* Prints all combinations measured, the best last. */
@@ -193,59 +224,26 @@ static int bench_flow(const gpu_request *request, const crn_gpu_task *task)
     return 0;
 }
 
-typedef struct field_run {
-    crn_context *context;
-    crn_diamond_square_params params;
-    crn_image out;
-} field_run;
-
-static int make_field(void *of)
-{
-    field_run *run = of;
-    return crn_diamond_square_openmp(run->context, &run->params, &run->out);
-}
-
 /* For comparison with the device's field: the time on all processors of this machine. */
 static int bench_field_openmp(const gpu_request *request, const crn_gpu_task *task)
 {
-    const crn_bench_picture *p = &task->of->picture;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    uint8_t *memory = malloc((size_t)p->height * (size_t)p->width);
-    field_run run = {.params = {.exponent = task->of->exponent, .seed = 1, .roughness = 0.5},
-                     .out = crn_image_dense(memory, CRN_U8, CRN_CHW, 1, p->height, p->width)};
+    const char *why;
+    int32_t cores = (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    crn_bench_work *work = NULL;
     crn_timing t;
-    int r = memory ? crn_context_create((int32_t)cores, &run.context) : -ENOMEM;
+    int r = crn_bench_work_create(task->of, NULL, true, &work);
     if (r == 0)
-        r = crn_bench_time(make_field, &run, request->seconds, &t);
-    crn_context_free(&run.context);
-    free(memory);
+        r = crn_bench_work_time(work, crn_backend_ops(CRN_BACKEND_OPENMP, &why), cores,
+                                request->seconds, &t);
+    crn_bench_work_free(&work);
     if (r < 0)
         return r;
     if (request->json)
-        printf("{\"row\":\"%s\",\"by\":\"openmp\",\"threads\":%ld,\"ms\":%.5f}\n", task->row->name,
+        printf("{\"row\":\"%s\",\"by\":\"openmp\",\"threads\":%d,\"ms\":%.5f}\n", task->row->name,
                cores, t.median_ms);
     else
-        printf("%-38s %8s %9.4f openmp, %ld threads\n", "", "", t.median_ms, cores);
+        printf("%-38s %8s %9.4f openmp, %d threads\n", "", "", t.median_ms, cores);
     return 0;
-}
-
-static gpu_request read_request(int argc, char **argv)
-{
-    gpu_request request = {.seconds = SECONDS};
-    const char *value;
-    for (int option; (option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END;) {
-        if (option == OPTION_FRAME)
-            request.frame_path = value;
-        else if (option == OPTION_ONLY)
-            request.only = value;
-        else if (option == OPTION_SECONDS)
-            request.seconds = crn_option_real(&tool, "seconds", value, 1e-6, 3600);
-        else if (option == OPTION_CHECK)
-            request.check = true;
-        else
-            request.json = true;
-    }
-    return request;
 }
 
 static bool is_wanted(const gpu_request *request, const crn_gpu_row *row)
@@ -253,30 +251,15 @@ static bool is_wanted(const gpu_request *request, const crn_gpu_row *row)
     return !request->only || strncmp(row->name, request->only, strlen(request->only)) == 0;
 }
 
-/* Row `index` of the table, its case in *ret_of; NULL after the last. */
-static const crn_gpu_row *find_row(int32_t index, const crn_bench_case **ret_of)
-{
-    for (int32_t i = 0; i < crn_bench_case_count; i++) {
-        const crn_bench_case *of = &crn_bench_cases[i];
-        for (int32_t k = 0; k < CRN_BENCH_GPU_ROWS_MAX && of->gpu[k].name; k++) {
-            if (index-- == 0) {
-                *ret_of = of;
-                return &of->gpu[k];
-            }
-        }
-    }
-    return NULL;
-}
-
 static void check_only(const gpu_request *request)
 {
     const crn_gpu_row *row;
     const crn_bench_case *of;
-    for (int32_t i = 0; (row = find_row(i, &of)); i++)
-        if (is_wanted(request, row))
+    for (int32_t i = 0; (row = crn_bench_row(i, &of)); i++)
+        if (is_wanted(request, row) && row->span != CRN_GPU_NOT_TIMED)
             return;
     crn_usage_error(&tool, "--only '%s': no row's name begins so; the first is '%s'", request->only,
-                    find_row(0, &of)->name);
+                    crn_bench_row(0, &of)->name);
 }
 
 /* Prints the bandwidths that all figures relate to. */
@@ -301,8 +284,7 @@ static int print_header(gpu_request *request)
            "(pinned)\n\n",
            device.name, device.capability / 10, device.capability % 10, device.multiprocessors,
            (double)device.l2_bytes / 1e6, s->copy, s->upload, s->download);
-    printf("%-38s %8s %9s %-6s %9s %7s %-6s copies in rotation\n", "work", "target", "ms", "by",
-           "floor ms", "share", "");
+    crn_bench_print_headings(columns);
     return 0;
 }
 
@@ -311,8 +293,8 @@ static int bench_rows(const gpu_request *request)
     int status = 0;
     crn_gpu_task task = {.gpu = request->gpu,
                          .frame = request->frame.data ? &request->frame : NULL};
-    for (int32_t i = 0; (task.row = find_row(i, &task.of)); i++) {
-        if (!is_wanted(request, task.row))
+    for (int32_t i = 0; (task.row = crn_bench_row(i, &task.of)); i++) {
+        if (!is_wanted(request, task.row) || task.row->span == CRN_GPU_NOT_TIMED)
             continue;
         int r = task.row->span == CRN_GPU_SUSTAINED ? bench_flow(request, &task)
                                                     : bench_span(request, &task);
@@ -328,7 +310,8 @@ static int bench_rows(const gpu_request *request)
 
 int crn_bench_gpu(int argc, char **argv)
 {
-    gpu_request request = read_request(argc, argv);
+    gpu_request request = {.seconds = SECONDS};
+    crn_options_read(&tool, argc, argv, &request);
     if (request.only)
         check_only(&request);
     const char *why = "";

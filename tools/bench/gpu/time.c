@@ -20,64 +20,81 @@ enum { EVENT_BEGIN, EVENT_END };
 #define SPEED_BYTES   ((size_t)256 << 20)
 #define SPEED_ROUNDS  9
 
+/* Device time of what `enqueue` enqueues. Waits for it also after a failure: nothing may run when
+ * the memory is freed. */
+static int time_between_events(const crn_gpu *gpu, crn_context *context, int (*enqueue)(void *of),
+                               void *of, double *ret_ms)
+{
+    int64_t ns = 0;
+    int r = gpu->record_event(context, EVENT_BEGIN);
+    if (r == 0)
+        r = enqueue(of);
+    if (r == 0)
+        r = gpu->record_event(context, EVENT_END);
+    int waited = crn_gpu_wait(gpu, context, CRN_BENCH_GPU_LIMIT_NS);
+    if (r == 0)
+        r = waited;
+    if (r == 0)
+        r = gpu->elapsed(context, EVENT_BEGIN, EVENT_END, &ns);
+    *ret_ms = (double)ns / 1e6;
+    return r;
+}
+
 /* --- bandwidth --- */
 
 typedef struct transfer {
+    const crn_gpu *gpu;
+    crn_context *context;
     int (*copy)(crn_context *context, void *to, const void *from, size_t bytes);
     uint8_t *to;
     const uint8_t *from;
 } transfer;
 
-/* Milliseconds of one copy of SPEED_BYTES, between two events. */
-static int time_transfer(const crn_gpu *gpu, crn_context *context, const transfer *it,
-                         double *ret_ms)
+static int enqueue_transfer(void *of)
 {
+    const transfer *it = of;
+    return it->copy(it->context, it->to, it->from, SPEED_BYTES);
+}
+
+static int time_transfer(void *of, double *ret_ms)
+{
+    const transfer *it = of;
+    return time_between_events(it->gpu, it->context, enqueue_transfer, of, ret_ms);
+}
+
+/* GB/s of copies of SPEED_BYTES. */
+static int measure_speed(transfer it, double *ret_gb_per_s)
+{
+    static const crn_bench_rounds rounds = {
+        .warm_up = 1, .least = SPEED_ROUNDS, .most = SPEED_ROUNDS};
     double ms[SPEED_ROUNDS];
-    int r = it->copy(context, it->to, it->from, SPEED_BYTES);
-    for (int i = 0; r == 0 && i < SPEED_ROUNDS; i++) {
-        int64_t ns = 0;
-        r = gpu->record_event(context, EVENT_BEGIN);
-        if (r == 0)
-            r = it->copy(context, it->to, it->from, SPEED_BYTES);
-        if (r == 0)
-            r = gpu->record_event(context, EVENT_END);
-        if (r == 0)
-            r = crn_gpu_wait(gpu, context, CRN_BENCH_GPU_LIMIT_NS);
-        if (r == 0)
-            r = gpu->elapsed(context, EVENT_BEGIN, EVENT_END, &ns);
-        ms[i] = (double)ns / 1e6;
-    }
-    if (r == 0)
-        *ret_ms = crn_bench_median(ms, SPEED_ROUNDS);
-    return r;
+    int r = crn_bench_repeat(time_transfer, &it, &rounds, ms);
+    if (r > 0)
+        *ret_gb_per_s = (double)SPEED_BYTES / 1e6 / crn_bench_median(ms, SPEED_ROUNDS);
+    return r < 0 ? r : 0;
 }
 
 int crn_gpu_speeds_measure(const crn_gpu *gpu, crn_gpu_speeds *ret_speeds)
 {
     crn_context *context = NULL;
-    double copy_ms = 1, up_ms = 1, down_ms = 1;
-    uint8_t *host = gpu->pinned_create(SPEED_BYTES);
+    uint8_t *host = gpu->pinned_create(SPEED_BYTES), *device = NULL;
     int r = host ? gpu->context_create(0, 1, &context) : -ENOMEM;
-    if (r == 0) {
-        uint8_t *device = crn_context_scratch(context, 16, 2 * SPEED_BYTES);
-        r = device ? 0 : -ENOMEM;
-        if (r == 0)
-            r = time_transfer(gpu, context, &(transfer){gpu->upload, device, host}, &up_ms);
-        if (r == 0)
-            r = time_transfer(gpu, context, &(transfer){gpu->copy, device + SPEED_BYTES, device},
-                              &copy_ms);
-        if (r == 0)
-            r = time_transfer(gpu, context, &(transfer){gpu->download, host, device}, &down_ms);
-    }
+    if (r == 0 && !(device = crn_context_scratch(context, 16, 2 * SPEED_BYTES)))
+        r = -ENOMEM;
+    if (r == 0)
+        r = measure_speed((transfer){gpu, context, gpu->upload, device, host}, &ret_speeds->upload);
+    if (r == 0)
+        r = measure_speed((transfer){gpu, context, gpu->copy, device + SPEED_BYTES, device},
+                          &ret_speeds->copy);
+    if (r == 0)
+        r = measure_speed((transfer){gpu, context, gpu->download, host, device},
+                          &ret_speeds->download);
+    ret_speeds->copy *= 2; /* read and written */
     if (context)
         crn_gpu_wait(gpu, context, CRN_BENCH_GPU_LIMIT_NS);
     crn_context_free(&context);
     gpu->pinned_free(host);
-    if (r < 0)
-        return r;
-    double bytes = (double)SPEED_BYTES / 1e6;
-    *ret_speeds = (crn_gpu_speeds){2 * bytes / copy_ms, bytes / up_ms, bytes / down_ms};
-    return 0;
+    return r;
 }
 
 /* --- by the device's clock --- */
@@ -89,9 +106,9 @@ typedef struct timer {
     crn_context *context;
     bool uploads; /* upload every picture from the host */
     bool can_capture;
-    int32_t next;   /* copy */
-    int32_t length; /* runs per round */
-    crn_gpu_graph *graph;
+    int32_t next;         /* copy */
+    int32_t length;       /* runs per round */
+    crn_gpu_graph *graph; /* of a round; NULL: it is enqueued directly */
 } timer;
 
 /* Enqueues the next run, after the upload of its picture if that is included. */
@@ -104,56 +121,39 @@ static int enqueue(timer *t)
     return r;
 }
 
-static int enqueue_round(timer *t)
+static int enqueue_round(void *of)
 {
+    timer *t = of;
+    if (t->graph)
+        return t->gpu->launch(t->context, t->graph);
     int r = 0;
     for (int32_t i = 0; r == 0 && i < t->length; i++)
         r = enqueue(t);
     return r;
 }
 
-static int launch_round(timer *t)
+/* Before rounds of short runs an extra round is enqueued, so that the device is busy at the first
+ * event and the host stays ahead of it. */
+static int time_round(void *of, double *ret_ms)
 {
-    return t->gpu->launch(t->context, t->graph);
-}
-
-/* Times a round between two events. Before rounds of short runs an extra round is enqueued, so
- * that the device is busy at the first event and the host stays ahead of it. */
-static int time_round(timer *t, int (*round)(timer *t), double *ret_ms)
-{
-    int64_t ns = 0;
-    int r = t->length > 1 ? round(t) : 0;
-    if (r == 0)
-        r = t->gpu->record_event(t->context, EVENT_BEGIN);
-    if (r == 0)
-        r = round(t);
-    if (r == 0)
-        r = t->gpu->record_event(t->context, EVENT_END);
-    /* Also after a failure: nothing may run when the memory is freed. */
-    int waited = crn_gpu_work_wait(t->work);
-    if (r == 0)
-        r = waited;
-    if (r == 0)
-        r = t->gpu->elapsed(t->context, EVENT_BEGIN, EVENT_END, &ns);
-    *ret_ms = (double)ns / 1e6;
-    return r;
-}
-
-/* Repeats rounds for so many seconds; returns the median time of one run. */
-static int time_rounds(timer *t, int (*round)(timer *t), double seconds, double *ret_ms)
-{
-    double ms[ROUNDS_MAX];
-    int32_t rounds = 0;
-    int64_t begin_ns = crn_now_ns();
-    double spent_s = 0;
-    int r = 0;
-    while (r == 0 && rounds < ROUNDS_MAX && (rounds < ROUNDS_MIN || spent_s < seconds)) {
-        r = time_round(t, round, &ms[rounds++]);
-        spent_s = (double)(crn_now_ns() - begin_ns) / 1e9;
+    timer *t = of;
+    int r = t->length > 1 ? enqueue_round(t) : 0;
+    if (r < 0) {
+        crn_gpu_work_wait(t->work);
+        return r;
     }
-    if (r == 0)
-        *ret_ms = crn_bench_median(ms, (size_t)rounds) / t->length;
-    return r;
+    return time_between_events(t->gpu, t->context, enqueue_round, t, ret_ms);
+}
+
+/* Repeats rounds for so many seconds; the median time of one run. */
+static int time_rounds(timer *t, double seconds, double *ret_ms)
+{
+    crn_bench_rounds rounds = {.least = ROUNDS_MIN, .most = ROUNDS_MAX, .seconds = seconds};
+    double ms[ROUNDS_MAX];
+    int count = crn_bench_repeat(time_round, t, &rounds, ms);
+    if (count > 0)
+        *ret_ms = crn_bench_median(ms, (size_t)count) / t->length;
+    return count < 0 ? count : 0;
 }
 
 /* Warms up and determines the number of runs per round. */
@@ -166,10 +166,8 @@ static int choose_length(timer *t)
         r = crn_gpu_work_wait(t->work);
     if (r == 0)
         r = crn_gpu_work_check(t->work);
-    if (r == 0)
-        r = time_round(t, enqueue_round, &ms);
-    if (r == 0)
-        r = time_round(t, enqueue_round, &ms);
+    for (int i = 0; r == 0 && i < 2; i++)
+        r = time_round(t, &ms);
     double length = ms > 0 ? ROUND_MS / ms : ROUND_MAX;
     t->length = length < 1 ? 1 : length > ROUND_MAX ? ROUND_MAX : (int32_t)length;
     return r;
@@ -177,11 +175,11 @@ static int choose_length(timer *t)
 
 static int time_by_device(timer *t, double seconds, crn_gpu_figures *figures)
 {
-    int r = time_rounds(t, enqueue_round, seconds, &figures->stream_ms);
+    int r = time_rounds(t, seconds, &figures->stream_ms);
     t->can_capture =
         r == 0 && crn_gpu_work_capture(t->work, t->next, t->length, t->uploads, &t->graph) == 0;
     if (t->can_capture)
-        r = time_rounds(t, launch_round, seconds, &figures->graph_ms);
+        r = time_rounds(t, seconds, &figures->graph_ms);
     t->gpu->graph_free(&t->graph);
     return r;
 }
@@ -191,15 +189,18 @@ static int time_by_device(timer *t, double seconds, crn_gpu_figures *figures)
 /* How each copy's result is computed: by its graph, or direct launches without one, with the upload
  * beside the graph or captured in it. */
 typedef struct method {
+    const timer *timer;
     crn_gpu_graph *graphs[GRAPHS_MAX];
-    int32_t copies;
-    bool upload_beside, upload_captured;
+    int32_t copies, next;
+    bool upload_beside;
 } method;
 
 /* Time from enqueuing to the result. Busy-waits, because sleeping would add microseconds. */
-static int time_latency(const timer *t, const method *by, int32_t count, double *ret_ms)
+static int time_latency(void *of, double *ret_ms)
 {
-    int32_t copy = count % by->copies;
+    method *by = of;
+    const timer *t = by->timer;
+    int32_t copy = by->next++ % by->copies;
     int64_t begin_ns = crn_now_ns();
     int r = by->upload_beside ? crn_gpu_work_upload(t->work, copy) : 0;
     if (r == 0)
@@ -216,59 +217,39 @@ static int time_latency(const timer *t, const method *by, int32_t count, double 
     return r;
 }
 
-static void free_graphs(const timer *t, method *by)
+/* Each copy warms up once. Returns as crn_bench_repeat(). */
+static int time_latencies(const timer *t, bool upload_captured, double seconds,
+                          double ms[LATENCIES])
 {
-    for (int32_t i = 0; i < by->copies; i++)
-        t->gpu->graph_free(&by->graphs[i]);
-}
-
-static int capture_graphs(timer *t, method *by)
-{
+    int32_t copies = t->work->copies < GRAPHS_MAX ? t->work->copies : GRAPHS_MAX;
+    method by = {.timer = t, .copies = copies, .upload_beside = t->uploads && !upload_captured};
+    crn_bench_rounds rounds = {
+        .warm_up = copies, .least = LATENCIES_MIN, .most = LATENCIES, .seconds = seconds};
     int r = 0;
-    for (int32_t i = 0; r == 0 && i < by->copies; i++)
-        r = crn_gpu_work_capture(t->work, i, 1, by->upload_captured, &by->graphs[i]);
-    if (r < 0)
-        free_graphs(t, by);
-    return r;
-}
-
-static int time_latencies(timer *t, bool upload_captured, double seconds, double ms[LATENCIES],
-                          int32_t *ret_count)
-{
-    int32_t copies = t->work->copies, count = 0;
-    method by = {.copies = copies < GRAPHS_MAX ? copies : GRAPHS_MAX,
-                 .upload_beside = t->uploads && !upload_captured,
-                 .upload_captured = upload_captured};
-    int r = t->can_capture ? capture_graphs(t, &by) : 0;
-    for (int32_t i = 0; r == 0 && i < by.copies; i++) /* cold start */
-        r = time_latency(t, &by, i, &ms[0]);
-    int64_t begin_ns = crn_now_ns();
-    while (r == 0 && count < LATENCIES &&
-           (count < LATENCIES_MIN || (double)(crn_now_ns() - begin_ns) < 1e9 * seconds)) {
-        r = time_latency(t, &by, count, &ms[count]);
-        count++;
-    }
+    for (int32_t i = 0; r == 0 && t->can_capture && i < copies; i++)
+        r = crn_gpu_work_capture(t->work, i, 1, upload_captured, &by.graphs[i]);
+    if (r == 0)
+        r = crn_bench_repeat(time_latency, &by, &rounds, ms);
     int waited = crn_gpu_work_wait(t->work);
-    free_graphs(t, &by);
-    *ret_count = count;
-    return r < 0 ? r : waited;
+    for (int32_t i = 0; i < copies; i++)
+        t->gpu->graph_free(&by.graphs[i]);
+    return r < 0 || waited == 0 ? r : waited;
 }
 
-static int time_by_host(timer *t, double seconds, crn_gpu_figures *figures)
+static int time_by_host(const timer *t, double seconds, crn_gpu_figures *figures)
 {
     double ms[LATENCIES];
-    int32_t count = 0;
-    int r = time_latencies(t, false, seconds, ms, &count);
-    if (r < 0)
-        return r;
+    int count = time_latencies(t, false, seconds, ms);
+    if (count < 0)
+        return count;
     figures->clock_ms = crn_bench_median(ms, (size_t)count);
-    figures->p99_ms = ms[(count * 99 - 1) / 100];
+    figures->p99_ms = crn_bench_p99(ms, (size_t)count);
     if (!t->uploads || !t->can_capture)
         return 0;
-    r = time_latencies(t, true, seconds, ms, &count);
-    if (r == 0)
+    count = time_latencies(t, true, seconds, ms);
+    if (count > 0)
         figures->upload_captured_ms = crn_bench_median(ms, (size_t)count);
-    return r;
+    return count < 0 ? count : 0;
 }
 
 int crn_gpu_time(crn_gpu_work *work, double seconds, crn_gpu_figures *ret_figures)

@@ -27,7 +27,8 @@
 #define FRAMES_MAX 32
 
 typedef struct bench_line_settings {
-    const char *recording;
+    const char *recording, *daemon_config;
+    int32_t backend;
     double rate;
     double seconds;        /* of the run at `rate` */
     double probe_seconds;  /* of each run of the throughput search */
@@ -36,17 +37,6 @@ typedef struct bench_line_settings {
     crn_config config; /* the daemon's */
     crn_bench_frames frames;
 } bench_line_settings;
-
-enum {
-    OPTION_RECORDING,
-    OPTION_CONFIG,
-    OPTION_RATE,
-    OPTION_SECONDS,
-    OPTION_PROBE,
-    OPTION_SEARCH,
-    OPTION_BACKEND,
-    OPTION_JSON,
-};
 
 static const crn_tool tool = {
     .name = "cernita-bench line",
@@ -59,22 +49,32 @@ static const crn_tool tool = {
         "What it does is told on stderr, and each figure once it is known.",
     .options =
         (const crn_option[]){
-            CRN_OPTION("recording", "REC.tif|DIR",
-                       "the views to send, or a folder of recordings (cernita-synth makes one);\n"
-                       "required"),
-            CRN_OPTION("config", "FILE",
-                       "the daemon's, except for its sockets; default: the installed line.yaml"),
-            CRN_OPTION("rate", "N", "fruits per second of the steady run, default 10"),
-            CRN_OPTION("seconds", "S", "of the steady run, default 60"),
-            CRN_OPTION("probe-seconds", "S", "of each run of the throughput search, default 4"),
-            CRN_OPTION("search-seconds", "S",
-                       "of the throughput search, after which no run begins, default 80; if they\n"
-                       "do not suffice, the highest rate so far is given with \"at least\""),
-            CRN_OPTION(
-                "backend", "B",
-                "its run.backend, default openmp; serial makes the work, not the transport, the "
-                "limit"),
-            CRN_OPTION("json", NULL, "one JSON object instead of the table"),
+            CRN_OPTION_AT("recording", "REC.tif|DIR", bench_line_settings, recording,
+                          .help = "the views to send, or a folder of recordings (cernita-synth "
+                                  "makes one);\nrequired",
+                          .required = true),
+            CRN_OPTION_AT("config", "FILE", bench_line_settings, daemon_config,
+                          .help = "the daemon's, except for its sockets; default: the installed "
+                                  "line.yaml"),
+            CRN_OPTION_AT("rate", "N", bench_line_settings, rate,
+                          .help = "fruits per second of the steady run, default 10", .min = 0.1,
+                          .max = 1e6),
+            CRN_OPTION_AT("seconds", "S", bench_line_settings, seconds,
+                          .help = "of the steady run, default 60", .min = 1, .max = 1e6),
+            CRN_OPTION_AT("probe-seconds", "S", bench_line_settings, probe_seconds,
+                          .help = "of each run of the throughput search, default 4", .min = 0.5,
+                          .max = 1e4),
+            CRN_OPTION_AT(
+                "search-seconds", "S", bench_line_settings, search_seconds,
+                .help = "of the throughput search, after which no run begins, default 80; if they\n"
+                        "do not suffice, the highest rate so far is given with \"at least\"",
+                .min = 1, .max = 1e5),
+            CRN_OPTION_AT("backend", "B", bench_line_settings, backend,
+                          .help = "its run.backend, default openmp; serial makes the work, not the "
+                                  "transport, the limit",
+                          .choices = crn_backend_names),
+            CRN_OPTION_AT("json", NULL, bench_line_settings, json,
+                          .help = "one JSON object instead of the table"),
             {0}},
     .operands_min = 0,
     .operands_max = 0,
@@ -303,39 +303,24 @@ static bool find_config(char path[PATH_MAX])
 
 int crn_bench_line(int argc, char **argv)
 {
-    static bench_line_settings given = {
-        .rate = 10, .seconds = 60, .probe_seconds = 4, .search_seconds = 80};
+    static bench_line_settings given = {.backend = CRN_BACKEND_OPENMP,
+                                        .rate = 10,
+                                        .seconds = 60,
+                                        .probe_seconds = 4,
+                                        .search_seconds = 80};
     char installed[PATH_MAX];
-    const char *config = NULL, *backend = "openmp", *value;
-    for (int option; (option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END;) {
-        if (option == OPTION_RECORDING)
-            given.recording = value;
-        else if (option == OPTION_CONFIG)
-            config = value;
-        else if (option == OPTION_RATE)
-            given.rate = crn_option_real(&tool, "rate", value, 0.1, 1e6);
-        else if (option == OPTION_SECONDS)
-            given.seconds = crn_option_real(&tool, "seconds", value, 1, 1e6);
-        else if (option == OPTION_PROBE)
-            given.probe_seconds = crn_option_real(&tool, "probe-seconds", value, 0.5, 1e4);
-        else if (option == OPTION_SEARCH)
-            given.search_seconds = crn_option_real(&tool, "search-seconds", value, 1, 1e5);
-        else if (option == OPTION_BACKEND)
-            backend = value;
-        else if (option == OPTION_JSON)
-            given.json = true;
-    }
-    if (!given.recording)
-        crn_usage_error(&tool, "--recording is missing");
-    if (!config && !find_config(installed))
+    crn_options_read(&tool, argc, argv, &given);
+    if (!given.daemon_config && !find_config(installed))
         return crn_tool_fail(&tool, "%s: does not exist; name a configuration with --config",
                              installed);
-    if (crn_config_load(config ? config : installed, stderr, &given.config) < 0)
+    if (crn_config_load(given.daemon_config ? given.daemon_config : installed, stderr,
+                        &given.config) < 0)
         return CRN_EXIT_FAILED;
-    given.config.run.backend = crn_option_choice(&tool, "backend", backend, crn_backend_names);
+    given.config.run.backend = given.backend;
     const char *why = "";
     if (!crn_backend_ops((crn_backend)given.config.run.backend, &why))
-        return crn_tool_fail(&tool, "--backend %s: %s; choose openmp, or auto", backend, why);
+        return crn_tool_fail(&tool, "--backend %s: %s; choose openmp, or auto",
+                             crn_backend_names[given.backend], why);
     crn_peer_stop_on_signal();
     crn_recordings recordings = {0};
     crn_error error;

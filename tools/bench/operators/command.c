@@ -1,18 +1,25 @@
 /* cernita-bench operators: each operator by size, backend and threads, on synthetic pictures. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "stages/backend.h"
 #include "tools/bench/bench.h"
-#include "tools/bench/operators/work.h"
-#include "tools/bench/time.h"
+#include "tools/bench/print.h"
+#include "tools/bench/work.h"
 
 /* The serial operator takes some nanoseconds per step: above this many, minutes. */
 #define SERIAL_STEPS_MAX 4e8
 
-enum { OPTION_OPERATOR, OPTION_BACKEND, OPTION_THREADS, OPTION_SECONDS, OPTION_ALL, OPTION_JSON };
+typedef struct operators_request {
+    int32_t only;    /* operator; -1: all */
+    int32_t backend; /* CRN_BACKEND_AUTO: all */
+    int32_t threads; /* 0: all */
+    double seconds;
+    bool all, json;
+} operators_request;
 
 static const crn_tool tool = {
     .name = "cernita-bench operators",
@@ -24,57 +31,70 @@ static const crn_tool tool = {
         "to host memory, with the shares of kernels and transfers.",
     .options =
         (const crn_option[]){
-            CRN_OPTION("operator", "NAME",
-                       "only contours, morphology, convolve, haar, ranklet or diamond-square"),
-            CRN_OPTION("backend", "B", "serial, openmp or cuda; default: all available"),
-            CRN_OPTION("threads", "N",
-                       "only with so many; default 1, 2, 4, … up to the number of processors"),
-            CRN_OPTION("seconds", "S", "measuring time per row; default 0.4"),
-            CRN_OPTION("all", NULL, "serial also where it takes minutes"),
-            CRN_OPTION("json", NULL, "one JSON object per line instead of the table"),
+            CRN_OPTION_AT(
+                "operator", "NAME", operators_request, only,
+                .help = "only contours, morphology, convolve, haar, ranklet or diamond-square",
+                .choices = crn_bench_operator_names),
+            CRN_OPTION_AT("backend", "B", operators_request, backend,
+                          .help = "serial, openmp or cuda; default: all available",
+                          .choices = crn_backend_names + 1, .first = CRN_BACKEND_SERIAL),
+            CRN_OPTION_AT("threads", "N", operators_request, threads,
+                          .help = "only with so many; default 1, 2, 4, … up to the number of "
+                                  "processors",
+                          .min = 1, .max = 1024),
+            CRN_BENCH_SECONDS_OPTION(operators_request, "0.4"),
+            CRN_OPTION_AT("all", NULL, operators_request, all,
+                          .help = "serial also where it takes minutes"),
+            CRN_BENCH_JSON(operators_request),
             {0}},
     .operands_min = 0,
     .operands_max = 0,
 };
 
-typedef struct operators_request {
-    int32_t only; /* operator; -1: all */
-    const char *backend;
-    int32_t threads; /* 0: all */
-    double seconds;
-    bool all, json;
-} operators_request;
-
-/* Capacity for the times of runs; further runs are ignored. */
-#define PARTS_MAX 256
-
-/* Device times of each run, in ms. */
-typedef struct run_parts {
-    double kernel[PARTS_MAX], upload[PARTS_MAX], download[PARTS_MAX];
-    int32_t count;
-} run_parts;
-
 /* One case on one backend with a number of threads. */
-typedef struct operators_trial {
-    crn_bench_work *work;
-    const crn_ops *ops;
-    crn_context *context;
-    run_parts *parts;
-} operators_trial;
+typedef struct operators_row {
+    const char *name, *what, *type, *size, *backend, *error;
+    int32_t planes, height, width, threads;
+    crn_timing time;
+    double mpx, gb, copies; /* per second; and the number of memory copies that take as long */
+    double part_ms[CRN_PARTS];
+} operators_row;
 
-static int run_trial(void *of)
-{
-    const operators_trial *t = of;
-    int r = crn_bench_work_run(t->work, t->ops, t->context);
-    if (r < 0 || t->parts->count == PARTS_MAX)
-        return r;
-    crn_gpu_times times = crn_bench_work_times(t->work);
-    int32_t i = t->parts->count++;
-    t->parts->kernel[i] = (double)times.kernel_ns / 1e6;
-    t->parts->upload[i] = (double)times.upload_ns / 1e6;
-    t->parts->download[i] = (double)times.download_ns / 1e6;
-    return 0;
-}
+static const crn_bench_column columns[] = {
+    {"operator", "operator", CRN_CELL(operators_row, name), -15},
+    {"what", "what", CRN_CELL(operators_row, what), -13},
+    {"type", "type", CRN_CELL(operators_row, type), -4},
+    {NULL, "planes x h x w", CRN_CELL(operators_row, size), 16},
+    {"planes", NULL, CRN_CELL(operators_row, planes)},
+    {"height", NULL, CRN_CELL(operators_row, height)},
+    {"width", NULL, CRN_CELL(operators_row, width)},
+    {"backend", " backend", CRN_CELL(operators_row, backend), -7, .before = "  "},
+    {"threads", "th", CRN_CELL(operators_row, threads), 2},
+    {"median_ms", "median ms", CRN_CELL(operators_row, time.median_ms), 11, 3, 4},
+    {"min_ms", NULL, CRN_CELL(operators_row, time.min_ms), .json_digits = 4},
+    {"max_ms", NULL, CRN_CELL(operators_row, time.max_ms), .json_digits = 4},
+    {"runs", NULL, CRN_CELL(operators_row, time.runs)},
+    {"mpx_per_s", "Mpx/s", CRN_CELL(operators_row, mpx), 9, 1, 1},
+    {"gb_per_s", "GB/s", CRN_CELL(operators_row, gb), 8, 3, 3},
+    {"copies", "copies", CRN_CELL(operators_row, copies), 9, 2, 2},
+    {"kernel_ms", "", CRN_CELL(operators_row, part_ms[CRN_PART_KERNEL]), 0, 4, 4,
+     .before = "  kernel "},
+    {"upload_ms", "", CRN_CELL(operators_row, part_ms[CRN_PART_UPLOAD]), 0, 4, 4,
+     .before = ", upload "},
+    {"download_ms", "", CRN_CELL(operators_row, part_ms[CRN_PART_DOWNLOAD]), 0, 4, 4,
+     .before = ", download "},
+    {0},
+};
+
+static const crn_bench_column error_columns[] = {
+    {"operator", "", CRN_CELL(operators_row, name), -15},
+    {"what", "", CRN_CELL(operators_row, what), -13},
+    {NULL, "", CRN_CELL(operators_row, type), -4},
+    {NULL, "", CRN_CELL(operators_row, size), 16},
+    {"backend", "", CRN_CELL(operators_row, backend), -7, .before = "  "},
+    {"error", "", CRN_CELL(operators_row, error)},
+    {0},
+};
 
 static int run_copy(void *work)
 {
@@ -82,89 +102,9 @@ static int run_copy(void *work)
     return 0;
 }
 
-static int time_work(crn_bench_work *work, const crn_ops *ops, int32_t threads, double seconds,
-                     run_parts *parts, crn_timing *ret_timing)
-{
-    operators_trial t = {work, ops, NULL, parts};
-    parts->count = 0;
-    int r = crn_context_create(threads, &t.context);
-    if (r == 0)
-        r = crn_bench_time(run_trial, &t, seconds, ret_timing);
-    crn_context_free(&t.context);
-    return r;
-}
-
 static const char *operator_name(const crn_bench_case *of)
 {
     return crn_bench_operator_names[of->op];
-}
-
-/* A row of the table, without its newline. */
-typedef struct table_row {
-    const crn_bench_case *of;
-    const char *backend;
-    int32_t threads;
-    double mpx, gb, copies; /* per second; and the number of memory copies that take as long */
-} table_row;
-
-static void print_json(const table_row *row, const crn_timing *t)
-{
-    const crn_bench_picture *p = &row->of->picture;
-    printf("{\"operator\":\"%s\",\"what\":\"%s\",\"type\":\"%s\",\"planes\":%d,\"height\":%d,"
-           "\"width\":%d,\"backend\":\"%s\",\"threads\":%d,\"median_ms\":%.4f,\"min_ms\":%.4f,"
-           "\"max_ms\":%.4f,\"runs\":%d,\"mpx_per_s\":%.1f,\"gb_per_s\":%.3f,\"copies\":%.2f",
-           operator_name(row->of), row->of->what, crn_type_name(p->type), p->planes, p->height,
-           p->width, row->backend, row->threads, t->median_ms, t->min_ms, t->max_ms, t->runs,
-           row->mpx, row->gb, row->copies);
-}
-
-static void print_case(const crn_bench_case *of, const char *backend)
-{
-    const crn_bench_picture *p = &of->picture;
-    printf("%-15s %-13s %-4s %2d x %4d x %4d  %-7s ", operator_name(of), of->what,
-           crn_type_name(p->type), p->planes, p->height, p->width, backend);
-}
-
-static void print_text(const table_row *row, const crn_timing *t)
-{
-    print_case(row->of, row->backend);
-    printf("%2d %11.3f %9.1f %8.3f %9.2f", row->threads, t->median_ms, row->mpx, row->gb,
-           row->copies);
-}
-
-/* Prints a part of a device's run; the run's median is from host to host. */
-static void print_parts(run_parts *parts, bool json)
-{
-    size_t count = (size_t)parts->count;
-    double kernel = crn_bench_median(parts->kernel, count);
-    double upload = crn_bench_median(parts->upload, count);
-    double download = crn_bench_median(parts->download, count);
-    printf(json ? ",\"kernel_ms\":%.4f,\"upload_ms\":%.4f,\"download_ms\":%.4f"
-                : "  kernel %.4f, upload %.4f, download %.4f",
-           kernel, upload, download);
-}
-
-static void print_row(const table_row *row, const crn_timing *t, run_parts *parts, bool json)
-{
-    json ? print_json(row, t) : print_text(row, t);
-    if (strcmp(row->backend, "cuda") == 0)
-        print_parts(parts, json);
-    puts(json ? "}" : "");
-    fflush(stdout);
-}
-
-/* Reports an operator that the backend lacks; the benchmark continues. */
-static void print_missing(const crn_bench_case *of, const char *backend, bool json)
-{
-    if (json) {
-        printf("{\"operator\":\"%s\",\"what\":\"%s\",\"backend\":\"%s\",\"error\":\"not "
-               "implemented\"}\n",
-               operator_name(of), of->what, backend);
-    } else {
-        print_case(of, backend);
-        puts("not implemented");
-    }
-    fflush(stdout);
 }
 
 static double elements(const crn_bench_case *of)
@@ -177,84 +117,93 @@ static bool takes_minutes(const crn_bench_case *of, crn_backend backend)
     return backend == CRN_BACKEND_SERIAL && elements(of) * of->serial_steps > SERIAL_STEPS_MAX;
 }
 
+/* Times what a row of this case, backend and number of threads has. 0 or negative errno. */
+static int time_row(crn_bench_work *work, crn_backend backend, double seconds, operators_row *row)
+{
+    const char *why;
+    crn_timing copy;
+    int r = crn_bench_work_time(work, crn_backend_ops(backend, &why), row->threads, seconds,
+                                &row->time);
+    if (r == 0)
+        r = crn_bench_time(run_copy, work, seconds, &copy);
+    if (r < 0)
+        return r;
+    double median_ms = row->time.median_ms;
+    row->mpx = elements(work->inputs.of) / median_ms / 1e3;
+    row->gb = (double)crn_bench_work_bytes(work) / median_ms / 1e6;
+    row->copies = median_ms / copy.median_ms;
+    size_t runs = (size_t)(work->runs < CRN_BENCH_PARTS_MAX ? work->runs : CRN_BENCH_PARTS_MAX);
+    for (int part = 0; part < CRN_PARTS; part++) {
+        crn_bench_sort(work->part_ms[part], runs);
+        row->part_ms[part] =
+            backend == CRN_BACKEND_CUDA ? crn_bench_median(work->part_ms[part], runs) : NAN;
+    }
+    return 0;
+}
+
+/* An operator that the backend lacks is reported; the benchmark continues. */
+static int bench_row(const operators_request *request, crn_bench_work *work, crn_backend backend,
+                     int32_t threads)
+{
+    const crn_bench_case *of = work->inputs.of;
+    const crn_bench_picture *p = &of->picture;
+    char size[32];
+    snprintf(size, sizeof size, "%2d x %4d x %4d", p->planes, p->height, p->width);
+    operators_row row = {.name = operator_name(of),
+                         .what = of->what,
+                         .type = crn_type_name(p->type),
+                         .size = size,
+                         .planes = p->planes,
+                         .height = p->height,
+                         .width = p->width,
+                         .backend = crn_backend_names[backend],
+                         .threads = threads};
+    int r = time_row(work, backend, request->seconds, &row);
+    if (r == -ENOSYS)
+        row.error = "not implemented";
+    if (r == 0 || r == -ENOSYS)
+        crn_bench_print_row(row.error ? error_columns : columns, &row, request->json);
+    return r;
+}
+
 static int bench_backend(const operators_request *request, const crn_bench_case *of,
                          crn_backend backend, crn_bench_work *work)
 {
-    const char *why, *name = crn_backend_names[backend];
-    const crn_ops *ops = crn_backend_ops(backend, &why);
-    if (!ops || (request->backend && strcmp(request->backend, name) != 0) ||
+    const char *why;
+    if (!crn_backend_ops(backend, &why) ||
+        (request->backend != CRN_BACKEND_AUTO && request->backend != (int32_t)backend) ||
         (takes_minutes(of, backend) && !request->all))
         return 0;
     int32_t cores = (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
     int32_t last = backend == CRN_BACKEND_OPENMP ? cores : 1, first = 1;
     if (request->threads && backend == CRN_BACKEND_OPENMP)
         first = last = request->threads;
-    static run_parts parts;
-    for (int32_t threads = first; threads <= last; threads *= 2) {
-        crn_timing t, copy;
-        int r = time_work(work, ops, threads, request->seconds, &parts, &t);
-        if (r == -ENOSYS) {
-            print_missing(of, name, request->json);
-            return 0;
-        }
-        if (r == 0)
-            r = crn_bench_time(run_copy, work, request->seconds, &copy);
-        if (r < 0)
-            return r;
-        double bytes = (double)crn_bench_work_bytes(work);
-        table_row row = {of,
-                         name,
-                         threads,
-                         elements(of) / t.median_ms / 1e3,
-                         bytes / t.median_ms / 1e6,
-                         t.median_ms / copy.median_ms};
-        print_row(&row, &t, &parts, request->json);
-    }
-    return 0;
+    int r = 0;
+    for (int32_t threads = first; r == 0 && threads <= last; threads *= 2)
+        r = bench_row(request, work, backend, threads);
+    return r == -ENOSYS ? 0 : r;
 }
 
 static int bench_case(const operators_request *request, const crn_bench_case *of)
 {
     crn_bench_work *work = NULL;
-    int r = crn_bench_work_create(of, &work);
+    int r = crn_bench_work_create(of, NULL, true, &work);
     for (crn_backend backend = CRN_BACKEND_SERIAL; r == 0 && backend <= CRN_BACKEND_CUDA; backend++)
         r = bench_backend(request, of, backend, work);
     crn_bench_work_free(&work);
     return r;
 }
 
-static operators_request read_request(int argc, char **argv)
-{
-    operators_request request = {.only = -1, .seconds = CRN_BENCH_SECONDS};
-    const char *value;
-    for (int option; (option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END;) {
-        if (option == OPTION_OPERATOR)
-            request.only = crn_option_choice(&tool, "operator", value, crn_bench_operator_names);
-        else if (option == OPTION_BACKEND)
-            request.backend = crn_backend_names[1 + crn_option_choice(&tool, "backend", value,
-                                                                      crn_backend_names + 1)];
-        else if (option == OPTION_THREADS)
-            request.threads = (int32_t)crn_option_integer(&tool, "threads", value, 1, 1024);
-        else if (option == OPTION_SECONDS)
-            request.seconds = crn_option_real(&tool, "seconds", value, 1e-6, 3600);
-        else if (option == OPTION_ALL)
-            request.all = true;
-        else
-            request.json = true;
-    }
-    return request;
-}
-
 int crn_bench_operators(int argc, char **argv)
 {
-    operators_request request = read_request(argc, argv);
+    operators_request request = {
+        .only = -1, .backend = CRN_BACKEND_AUTO, .seconds = CRN_BENCH_SECONDS};
+    crn_options_read(&tool, argc, argv, &request);
     const char *why = "";
-    if (request.backend && strcmp(request.backend, "cuda") == 0 &&
-        !crn_backend_ops(CRN_BACKEND_CUDA, &why))
+    if (request.backend == CRN_BACKEND_CUDA && !crn_backend_ops(CRN_BACKEND_CUDA, &why))
         return crn_tool_fail(&tool, "--backend cuda: %s", why);
     if (!request.json)
-        printf("%-15s %-13s %-4s %16s %-7s %2s %11s %9s %8s %9s\n", "operator", "what", "type",
-               "planes x h x w", " backend", "th", "median ms", "Mpx/s", "GB/s", "copies");
+        crn_bench_print_headings(columns);
     for (int32_t i = 0; i < crn_bench_case_count; i++) {
         const crn_bench_case *of = &crn_bench_cases[i];
         if (!of->what || (request.only >= 0 && request.only != (int32_t)of->op))

@@ -11,10 +11,13 @@
 #include "stages/openmp/contours/contours.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/idc.h"
-#include "tools/bench/operators/work.h"
-#include "tools/bench/time.h"
+#include "tools/bench/print.h"
+#include "tools/bench/work.h"
 
-enum { OPTION_SECONDS, OPTION_JSON };
+typedef struct phases_settings {
+    double seconds;
+    bool json;
+} phases_settings;
 
 static const crn_tool tool = {
     .name = "cernita-bench phases",
@@ -22,26 +25,33 @@ static const crn_tool tool = {
     .about =
         "Times the parts of two operators on one thread: contours (scan, joining) and ranklets by\n"
         "incremental distribution counting (window, counting).",
-    .options =
-        (const crn_option[]){
-            CRN_OPTION("seconds", "S", "measuring time per row; default 0.4"),
-            CRN_OPTION("json", NULL, "one JSON object per line instead of the table"),
-            {0}},
+    .options = (const crn_option[]){CRN_BENCH_SECONDS_OPTION(phases_settings, "0.4"),
+                                    CRN_BENCH_JSON(phases_settings),
+                                    {0}},
     .operands_min = 0,
     .operands_max = 0,
+};
+
+typedef struct phases_row {
+    const char *name, *what;
+    double first_ms, second_ms, all_ms, share;
+} phases_row;
+
+static const crn_bench_column columns[] = {
+    {"operator", "operator", CRN_CELL(phases_row, name), -10},
+    {"what", "what", CRN_CELL(phases_row, what), -24},
+    {"first_ms", "scan/window", CRN_CELL(phases_row, first_ms), 12, 3, 4},
+    {"second_ms", "join/count", CRN_CELL(phases_row, second_ms), 12, 3, 4},
+    {"all_ms", "all ms", CRN_CELL(phases_row, all_ms), 12, 3, 4},
+    {NULL, "second", CRN_CELL(phases_row, share), 6, .after = " %"},
+    {0},
 };
 
 static void print_row(const char *name, const char *what, double first_ms, double all_ms, bool json)
 {
     double second_ms = all_ms > first_ms ? all_ms - first_ms : 0;
-    if (json)
-        printf("{\"operator\":\"%s\",\"what\":\"%s\",\"first_ms\":%.4f,\"second_ms\":%.4f,"
-               "\"all_ms\":%.4f}\n",
-               name, what, first_ms, second_ms, all_ms);
-    else
-        printf("%-10s %-24s %12.3f %12.3f %12.3f %6.0f %%\n", name, what, first_ms, second_ms,
-               all_ms, 100 * second_ms / all_ms);
-    fflush(stdout);
+    phases_row row = {name, what, first_ms, second_ms, all_ms, 100 * second_ms / all_ms};
+    crn_bench_print_row(columns, &row, json);
 }
 
 /* The scan in use, and its time since the last reset; static, because there is one thread. */
@@ -64,40 +74,24 @@ static int timed_contours(crn_context *context, const crn_contours_params *param
     return crn_contours_openmp_with(&variant, context, params, in, out);
 }
 
-typedef struct contours_trial {
-    crn_bench_work *work;
-    crn_context *context;
-    int runs;
-} contours_trial;
-
-static int run_contours(void *of)
+static int bench_contours(const crn_bench_case *of, const phases_settings *given)
 {
     static const crn_ops ops = {.name = "timed", .contours = timed_contours};
-    contours_trial *trial = of;
-    trial->runs++;
-    return crn_bench_work_run(trial->work, &ops, trial->context);
-}
-
-static int bench_contours(const crn_bench_case *of, double seconds, bool json)
-{
-    contours_trial trial = {NULL, NULL, 0};
+    crn_bench_work *work = NULL;
     crn_timing t;
-    int r = crn_bench_work_create(of, &trial.work);
-    if (r == 0)
-        r = crn_context_create(1, &trial.context);
+    int r = crn_bench_work_create(of, NULL, true, &work);
     scan_ns = 0;
     if (r == 0)
-        r = crn_bench_time(run_contours, &trial, seconds, &t);
+        r = crn_bench_work_time(work, &ops, 1, given->seconds, &t);
     if (r == 0) {
         char name[64];
         snprintf(name, sizeof name, "%s %dx%dx%d", of->what, of->picture.planes, of->picture.height,
                  of->picture.width);
-        double mean_ms = (double)scan_ns / trial.runs / 1e6;
+        double mean_ms = (double)scan_ns / work->runs / 1e6;
         print_row("contours", name, mean_ms < t.median_ms ? mean_ms : t.median_ms, t.median_ms,
-                  json);
+                  given->json);
     }
-    crn_bench_work_free(&trial.work);
-    crn_context_free(&trial.context);
+    crn_bench_work_free(&work);
     return r;
 }
 
@@ -114,7 +108,7 @@ static int run_ranklet(void *of)
     return 0;
 }
 
-static int bench_ranklets(double seconds, bool json)
+static int bench_ranklets(const phases_settings *given)
 {
     enum { HEIGHT = 256, WIDTH = 512 };
     uint8_t *pixels = malloc(HEIGHT * WIDTH);
@@ -131,12 +125,12 @@ static int bench_ranklets(double seconds, bool json)
             crn_image_dense(results, CRN_F32, CRN_CHW, 3, HEIGHT - side + 1, WIDTH - side + 1),
             side, false};
         crn_timing window, all;
-        crn_bench_time(run_ranklet, &trial, seconds, &window);
+        crn_bench_time(run_ranklet, &trial, given->seconds, &window);
         trial.counting = true;
-        crn_bench_time(run_ranklet, &trial, seconds, &all);
+        crn_bench_time(run_ranklet, &trial, given->seconds, &all);
         char name[16];
         snprintf(name, sizeof name, "%d", side);
-        print_row("ranklet", name, window.median_ms, all.median_ms, json);
+        print_row("ranklet", name, window.median_ms, all.median_ms, given->json);
     }
     free(pixels);
     free(results);
@@ -145,23 +139,15 @@ static int bench_ranklets(double seconds, bool json)
 
 int crn_bench_phases(int argc, char **argv)
 {
-    bool json = false;
-    const char *value;
-    double seconds = CRN_BENCH_SECONDS;
-    for (int option; (option = crn_options_next(&tool, argc, argv, &value)) != CRN_OPTIONS_END;) {
-        if (option == OPTION_SECONDS)
-            seconds = crn_option_real(&tool, "seconds", value, 1e-6, 3600);
-        else
-            json = true;
-    }
-    if (!json)
-        printf("%-10s %-24s %12s %12s %12s %8s\n", "operator", "what", "scan/window", "join/count",
-               "all ms", "second");
+    phases_settings given = {.seconds = CRN_BENCH_SECONDS};
+    crn_options_read(&tool, argc, argv, &given);
+    if (!given.json)
+        crn_bench_print_headings(columns);
     int r = 0;
     for (int32_t i = 0; r == 0 && i < crn_bench_case_count; i++)
         if (crn_bench_cases[i].op == CRN_BENCH_CONTOURS && crn_bench_cases[i].what)
-            r = bench_contours(&crn_bench_cases[i], seconds, json);
+            r = bench_contours(&crn_bench_cases[i], &given);
     if (r == 0)
-        r = bench_ranklets(seconds, json);
+        r = bench_ranklets(&given);
     return r == 0 ? 0 : crn_tool_fail(&tool, "out of memory");
 }

@@ -1,16 +1,8 @@
-#include "tools/bench/operators/work.h"
+#include "tools/bench/work.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct crn_bench_work {
-    crn_bench_inputs inputs;
-    void *out, *copy;
-    size_t copy_bytes;
-    crn_contours contours;
-    crn_gpu_times times;
-};
 
 static int make_contours(crn_bench_work *work)
 {
@@ -23,36 +15,47 @@ static int make_contours(crn_bench_work *work)
     return work->contours.points && work->contours.contours ? 0 : -ENOMEM;
 }
 
-/* The result, and as many bytes as picture and result together to copy. */
+/* Of the windows' results only the largest has room if they overwrite each other. */
+static size_t out_bytes_of(const crn_bench_work *work)
+{
+    const crn_bench_inputs *inputs = &work->inputs;
+    if (work->reuse_out && inputs->of->op == CRN_BENCH_RANKLET)
+        return 3 * crn_image_elements(&inputs->picture) * sizeof(float);
+    return crn_bench_out_bytes(inputs);
+}
+
+/* The results, and as many bytes as picture and result together to copy. */
 static int make_memory(crn_bench_work *work)
 {
     const crn_bench_inputs *inputs = &work->inputs;
-    size_t count = crn_image_elements(&inputs->picture);
-    size_t in_bytes = count * crn_type_bytes(inputs->picture.type);
-    size_t out_bytes = in_bytes;
-    if (inputs->of->op == CRN_BENCH_HAAR)
-        out_bytes = count * sizeof(float);
-    if (inputs->of->op == CRN_BENCH_RANKLET)
-        out_bytes = 3 * count * sizeof(float);
-    work->copy_bytes = (in_bytes + out_bytes) / 2;
+    size_t in_bytes = crn_image_elements(&inputs->picture) * crn_type_bytes(inputs->picture.type);
+    size_t out_bytes = crn_bench_has_contours(inputs->of) ? in_bytes : out_bytes_of(work);
+    work->copy_bytes = work->reuse_out ? (in_bytes + out_bytes) / 2 : 0;
     work->out = malloc(out_bytes);
-    work->copy = malloc(2 * work->copy_bytes);
+    work->copy = malloc(2 * work->copy_bytes + 1);
     if (!work->out || !work->copy)
         return -ENOMEM;
+    /* Written, so that no run is the first to touch them. */
     memset(work->out, 0, out_bytes);
     memset(work->copy, 0, 2 * work->copy_bytes);
-    return 0;
+    if (inputs->of->op != CRN_BENCH_CHAIN)
+        return 0;
+    work->smoothed = malloc(in_bytes);
+    work->opened = malloc(in_bytes);
+    return work->smoothed && work->opened ? 0 : -ENOMEM;
 }
 
-int crn_bench_work_create(const crn_bench_case *of, crn_bench_work **ret_work)
+int crn_bench_work_create(const crn_bench_case *of, const crn_image *frame, bool reuse_out,
+                          crn_bench_work **ret_work)
 {
     crn_bench_work *work = calloc(1, sizeof *work);
     if (!work)
         return -ENOMEM;
-    int r = crn_bench_inputs_create(of, NULL, &work->inputs);
+    work->reuse_out = reuse_out;
+    int r = crn_bench_inputs_create(of, frame, &work->inputs);
     if (r == 0)
         r = make_memory(work);
-    if (r == 0 && of->op == CRN_BENCH_CONTOURS)
+    if (r == 0 && crn_bench_has_contours(of))
         r = make_contours(work);
     if (r < 0) {
         crn_bench_work_free(&work);
@@ -64,26 +67,29 @@ int crn_bench_work_create(const crn_bench_case *of, crn_bench_work **ret_work)
 
 void crn_bench_work_free(crn_bench_work **work)
 {
-    if (!*work)
+    crn_bench_work *it = *work;
+    if (!it)
         return;
-    crn_bench_inputs_free(&(*work)->inputs);
-    free((*work)->out);
-    free((*work)->copy);
-    free((*work)->contours.points);
-    free((*work)->contours.contours);
-    free(*work);
+    crn_bench_inputs_free(&it->inputs);
+    free(it->out);
+    free(it->smoothed);
+    free(it->opened);
+    free(it->copy);
+    free(it->contours.points);
+    free(it->contours.contours);
+    free(it);
     *work = NULL;
 }
 
 /* Adds the device times of the last call, if it ran on a device. */
-static void add_times(crn_bench_work *work, const crn_context *context)
+static void add_times(const crn_context *context, double part_ms[CRN_PARTS])
 {
     crn_gpu_times times;
     if (crn_gpu_times_of(context, &times) < 0)
         return;
-    work->times.upload_ns += times.upload_ns;
-    work->times.kernel_ns += times.kernel_ns;
-    work->times.download_ns += times.download_ns;
+    part_ms[CRN_PART_KERNEL] += (double)times.kernel_ns / 1e6;
+    part_ms[CRN_PART_UPLOAD] += (double)times.upload_ns / 1e6;
+    part_ms[CRN_PART_DOWNLOAD] += (double)times.download_ns / 1e6;
 }
 
 int crn_bench_work_run(crn_bench_work *work, const crn_ops *ops, crn_context *context)
@@ -92,21 +98,46 @@ int crn_bench_work_run(crn_bench_work *work, const crn_ops *ops, crn_context *co
                                .context = context,
                                .in = work->inputs.picture.data,
                                .out = work->out,
+                               .smoothed = work->smoothed,
+                               .opened = work->opened,
                                .contours = &work->contours,
-                               .reuse_out = true};
-    work->times = (crn_gpu_times){0};
+                               .reuse_out = work->reuse_out};
+    double part_ms[CRN_PARTS] = {0};
     int r = 0;
     for (int32_t i = 0; r == 0 && i < crn_bench_call_count(work->inputs.of); i++) {
         r = crn_bench_call(&work->inputs, &target, i);
         if (r == 0)
-            add_times(work, context);
+            add_times(context, part_ms);
     }
+    if (r == 0 && work->runs < CRN_BENCH_PARTS_MAX)
+        for (int part = 0; part < CRN_PARTS; part++)
+            work->part_ms[part][work->runs] = part_ms[part];
+    work->runs++;
     return r;
 }
 
-crn_gpu_times crn_bench_work_times(const crn_bench_work *work)
+typedef struct trial {
+    crn_bench_work *work;
+    const crn_ops *ops;
+    crn_context *context;
+} trial;
+
+static int run_trial(void *of)
 {
-    return work->times;
+    const trial *t = of;
+    return crn_bench_work_run(t->work, t->ops, t->context);
+}
+
+int crn_bench_work_time(crn_bench_work *work, const crn_ops *ops, int32_t threads, double seconds,
+                        crn_timing *ret_timing)
+{
+    trial t = {work, ops, NULL};
+    work->runs = 0;
+    int r = crn_context_create(threads, &t.context);
+    if (r == 0)
+        r = crn_bench_time(run_trial, &t, seconds, ret_timing);
+    crn_context_free(&t.context);
+    return r;
 }
 
 size_t crn_bench_work_bytes(const crn_bench_work *work)
