@@ -11,6 +11,7 @@
 #include "stages/base/process/arguments.h"
 #include "stages/base/utf8.h"
 #include "tools/common/progress.h"
+#include "stages/base/buffer/text.h"
 
 #define OPTIONS_MAX  32
 #define CODE_HELP    1000 /* above every index of an option table */
@@ -198,14 +199,14 @@ crn_size crn_option_size(const crn_tool *tool, const char *name, const char *tex
 int crn_option_choice(const crn_tool *tool, const char *name, const char *text,
                       const char *const *choices)
 {
-    char list[400] = "";
+    char bytes[400];
+    crn_text list = CRN_TEXT_IN(bytes);
     for (int i = 0; choices[i]; i++) {
         if (!strcmp(choices[i], text))
             return i;
-        size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", choices[i]);
+        crn_text_add(&list, "%s%s", i ? ", " : "", choices[i]);
     }
-    crn_usage_error(tool, "--%s '%s' is none of %s", name, text, list);
+    crn_usage_error(tool, "--%s '%s' is none of %s", name, text, bytes);
 }
 
 /* --- values by their rows --- */

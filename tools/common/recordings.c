@@ -1,4 +1,5 @@
 #include "tools/common/recordings.h"
+#include "stages/base/buffer/array.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,10 +17,7 @@ static int is_recording(const struct dirent *entry)
 /* Takes ownership of the path; NULL: out of memory. */
 static int add(crn_recordings *recordings, char *path)
 {
-    char **larger = realloc(recordings->paths, ((size_t)recordings->count + 1) * sizeof *larger);
-    if (larger)
-        recordings->paths = larger;
-    if (!larger || !path) {
+    if (!path || crn_array_grow(&recordings->paths, (size_t)recordings->count, sizeof path) < 0) {
         free(path);
         return -ENOMEM;
     }

@@ -16,6 +16,7 @@
 #include "src/ingest/socket/senders.h"
 #include "src/formats/view/wire.h"
 #include "tools/common/signals.h"
+#include "stages/base/buffer/text.h"
 
 #define LINGER_MS 500
 #define MIB(n)    ((uint64_t)(n) << 20)
@@ -96,13 +97,11 @@ uint64_t crn_relay_bytes(const crn_relay_plan *plan)
 void crn_relay_cuts_text(const crn_peers_stats *now, const crn_peers_stats *before,
                          char text[CRN_RELAY_CUTS_BYTES])
 {
-    size_t used = 0;
-    text[0] = '\0';
-    for (int reason = 0; reason < CRN_CUTS && used < CRN_RELAY_CUTS_BYTES; reason++)
+    crn_text line = crn_text_in(text, CRN_RELAY_CUTS_BYTES);
+    for (int reason = 0; reason < CRN_CUTS; reason++)
         if (now->cut[reason] > before->cut[reason])
-            used += (size_t)snprintf(text + used, CRN_RELAY_CUTS_BYTES - used, " %s=%" PRIu64,
-                                     crn_peers_cut_names[reason],
-                                     now->cut[reason] - before->cut[reason]);
+            crn_text_add(&line, " %s=%" PRIu64, crn_peers_cut_names[reason],
+                         now->cut[reason] - before->cut[reason]);
 }
 
 /* Reads all connection events: libzmq queues them without limit. */

@@ -11,6 +11,7 @@
 #include "src/formats/verdict_log/reader.h"
 #include "stages/base/clock.h"
 #include "tools/replay/log_fruits.h"
+#include "stages/base/buffer/array.h"
 
 #define POLL_NS (50 * CRN_NS_PER_MS)
 
@@ -38,13 +39,8 @@ struct crn_expect {
 
 int crn_expect_sent(crn_expect *expect, uint32_t lane, uint64_t epoch, uint64_t fruit)
 {
-    if ((expect->count & (expect->count - 1)) == 0) { /* full: the capacity is a power of two */
-        size_t capacity = expect->count ? 2 * expect->count : 1;
-        sent_fruit *more = realloc(expect->fruits, capacity * sizeof *more);
-        if (!more)
-            return -ENOMEM;
-        expect->fruits = more;
-    }
+    if (crn_array_grow(&expect->fruits, expect->count, sizeof *expect->fruits) < 0)
+        return -ENOMEM;
     expect->fruits[expect->count++] = (sent_fruit){.lane = lane, .epoch = epoch, .fruit = fruit};
     return 0;
 }
@@ -181,7 +177,7 @@ static void tell_lone(const run *r, uint64_t lane, uint64_t fruit, const char *w
 /* The verdict's recipe; empty: none. */
 static void read_recipe(const msgpack_object *verdict, char recipe[CRN_RECIPE_NAME_BYTES])
 {
-    const msgpack_object *value = crn_messagepack_json_get(verdict, CRN_KEY(verdict, recipe));
+    const msgpack_object *value = crn_value_get(verdict, CRN_KEY(verdict, recipe));
     bool text = value && value->type == MSGPACK_OBJECT_STR;
     snprintf(recipe, CRN_RECIPE_NAME_BYTES, "%.*s", text ? (int)value->via.str.size : 0,
              text ? value->via.str.ptr : "");

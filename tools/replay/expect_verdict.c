@@ -37,46 +37,11 @@ typedef struct comparison {
 
 /* --- reading --- */
 
-static const msgpack_object *get(const msgpack_object *map, const char *key)
-{
-    return map->type == MSGPACK_OBJECT_MAP ? crn_messagepack_json_get(map, key) : NULL;
-}
-
-/* NaN for what is not a number. */
-static double number(const msgpack_object *value)
-{
-    if (!value)
-        return NAN;
-    switch (value->type) {
-    case MSGPACK_OBJECT_FLOAT32:
-    case MSGPACK_OBJECT_FLOAT64:
-        return value->via.f64;
-    case MSGPACK_OBJECT_POSITIVE_INTEGER:
-        return (double)value->via.u64;
-    case MSGPACK_OBJECT_NEGATIVE_INTEGER:
-        return (double)value->via.i64;
-    default:
-        return NAN;
-    }
-}
-
-/* Entry `at` of an array; NULL without one. */
-static const msgpack_object *item(const msgpack_object *array, uint32_t at)
-{
-    bool there = array && array->type == MSGPACK_OBJECT_ARRAY && at < array->via.array.size;
-    return there ? &array->via.array.ptr[at] : NULL;
-}
-
-static uint32_t length(const msgpack_object *array)
-{
-    return array && array->type == MSGPACK_OBJECT_ARRAY ? array->via.array.size : 0;
-}
-
 static uint32_t count_points(const msgpack_object *xy)
 {
     if (xy && xy->type == MSGPACK_OBJECT_BIN)
         return xy->via.bin.size / (2 * sizeof(float));
-    return length(xy);
+    return crn_value_count(xy);
 }
 
 /* Point `at`, which exists. */
@@ -87,7 +52,7 @@ static void read_point(const msgpack_object *xy, uint32_t at, float point[2])
         return;
     }
     for (uint32_t i = 0; i < 2; i++)
-        point[i] = (float)number(item(item(xy, at), i));
+        point[i] = (float)crn_value_real(crn_value_item(crn_value_item(xy, at), i));
 }
 
 /* --- grouping --- */
@@ -101,16 +66,16 @@ static bool is_in(const group *one, uint64_t view, const msgpack_object_str *cla
 /* Groups a verdict's defects. 0, -EBADMSG if they are none, or -ENOMEM. */
 static int read_groups(const msgpack_object *verdict, groups *ret_groups)
 {
-    const msgpack_object *defects = get(verdict, CRN_KEY(verdict, defects));
+    const msgpack_object *defects = crn_value_get(verdict, CRN_KEY(verdict, defects));
     if (!defects || defects->type != MSGPACK_OBJECT_ARRAY)
         return -EBADMSG;
-    groups all = {calloc((size_t)length(defects) + 1, sizeof *all.items), 0};
+    groups all = {calloc((size_t)crn_value_count(defects) + 1, sizeof *all.items), 0};
     if (!all.items)
         return -ENOMEM;
-    for (uint32_t i = 0; i < length(defects); i++) {
-        const msgpack_object *defect = item(defects, i);
-        const msgpack_object *view = get(defect, CRN_KEY(defect, view));
-        const msgpack_object *class = get(defect, CRN_KEY(defect, class));
+    for (uint32_t i = 0; i < crn_value_count(defects); i++) {
+        const msgpack_object *defect = crn_value_item(defects, i);
+        const msgpack_object *view = crn_value_get(defect, CRN_KEY(defect, view));
+        const msgpack_object *class = crn_value_get(defect, CRN_KEY(defect, class));
         if (!view || view->type != MSGPACK_OBJECT_POSITIVE_INTEGER || !class ||
             class->type != MSGPACK_OBJECT_STR) {
             free(all.items);
@@ -183,7 +148,7 @@ static bool is_same(double expected, double got, double limit)
 static void compare_number(const comparison *c, const char *what, const msgpack_object *expected,
                            const msgpack_object *got, double limit)
 {
-    double a = number(expected), b = number(got);
+    double a = crn_value_real(expected), b = crn_value_real(got);
     if (!is_same(a, b, limit))
         tell_number(c, what, a, b);
 }
@@ -197,7 +162,8 @@ static const char *flag_text(const msgpack_object *value)
 static void compare_flag(const comparison *c, const char *key, const msgpack_object *expected,
                          const msgpack_object *got)
 {
-    const char *a = flag_text(get(expected, key)), *b = flag_text(get(got, key));
+    const char *a = flag_text(crn_value_get(expected, key)),
+               *b = flag_text(crn_value_get(got, key));
     if (strcmp(a, b) == 0)
         return;
     begin_line(c);
@@ -208,9 +174,9 @@ static void compare_flag(const comparison *c, const char *key, const msgpack_obj
 static void compare_numbers(const comparison *c, const char *key, uint32_t count,
                             const msgpack_object *expected, const msgpack_object *got)
 {
-    const msgpack_object *a = get(expected, key), *b = get(got, key);
+    const msgpack_object *a = crn_value_get(expected, key), *b = crn_value_get(got, key);
     for (uint32_t i = 0; i < count; i++) {
-        double x = number(item(a, i)), y = number(item(b, i));
+        double x = crn_value_real(crn_value_item(a, i)), y = crn_value_real(crn_value_item(b, i));
         if (is_same(x, y, c->tolerance))
             continue;
         char what[NUMBER_BYTES];
@@ -230,8 +196,8 @@ static bool is_same_point(const comparison *c, const float a[2], const float b[2
 static void compare_points(const comparison *c, const msgpack_object *expected,
                            const msgpack_object *got)
 {
-    const msgpack_object *a = get(expected, CRN_KEY(defect, xy)),
-                         *b = get(got, CRN_KEY(defect, xy));
+    const msgpack_object *a = crn_value_get(expected, CRN_KEY(defect, xy)),
+                         *b = crn_value_get(got, CRN_KEY(defect, xy));
     uint32_t count = count_points(a), differ = 0, first = 0;
     if (count != count_points(b)) {
         begin_line(c);
@@ -261,29 +227,31 @@ static void compare_points(const comparison *c, const msgpack_object *expected,
 static void compare_textures(const comparison *c, const msgpack_object *expected,
                              const msgpack_object *got)
 {
-    const msgpack_object *a = get(expected, CRN_KEY(defect, ranklet)),
-                         *b = get(got, CRN_KEY(defect, ranklet));
-    if (length(a) != length(b)) {
+    const msgpack_object *a = crn_value_get(expected, CRN_KEY(defect, ranklet)),
+                         *b = crn_value_get(got, CRN_KEY(defect, ranklet));
+    if (crn_value_count(a) != crn_value_count(b)) {
         begin_line(c);
-        fprintf(c->out, ": textures of %" PRIu32 " windows, expected %" PRIu32 "\n", length(b),
-                length(a));
+        fprintf(c->out, ": textures of %" PRIu32 " windows, expected %" PRIu32 "\n",
+                crn_value_count(b), crn_value_count(a));
         return;
     }
     static const int keys[] = {CRN_KEY_texture_vertical, CRN_KEY_texture_horizontal,
                                CRN_KEY_texture_diagonal};
-    for (uint32_t i = 0; i < length(a); i++) {
-        const msgpack_object *one = item(a, i), *other = item(b, i);
-        const msgpack_object *window = get(one, CRN_KEY(texture, window)),
-                             *seen = get(other, CRN_KEY(texture, window));
+    for (uint32_t i = 0; i < crn_value_count(a); i++) {
+        const msgpack_object *one = crn_value_item(a, i), *other = crn_value_item(b, i);
+        const msgpack_object *window = crn_value_get(one, CRN_KEY(texture, window)),
+                             *seen = crn_value_get(other, CRN_KEY(texture, window));
         for (uint32_t side = 0; side < 2; side++)
-            compare_number(c, side ? "window height" : "window width", item(window, side),
-                           item(seen, side), 0);
+            compare_number(c, side ? "window height" : "window width", crn_value_item(window, side),
+                           crn_value_item(seen, side), 0);
         for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
             const char *key = crn_texture_fields[keys[k]].key;
             char what[96];
-            snprintf(what, sizeof what, "ranklet %.9gx%.9g %s", number(item(window, 0)),
-                     number(item(window, 1)), key);
-            compare_number(c, what, get(one, key), get(other, key), c->tolerance);
+            snprintf(what, sizeof what, "ranklet %.9gx%.9g %s",
+                     crn_value_real(crn_value_item(window, 0)),
+                     crn_value_real(crn_value_item(window, 1)), key);
+            compare_number(c, what, crn_value_get(one, key), crn_value_get(other, key),
+                           c->tolerance);
         }
     }
 }
@@ -292,8 +260,8 @@ static void compare_textures(const comparison *c, const msgpack_object *expected
 static void compare_parents(const comparison *c, const msgpack_object *expected,
                             const msgpack_object *got, uint32_t expected_start, uint32_t got_start)
 {
-    double a = number(get(expected, CRN_KEY(defect, parent))),
-           b = number(get(got, CRN_KEY(defect, parent)));
+    double a = crn_value_real(crn_value_get(expected, CRN_KEY(defect, parent))),
+           b = crn_value_real(crn_value_get(got, CRN_KEY(defect, parent)));
     a = a < 0 ? a : a - expected_start;
     b = b < 0 ? b : b - got_start;
     if (!is_same(a, b, 0))
@@ -305,28 +273,29 @@ static void compare_defects(const comparison *c, const msgpack_object *expected,
 {
     const char *area = CRN_KEY(defect, area_px), *perimeter = CRN_KEY(defect, perimeter_px),
                *mean = CRN_KEY(defect, mean_probability), *level = CRN_KEY(defect, level);
-    double around = number(get(expected, perimeter));
-    uint32_t points = count_points(get(expected, CRN_KEY(defect, xy)));
-    compare_number(c, level, get(expected, level), get(got, level), 0);
+    double around = crn_value_real(crn_value_get(expected, perimeter));
+    uint32_t points = count_points(crn_value_get(expected, CRN_KEY(defect, xy)));
+    compare_number(c, level, crn_value_get(expected, level), crn_value_get(got, level), 0);
     compare_flag(c, CRN_KEY(defect, closed), expected, got);
     compare_flag(c, CRN_KEY(defect, hole), expected, got);
     compare_points(c, expected, got);
     compare_numbers(c, CRN_KEY(defect, bbox), BOX_NUMBERS, expected, got);
-    compare_number(c, area, get(expected, area), get(got, area), c->tolerance * around);
-    compare_number(c, perimeter, get(expected, perimeter), get(got, perimeter),
+    compare_number(c, area, crn_value_get(expected, area), crn_value_get(got, area),
+                   c->tolerance * around);
+    compare_number(c, perimeter, crn_value_get(expected, perimeter), crn_value_get(got, perimeter),
                    2 * c->tolerance * points);
     compare_numbers(c, CRN_KEY(defect, centroid), 2, expected, got);
-    compare_number(c, mean, get(expected, mean), get(got, mean), c->tolerance);
+    compare_number(c, mean, crn_value_get(expected, mean), crn_value_get(got, mean), c->tolerance);
     compare_textures(c, expected, got);
 }
 
 static crn_expect_area sum_area(const group *one)
 {
-    crn_expect_area sum = {.level = one ? number(get(one->first, CRN_KEY(defect, level))) : 0};
+    crn_expect_area sum = {
+        .level = one ? crn_value_real(crn_value_get(one->first, CRN_KEY(defect, level))) : 0};
     for (uint32_t i = 0; one && i < one->count; i++) {
-        const msgpack_object *hole = get(&one->first[i], CRN_KEY(defect, hole));
-        bool is_hole = hole && hole->type == MSGPACK_OBJECT_BOOLEAN && hole->via.boolean;
-        double area_px = number(get(&one->first[i], CRN_KEY(defect, area_px)));
+        bool is_hole = crn_value_is_true(crn_value_get(&one->first[i], CRN_KEY(defect, hole)));
+        double area_px = crn_value_real(crn_value_get(&one->first[i], CRN_KEY(defect, area_px)));
         sum.area_px += !isfinite(area_px) ? 0 : is_hole ? -area_px : area_px;
         sum.defects += !is_hole;
     }
@@ -362,8 +331,8 @@ static void compare_kind(const comparison *c, const msgpack_object *expected,
                          const msgpack_object *got)
 {
     static const msgpack_object nothing = {.type = MSGPACK_OBJECT_STR, .via.str = {4, "none"}};
-    const msgpack_object *a = get(expected, CRN_KEY(verdict, verdict)),
-                         *b = get(got, CRN_KEY(verdict, verdict));
+    const msgpack_object *a = crn_value_get(expected, CRN_KEY(verdict, verdict)),
+                         *b = crn_value_get(got, CRN_KEY(verdict, verdict));
     a = a && a->type == MSGPACK_OBJECT_STR ? a : &nothing;
     b = b && b->type == MSGPACK_OBJECT_STR ? b : &nothing;
     if (a->via.str.size == b->via.str.size &&

@@ -2,13 +2,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "stages/base/digits.h"
-#include "tools/common/append_text.h"
+#include "stages/base/buffer/text.h"
 
 /* Runs of numbers that a message lists. */
 #define LISTED_MAX 8
@@ -118,19 +117,6 @@ bool crn_replay_filter_takes(const crn_replay_filter *filter, const crn_replay_f
 
 /* --- numbers that do not exist --- */
 
-typedef struct message {
-    char text[600];
-    size_t used;
-} message;
-
-__attribute__((format(printf, 2, 3))) static void say(message *to, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    crn_append_text(to->text, sizeof to->text, &to->used, format, arguments);
-    va_end(arguments);
-}
-
 static int compare_fruits(const void *left, const void *right)
 {
     const crn_replay_fruit *a = left, *b = right;
@@ -141,20 +127,20 @@ static int compare_fruits(const void *left, const void *right)
     return (a->epoch > b->epoch) - (a->epoch < b->epoch);
 }
 
-static void say_range(message *to, const crn_replay_range *range)
+static void say_range(crn_text *to, const crn_replay_range *range)
 {
     if (range->has_lane)
-        say(to, "%" PRIu64 "/", range->lane);
+        crn_text_add(to, "%" PRIu64 "/", range->lane);
     if (range->has_epoch)
-        say(to, "%" PRIu64 "/", range->epoch);
-    say(to, "%" PRIu64, range->min);
+        crn_text_add(to, "%" PRIu64 "/", range->epoch);
+    crn_text_add(to, "%" PRIu64, range->min);
     if (range->max > range->min)
-        say(to, "-%" PRIu64, range->max);
+        crn_text_add(to, "-%" PRIu64, range->max);
 }
 
 /* "0 to 11, 20" of the fruits on the filter's lanes, and on the range's if it names one. */
-static void say_numbers(message *to, const crn_replay_filter *filter, const crn_replay_range *range,
-                        const crn_replay_fruit *fruits, size_t count)
+static void say_numbers(crn_text *to, const crn_replay_filter *filter,
+                        const crn_replay_range *range, const crn_replay_fruit *fruits, size_t count)
 {
     uint64_t first = 0, last = 0;
     uint32_t runs = 0;
@@ -167,20 +153,20 @@ static void say_numbers(message *to, const crn_replay_filter *filter, const crn_
             continue;
         }
         if (runs && last > first)
-            say(to, " to %" PRIu64, last);
+            crn_text_add(to, " to %" PRIu64, last);
         if (runs == LISTED_MAX) {
-            say(to, " and more");
+            crn_text_add(to, " and more");
             return;
         }
-        say(to, "%s%" PRIu64, runs++ ? ", " : "", one->fruit);
+        crn_text_add(to, "%s%" PRIu64, runs++ ? ", " : "", one->fruit);
         first = last = one->fruit;
     }
     if (runs && last > first)
-        say(to, " to %" PRIu64, last);
-    say(to, "%s", runs ? "" : "none of these lanes");
+        crn_text_add(to, " to %" PRIu64, last);
+    crn_text_add(to, "%s", runs ? "" : "none of these lanes");
 }
 
-static void say_epochs(message *to, const crn_replay_fruit *fruits, size_t count)
+static void say_epochs(crn_text *to, const crn_replay_fruit *fruits, size_t count)
 {
     uint64_t told[LISTED_MAX];
     uint32_t known = 0;
@@ -190,7 +176,7 @@ static void say_epochs(message *to, const crn_replay_fruit *fruits, size_t count
             is_new &= told[k] != fruits[i].epoch;
         if (!is_new)
             continue;
-        say(to, "%s%" PRIu64, known ? ", " : "; of epochs ", fruits[i].epoch);
+        crn_text_add(to, "%s%" PRIu64, known ? ", " : "; of epochs ", fruits[i].epoch);
         told[known++] = fruits[i].epoch;
     }
 }
@@ -207,14 +193,15 @@ int crn_replay_filter_check(const crn_replay_filter *filter, crn_replay_fruit *f
             found = is_in(range, &fruits[k]) && takes_lane(filter, fruits[k].lane);
         if (found)
             continue;
-        message text = {{0}, 0};
-        say(&text, "no fruit ");
+        char bytes[600];
+        crn_text text = CRN_TEXT_IN(bytes);
+        crn_text_add(&text, "no fruit ");
         say_range(&text, range);
-        say(&text, " is there; the fruits are ");
+        crn_text_add(&text, " is there; the fruits are ");
         say_numbers(&text, filter, range, fruits, count);
         if (range->has_epoch)
             say_epochs(&text, fruits, count);
-        return crn_error_set(error, -ENOENT, "%s", text.text);
+        return crn_error_set(error, -ENOENT, "%s", bytes);
     }
     return 0;
 }

@@ -12,6 +12,7 @@
 #include "stages/base/clock.h"
 #include "src/client/connection.h"
 #include "tools/common/verdicts/view_text.h"
+#include "stages/base/buffer/array.h"
 
 /* Views that suit a daemon that does not say how many slots it has: as many as the smallest. */
 #define SLOTS_UNKNOWN 16
@@ -34,7 +35,7 @@ struct crn_in_flight {
     crn_connection connection;
     crn_decoded_status line;
     waiting_fruit *waiting; /* oldest first */
-    uint32_t count, capacity;
+    uint32_t count;
     uint32_t limit, limit_max; /* of waiting fruits */
     int64_t heard_ns;          /* the last verdict, or the last time that none was due */
     int64_t lost_after_ns;     /* 0 before the first verdict */
@@ -200,14 +201,8 @@ int crn_in_flight_await_room(crn_in_flight *self, crn_error *error)
 
 int crn_in_flight_sent(crn_in_flight *self, const crn_in_flight_fruit *fruit)
 {
-    if (self->count == self->capacity) {
-        uint32_t capacity = self->capacity ? 2 * self->capacity : 64;
-        waiting_fruit *more = realloc(self->waiting, capacity * sizeof *more);
-        if (!more)
-            return -ENOMEM;
-        self->waiting = more;
-        self->capacity = capacity;
-    }
+    if (crn_array_grow(&self->waiting, self->count, sizeof *self->waiting) < 0)
+        return -ENOMEM;
     int64_t now_ns = crn_now_ns();
     if (!self->count)
         self->heard_ns = now_ns;

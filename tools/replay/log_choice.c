@@ -5,6 +5,7 @@
 
 #include "src/formats/verdict/decode.h"
 #include "tools/replay/log_fruits.h"
+#include "stages/base/buffer/array.h"
 
 typedef struct scan {
     const crn_replay_filter *filter;
@@ -21,13 +22,8 @@ static bool fits(const crn_replay_filter *filter, const crn_decoded *verdict)
 
 static int add(crn_log_choice *choice, const crn_log_fruit *fruit)
 {
-    if ((choice->count & (choice->count - 1)) == 0) { /* full: the capacity is a power of two */
-        size_t capacity = choice->count ? 2 * choice->count : 1;
-        crn_replay_fruit *more = realloc(choice->fruits, capacity * sizeof *more);
-        if (!more)
-            return -ENOMEM;
-        choice->fruits = more;
-    }
+    if (crn_array_grow(&choice->fruits, choice->count, sizeof *choice->fruits) < 0)
+        return -ENOMEM;
     choice->fruits[choice->count++] =
         (crn_replay_fruit){(uint32_t)fruit->lane, fruit->epoch, fruit->fruit};
     return 0;

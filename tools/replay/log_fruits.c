@@ -4,14 +4,11 @@
 #include <stdlib.h>
 
 #include "src/formats/verdict/fields.h"
+#include "stages/base/buffer/array.h"
 
 static bool read_number(const msgpack_object *verdict, const char *key, uint64_t *ret_number)
 {
-    const msgpack_object *value = crn_messagepack_json_get(verdict, key);
-    if (!value || value->type != MSGPACK_OBJECT_POSITIVE_INTEGER)
-        return false;
-    *ret_number = value->via.u64;
-    return true;
+    return crn_value_unsigned(crn_value_get(verdict, key), UINT64_MAX, ret_number);
 }
 
 static int visit_verdict(const crn_logged_verdict *logged, crn_log_visitor *visit, void *context,
@@ -84,10 +81,8 @@ int crn_log_epochs_add(crn_log_epochs *epochs, uint64_t epoch)
         epochs->as_recorded = true;
     if (has_number(epochs->logged, epochs->logged_count, epoch, &index))
         return 0;
-    uint64_t *more = realloc(epochs->logged, (epochs->logged_count + 1) * sizeof *more);
-    if (!more)
+    if (crn_array_grow(&epochs->logged, epochs->logged_count, sizeof *epochs->logged) < 0)
         return -ENOMEM;
-    epochs->logged = more;
     epochs->logged[epochs->logged_count++] = epoch;
     return 0;
 }

@@ -9,28 +9,11 @@
 #include "tools/common/local_time.h"
 #include "tools/common/progress.h"
 #include "tools/replay/log_choice.h"
+#include "stages/base/buffer/array.h"
 
-#define FIRST_CAPACITY  256
 #define PAUSE_NS_MAX    CRN_NS_PER_S        /* between files */
 #define DISORDER_NS_MAX (10 * CRN_NS_PER_S) /* more: the clock was set back */
 #define LONE_VIEW_NS    (100 * CRN_NS_PER_MS)
-
-/* Grows an array, which is full when its count is a power of two, for one more element. */
-static int grow(void *array, size_t count, size_t element_bytes)
-{
-    void **at = array;
-    if (count & (count - 1))
-        return 0;
-    size_t capacity = count ? 2 * count : 1;
-    if (count && count < FIRST_CAPACITY)
-        return 0;
-    void *larger =
-        realloc(*at, (capacity < FIRST_CAPACITY ? FIRST_CAPACITY : capacity) * element_bytes);
-    if (!larger)
-        return -ENOMEM;
-    *at = larger;
-    return 0;
-}
 
 /* --- headers --- */
 
@@ -40,7 +23,7 @@ static int find_epoch(crn_replay_schedule *schedule, uint64_t epoch, uint32_t *r
     while (i < schedule->epoch_count && schedule->epochs[i] != epoch)
         i++;
     if (i == schedule->epoch_count) {
-        if (grow(&schedule->epochs, schedule->epoch_count, sizeof *schedule->epochs))
+        if (crn_array_grow(&schedule->epochs, schedule->epoch_count, sizeof *schedule->epochs))
             return -ENOMEM;
         schedule->epochs[schedule->epoch_count++] = epoch;
     }
@@ -55,7 +38,7 @@ static int find_lane(crn_replay_schedule *schedule, const crn_view_header *heade
     while (i < schedule->lane_count && schedule->lanes[i].number != header->lane)
         i++;
     if (i == schedule->lane_count) {
-        if (grow(&schedule->lanes, schedule->lane_count, sizeof *schedule->lanes))
+        if (crn_array_grow(&schedule->lanes, schedule->lane_count, sizeof *schedule->lanes))
             return -ENOMEM;
         schedule->lanes[schedule->lane_count++] = (crn_replay_schedule_lane){
             header->lane, header->sequence, header->sequence, header->fruit, header->fruit};
@@ -93,7 +76,7 @@ static int add_view(crn_replay_schedule *schedule, const crn_recorded_view *reco
     crn_replay_schedule_view view = {.recorded = *recorded, .file = file, .position = position};
     if (find_lane(schedule, &recorded->header, &view.lane) ||
         find_epoch(schedule, recorded->header.epoch, &view.epoch) ||
-        grow(&schedule->views, schedule->count, sizeof *schedule->views))
+        crn_array_grow(&schedule->views, schedule->count, sizeof *schedule->views))
         return -ENOMEM;
     if (schedule->count)
         view.due_ns = due_after(schedule, &view);

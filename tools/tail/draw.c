@@ -16,6 +16,7 @@
 #include "tools/common/drawing/font.h"
 #include "tools/tail/labels.h"
 #include "tools/tail/view_marks.h"
+#include "stages/base/buffer/text.h"
 
 #define SCALE          2
 #define SCALE_WIDE_MAX 1280 /* larger views are drawn at scale 1 */
@@ -153,20 +154,17 @@ static double draw_badge(cairo_t *cairo, double x, double y, crn_verdict_kind ki
 
 static void describe(const crn_decoded *verdict, char *text, size_t size)
 {
-    size_t used = 0;
+    crn_text line = crn_text_in(text, size);
     uint64_t expected = verdict->views_expected ? verdict->views_expected : verdict->views_received;
-    used += (size_t)snprintf(text, size, "%" PRIu64 " of %" PRIu64 " view%s judged",
-                             verdict->views_judged, expected, expected == 1 ? "" : "s");
+    crn_text_add(&line, "%" PRIu64 " of %" PRIu64 " view%s judged", verdict->views_judged, expected,
+                 expected == 1 ? "" : "s");
     if (verdict->views_received != verdict->views_judged)
-        used += (size_t)snprintf(text + used, size - used, ", %" PRIu64 " received",
-                                 verdict->views_received);
-    used += (size_t)snprintf(text + used, size - used, ", %u outline%s", verdict->defect_count,
-                             verdict->defect_count == 1 ? "" : "s");
-    for (uint32_t i = 0; i < verdict->skipped_count && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : ", skipped ",
-                                 verdict->skipped[i]);
-    if (used < size)
-        snprintf(text + used, size - used, "%s%s", verdict->truncated ? ", truncated" : "",
+        crn_text_add(&line, ", %" PRIu64 " received", verdict->views_received);
+    crn_text_add(&line, ", %u outline%s", verdict->defect_count,
+                 verdict->defect_count == 1 ? "" : "s");
+    for (uint32_t i = 0; i < verdict->skipped_count; i++)
+        crn_text_add(&line, "%s%s", i ? ", " : ", skipped ", verdict->skipped[i]);
+    crn_text_add(&line, "%s%s", verdict->truncated ? ", truncated" : "",
                  verdict->stale ? ", stale" : "");
 }
 

@@ -1,4 +1,5 @@
 #include "tools/tail/latency.h"
+#include "stages/base/buffer/array.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,8 +9,7 @@
 
 typedef struct latency_samples {
     char name[CRN_DECODED_TEXT_BYTES];
-    double *ms; /* ring of the last CRN_LATENCY_KEPT */
-    size_t capacity;
+    double *ms;     /* ring of the last CRN_LATENCY_KEPT */
     uint64_t count; /* of all */
     double max;
 } latency_samples;
@@ -57,15 +57,9 @@ static latency_samples *find_row(crn_latency *latency, const char *name)
 
 static int add_sample(latency_samples *row, double ms)
 {
-    if (row->count == row->capacity && row->capacity < CRN_LATENCY_KEPT) {
-        size_t capacity = row->capacity ? 2 * row->capacity : 1024;
-        double *samples = realloc(row->ms, capacity * sizeof *samples);
-        if (!samples)
-            return -ENOMEM;
-        row->ms = samples;
-        row->capacity = capacity;
-    }
-    row->ms[row->count % row->capacity] = ms;
+    if (row->count < CRN_LATENCY_KEPT && crn_array_grow(&row->ms, row->count, sizeof *row->ms) < 0)
+        return -ENOMEM;
+    row->ms[row->count % CRN_LATENCY_KEPT] = ms;
     row->count++;
     row->max = fmax(row->max, ms);
     return 0;

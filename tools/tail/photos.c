@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/formats/recording/recording.h"
+#include "stages/base/buffer/array.h"
 
 typedef struct photo_entry {
     uint32_t lane;
@@ -16,7 +17,7 @@ typedef struct photo_entry {
 
 struct crn_photos {
     photo_entry *entries; /* sorted by lane, fruit, view */
-    size_t count, capacity;
+    size_t count;
 };
 
 int crn_photos_create(crn_photos **ret_photos)
@@ -51,14 +52,8 @@ static int compare(const void *a, const void *b)
 
 static int add_view(crn_photos *photos, const crn_recorded_view *view)
 {
-    if (photos->count == photos->capacity) {
-        size_t capacity = photos->capacity ? 2 * photos->capacity : 256;
-        photo_entry *entries = realloc(photos->entries, capacity * sizeof *entries);
-        if (!entries)
-            return -ENOMEM;
-        photos->entries = entries;
-        photos->capacity = capacity;
-    }
+    if (crn_array_grow(&photos->entries, photos->count, sizeof *photos->entries) < 0)
+        return -ENOMEM;
     const crn_view_header *header = &view->header;
     size_t bytes = (size_t)header->height * header->width;
     uint8_t *pixels = NULL;

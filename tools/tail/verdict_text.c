@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "stages/base/clock.h"
-#include "tools/common/append_text.h"
+#include "stages/base/buffer/text.h"
 #include "tools/common/verdicts/view_text.h"
 
 static const char *const kind_colors[] = {
@@ -17,82 +17,69 @@ static const char *const kind_colors[] = {
     [CRN_VERDICT_LATE] = "\033[31m",     /* red */
 };
 
-/* A line under construction; text that does not fit is truncated. */
-typedef struct line_end {
-    char *text;
-    size_t used;
-} line_end;
-
-__attribute__((format(printf, 2, 3))) static void append(line_end *line, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    crn_append_text(line->text, CRN_LINE_BYTES, &line->used, format, arguments);
-    va_end(arguments);
-}
-
-static void append_clock(line_end *line, uint64_t realtime_ns)
+static void append_clock(crn_text *line, uint64_t realtime_ns)
 {
     time_t seconds = (time_t)(realtime_ns / (uint64_t)CRN_NS_PER_S);
     unsigned ms = (unsigned)(realtime_ns % (uint64_t)CRN_NS_PER_S / (uint64_t)CRN_NS_PER_MS);
     struct tm local;
     if (!realtime_ns || !localtime_r(&seconds, &local))
-        append(line, "%12s", "--:--:--");
+        crn_text_add(line, "%12s", "--:--:--");
     else
-        append(line, "%02d:%02d:%02d.%03u", local.tm_hour, local.tm_min, local.tm_sec, ms);
+        crn_text_add(line, "%02d:%02d:%02d.%03u", local.tm_hour, local.tm_min, local.tm_sec, ms);
 }
 
-static void append_latency(line_end *line, const crn_decoded *verdict)
+static void append_latency(crn_text *line, const crn_decoded *verdict)
 {
     if (isfinite(verdict->total_ms))
-        append(line, "  %7.1f", verdict->total_ms);
+        crn_text_add(line, "  %7.1f", verdict->total_ms);
     else
-        append(line, "  %7s", "-");
+        crn_text_add(line, "  %7s", "-");
     if (isfinite(verdict->budget_ms))
-        append(line, " of %g", verdict->budget_ms);
-    append(line, " ms");
+        crn_text_add(line, " of %g", verdict->budget_ms);
+    crn_text_add(line, " ms");
 }
 
-static void append_found(line_end *line, const crn_decoded *verdict)
+static void append_found(crn_text *line, const crn_decoded *verdict)
 {
     bool any = false;
     for (uint32_t i = 0; i < verdict->total_count; i++) {
         const crn_decoded_total *total = &verdict->totals[i];
         if (!total->count)
             continue;
-        append(line, "%s%s %" PRIu64 " (%.0f px)", any ? ", " : "  ", total->name, total->count,
-               total->area_px);
+        crn_text_add(line, "%s%s %" PRIu64 " (%.0f px)", any ? ", " : "  ", total->name,
+                     total->count, total->area_px);
         any = true;
     }
     if (!any)
-        append(line, verdict->kind == CRN_VERDICT_LATE ? "  nothing was ready" : "  no defects");
+        crn_text_add(line,
+                     verdict->kind == CRN_VERDICT_LATE ? "  nothing was ready" : "  no defects");
 }
 
-static void append_special(line_end *line, const crn_decoded *verdict)
+static void append_special(crn_text *line, const crn_decoded *verdict)
 {
     char views[CRN_LINE_BYTES];
     crn_views_text(verdict, views, sizeof views);
     if (*views)
-        append(line, "  [%s]", views);
+        crn_text_add(line, "  [%s]", views);
     for (uint32_t i = 0; i < verdict->skipped_count; i++)
-        append(line, "%s%s", i ? ", " : "  [skipped ", verdict->skipped[i]);
+        crn_text_add(line, "%s%s", i ? ", " : "  [skipped ", verdict->skipped[i]);
     if (verdict->skipped_count)
-        append(line, "]");
+        crn_text_add(line, "]");
     if (verdict->truncated)
-        append(line, "  [truncated]");
+        crn_text_add(line, "  [truncated]");
     if (verdict->stale)
-        append(line, "  [stale]");
+        crn_text_add(line, "  [stale]");
 }
 
 void crn_verdict_text(const crn_decoded *verdict, bool color, char text[CRN_LINE_BYTES])
 {
-    line_end line = {text, 0};
+    crn_text line = crn_text_in(text, CRN_LINE_BYTES);
     append_clock(&line, verdict->published_ns);
-    append(&line, "  lane %-2" PRIu64 "  fruit %6" PRIu64, verdict->lane, verdict->fruit);
-    append(&line, "  %s%-8s%s", color ? kind_colors[verdict->kind] : "",
-           crn_verdict_kind_names[verdict->kind], color ? "\033[0m" : "");
+    crn_text_add(&line, "  lane %-2" PRIu64 "  fruit %6" PRIu64, verdict->lane, verdict->fruit);
+    crn_text_add(&line, "  %s%-8s%s", color ? kind_colors[verdict->kind] : "",
+                 crn_verdict_kind_names[verdict->kind], color ? "\033[0m" : "");
     uint64_t expected = verdict->views_expected ? verdict->views_expected : verdict->views_received;
-    append(&line, "  views %" PRIu64 "/%" PRIu64, verdict->views_judged, expected);
+    crn_text_add(&line, "  views %" PRIu64 "/%" PRIu64, verdict->views_judged, expected);
     append_latency(&line, verdict);
     append_found(&line, verdict);
     append_special(&line, verdict);

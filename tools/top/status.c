@@ -11,27 +11,9 @@
 
 typedef msgpack_object object;
 
-static const object *get(const object *map, const char *key)
-{
-    return map && map->type == MSGPACK_OBJECT_MAP ? crn_messagepack_json_get(map, key) : NULL;
-}
-
 static double number(const object *map, const char *key)
 {
-    const object *value = get(map, key);
-    if (!value)
-        return NAN;
-    switch (value->type) {
-    case MSGPACK_OBJECT_POSITIVE_INTEGER:
-        return (double)value->via.u64;
-    case MSGPACK_OBJECT_NEGATIVE_INTEGER:
-        return (double)value->via.i64;
-    case MSGPACK_OBJECT_FLOAT32:
-    case MSGPACK_OBJECT_FLOAT64:
-        return value->via.f64;
-    default:
-        return NAN;
-    }
+    return crn_value_real(crn_value_get(map, key));
 }
 
 /* -1 if there is none, or it does not fit. */
@@ -43,8 +25,7 @@ static int64_t whole(const object *map, const char *key)
 
 static bool is_true(const object *map, const char *key)
 {
-    const object *value = get(map, key);
-    return value && value->type == MSGPACK_OBJECT_BOOLEAN && value->via.boolean;
+    return crn_value_is_true(crn_value_get(map, key));
 }
 
 /* Copies a text; what a terminal would obey, or shows in two columns or in none, becomes '?'. */
@@ -75,7 +56,7 @@ static void copy_text(const object *value, char *text, size_t size)
     text[used] = '\0';
 }
 
-#define TEXT(map, key, to) copy_text(get(map, key), to, sizeof(to))
+#define TEXT(map, key, to) copy_text(crn_value_get(map, key), to, sizeof(to))
 
 /* A list's items; 0 if it is none. */
 static int items(const object *list, int max, const object **ret_items)
@@ -89,7 +70,7 @@ static int items(const object *list, int max, const object **ret_items)
 
 static void read_budget(const object *event, crn_top_status *status)
 {
-    const object *budget = get(event, "budget");
+    const object *budget = crn_value_get(event, "budget");
     status->budget_known = budget && budget->type == MSGPACK_OBJECT_MAP;
     status->budget_kept = is_true(budget, "kept");
     status->budget_since_s = number(budget, "since_s");
@@ -99,9 +80,9 @@ static void read_budget(const object *event, crn_top_status *status)
 
 static void read_figures(const object *event, crn_top_status *status)
 {
-    const object *verdicts = get(event, "verdicts");
-    const object *recent = get(event, "recent");
-    const object *latency = get(recent ? recent : event, "latency_ms");
+    const object *verdicts = crn_value_get(event, "verdicts");
+    const object *recent = crn_value_get(event, "recent");
+    const object *latency = crn_value_get(recent ? recent : event, "latency_ms");
     status->now_s = number(event, "now_s");
     status->budget_ms = number(event, "budget_ms");
     status->workers = number(event, "workers");
@@ -114,7 +95,7 @@ static void read_figures(const object *event, crn_top_status *status)
     status->partial = number(verdicts, "partial");
     status->late = number(verdicts, "late");
     status->lost = number(event, "lost");
-    status->recent_partial = number(get(recent, "verdicts"), "partial");
+    status->recent_partial = number(crn_value_get(recent, "verdicts"), "partial");
     status->p50_ms = number(latency, "p50");
     status->p99_ms = number(latency, "p99");
     status->slots = number(event, "slots");
@@ -123,22 +104,18 @@ static void read_figures(const object *event, crn_top_status *status)
     status->waiting = number(event, "waiting");
 }
 
-static bool is_text(const object *value, const char *text)
-{
-    return value && value->type == MSGPACK_OBJECT_STR && value->via.str.size == strlen(text) &&
-           memcmp(value->via.str.ptr, text, strlen(text)) == 0;
-}
-
 /* As the live page counts them. */
 static void read_codes(const object *event, crn_top_status *status)
 {
     const object *codes;
-    int count = items(get(event, "codes"), CRN_STATUS_REASONS, &codes);
+    int count = items(crn_value_get(event, "codes"), CRN_STATUS_REASONS, &codes);
     double most = 0;
     for (int i = 0; i < count; i++) {
-        const object *code = get(&codes[i], "code");
+        const object *code = crn_value_get(&codes[i], "code");
         double lost = number(&codes[i], "count");
-        if ((is_text(code, "verdict_dropped") || is_text(code, "verdict_failed")) && lost > 0)
+        if ((crn_value_is_text(code, "verdict_dropped") ||
+             crn_value_is_text(code, "verdict_failed")) &&
+            lost > 0)
             status->undelivered += lost;
         if (is_true(&codes[i], "refused") && lost > 0) {
             status->refused += lost;
@@ -159,8 +136,9 @@ static double value_of(const object *item)
 static void read_histogram(const object *event, crn_top_status *status)
 {
     const object *edges, *counts;
-    int edge_count = items(get(event, "edges_ms"), CRN_STATUS_EDGES, &edges);
-    int count = items(get(get(event, "recent"), "counts"), CRN_STATUS_EDGES + 1, &counts);
+    int edge_count = items(crn_value_get(event, "edges_ms"), CRN_STATUS_EDGES, &edges);
+    int count = items(crn_value_get(crn_value_get(event, "recent"), "counts"), CRN_STATUS_EDGES + 1,
+                      &counts);
     status->has_counts = edge_count == CRN_STATUS_EDGES && count == CRN_STATUS_EDGES + 1;
     for (int i = 0; status->has_counts && i <= CRN_STATUS_EDGES; i++) {
         status->counts[i] = value_of(&counts[i]);
@@ -172,7 +150,8 @@ static void read_histogram(const object *event, crn_top_status *status)
 static void read_stages(const object *event, crn_top_status *status)
 {
     const object *list;
-    status->stage_count = items(get(get(event, "recent"), "stages"), CRN_STATUS_STAGES, &list);
+    status->stage_count =
+        items(crn_value_get(crn_value_get(event, "recent"), "stages"), CRN_STATUS_STAGES, &list);
     for (int i = 0; i < status->stage_count; i++) {
         crn_status_stage *stage = &status->stages[i];
         TEXT(&list[i], "stage", stage->name);
@@ -214,21 +193,21 @@ static crn_lane_state read_lane_state(const object *lane)
 static void read_lanes(const object *event, crn_top_status *status)
 {
     const object *list;
-    status->lane_count = items(get(event, "lanes"), CRN_STATUS_LANES, &list);
+    status->lane_count = items(crn_value_get(event, "lanes"), CRN_STATUS_LANES, &list);
     for (int i = 0; i < status->lane_count; i++) {
         crn_status_lane *lane = &status->lanes[i];
         lane->number = whole(&list[i], "lane");
         lane->state = read_lane_state(&list[i]);
         lane->last_view_s = number(&list[i], "last_view_s");
-        lane->p99_ms = number(get(&list[i], "latency_ms"), "p99");
-        list_causes(get(&list[i], "causes"), lane->causes);
+        lane->p99_ms = number(crn_value_get(&list[i], "latency_ms"), "p99");
+        list_causes(crn_value_get(&list[i], "causes"), lane->causes);
     }
 }
 
 static void read_bad(const object *event, crn_top_status *status)
 {
     const object *list;
-    status->bad_count = items(get(event, "bad"), CRN_STATUS_BAD, &list);
+    status->bad_count = items(crn_value_get(event, "bad"), CRN_STATUS_BAD, &list);
     for (int i = 0; i < status->bad_count; i++) {
         crn_status_fruit *fruit = &status->bad[i];
         fruit->lane = whole(&list[i], "lane");
@@ -260,7 +239,7 @@ static void read_event(const object *event, crn_top_status *status)
     TEXT(event, "config", status->config);
     TEXT(event, "backend", status->backend);
     status->healthy = is_true(event, "healthy");
-    status->reason_count = items(get(event, "reasons"), CRN_STATUS_REASONS, &reasons);
+    status->reason_count = items(crn_value_get(event, "reasons"), CRN_STATUS_REASONS, &reasons);
     for (int i = 0; i < status->reason_count; i++)
         copy_text(&reasons[i], status->reasons[i], CRN_STATUS_REASON);
     read_codes(event, status);
@@ -270,8 +249,8 @@ static void read_event(const object *event, crn_top_status *status)
     read_stages(event, status);
     read_lanes(event, status);
     read_bad(event, status);
-    status->recorder = read_writer(get(event, "recorder"));
-    status->log = read_writer(get(event, "log"));
+    status->recorder = read_writer(crn_value_get(event, "recorder"));
+    status->log = read_writer(crn_value_get(event, "log"));
 }
 
 int crn_status_parse(const char *json, size_t size, crn_top_status *ret_status, crn_error *error)
@@ -280,7 +259,7 @@ int crn_status_parse(const char *json, size_t size, crn_top_status *ret_status, 
     int r = crn_messagepack_json_init(&tree, json, size, error);
     if (r < 0)
         return r;
-    if (!get(&tree.tree.data, "state"))
+    if (!crn_value_get(&tree.tree.data, "state"))
         r = crn_error_set(error, -EBADMSG, "an event without a state");
     else
         read_event(&tree.tree.data, ret_status);

@@ -59,18 +59,6 @@ void crn_messagepack_json_done(crn_messagepack_json *packed)
     memset(packed, 0, sizeof *packed);
 }
 
-const msgpack_object *crn_messagepack_json_get(const msgpack_object *map, const char *key)
-{
-    size_t length = strlen(key);
-    for (uint32_t i = 0; i < map->via.map.size; i++) {
-        const msgpack_object_kv *entry = &map->via.map.ptr[i];
-        if (entry->key.type == MSGPACK_OBJECT_STR && entry->key.via.str.size == length &&
-            !memcmp(entry->key.via.str.ptr, key, length))
-            return &entry->val;
-    }
-    return NULL;
-}
-
 /* Prints with the fewest of the given digits that read back as the same value. */
 static void print_real(yajl_gen json, double value, int digits, int digits_max)
 {
@@ -117,7 +105,7 @@ static void print_id_text(yajl_gen json, const msgpack_object *map, const msgpac
         !crn_encoder_is_id(key->ptr, key->size))
         return;
     snprintf(text_key, sizeof text_key, "%.*s" CRN_ID_TEXT, (int)key->size, key->ptr);
-    if (crn_messagepack_json_get(map, text_key))
+    if (crn_value_get(map, text_key))
         return;
     snprintf(digits, sizeof digits, "%" PRIu64, entry->val.via.u64);
     yajl_gen_string(json, (const unsigned char *)text_key, strlen(text_key));

@@ -10,6 +10,7 @@
 
 #include <msgpack.h>
 
+#include "src/formats/encoding/value.h"
 #include "stages/base/error.h"
 
 /* Valid until crn_messagepack_json_done, and for MessagePack only while the message's bytes are. */
@@ -28,9 +29,6 @@ int crn_messagepack_json_init(crn_messagepack_json *ret_packed, const void *byte
 
 /* Frees the tree; a zeroed one is fine. */
 void crn_messagepack_json_done(crn_messagepack_json *packed);
-
-/* The value under `key` in a map, or NULL. */
-const msgpack_object *crn_messagepack_json_get(const msgpack_object *map, const char *key);
 
 /*
  * Prints the message as one line of JSON with its newline. Coordinates (`xy`) become [[x, y], …];

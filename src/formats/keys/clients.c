@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "stages/base/param.h"
+#include "stages/base/buffer/array.h"
 
 #define PATH_BYTES (CRN_TEXT_BYTES + 300)
 
@@ -91,11 +92,8 @@ static int add_client(const char *folder, const char *prefix, const char *name,
     if (clients->count == CRN_ACCESS_CLIENTS_MAX)
         return crn_error_set(error, -E2BIG, "%s: more than %d clients: remove some", folder,
                              CRN_ACCESS_CLIENTS_MAX);
-    crn_access_client *grown =
-        realloc(clients->client, ((size_t)clients->count + 1) * sizeof *grown);
-    if (!grown)
+    if (crn_array_grow(&clients->client, (size_t)clients->count, sizeof *clients->client) < 0)
         return crn_error_set(error, -ENOMEM, "%s: no memory for its keys", folder);
-    clients->client = grown;
     clients->client[clients->count++] = added;
     return 0;
 }

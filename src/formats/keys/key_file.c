@@ -11,6 +11,7 @@
 #include <zmq.h>
 
 #include "stages/base/file/regular_file.h"
+#include "stages/base/buffer/text.h"
 
 /* No key file that cernita-keys makes has a tenth of this. */
 #define FILE_BYTES_MAX 4096
@@ -71,12 +72,10 @@ int crn_key_parse_uses(const char *text, uint32_t *ret_uses, crn_error *error)
 
 void crn_key_print_uses(uint32_t uses, char *text, size_t size)
 {
-    int used = 0;
-    text[0] = '\0';
+    crn_text list = crn_text_in(text, size);
     for (int use = 0; use < CRN_ACCESS_USES; use++)
-        if (uses & 1u << use && (size_t)used < size)
-            used += snprintf(text + used, size - (size_t)used, "%s%s", used ? ", " : "",
-                             crn_access_use_names[use]);
+        if (uses & 1u << use)
+            crn_text_add(&list, "%s%s", list.used ? ", " : "", crn_access_use_names[use]);
 }
 
 bool crn_key_is_credential(const char *path)

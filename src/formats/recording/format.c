@@ -109,7 +109,7 @@ static int put_classes(char *text, const crn_classes *classes)
 static int read_classes(const msgpack_object *root, const crn_view_header *header,
                         crn_classes *ret_classes, crn_error *fault)
 {
-    const msgpack_object *list = crn_messagepack_json_get(root, "classes");
+    const msgpack_object *list = crn_value_get(root, "classes");
     ret_classes->count = 0;
     if (!list)
         return 0; /* of an earlier version, or of a writer that did not know them */
@@ -166,47 +166,35 @@ uint64_t crn_payload_bytes(const crn_view_header *header)
     return bytes;
 }
 
-static bool read_number(const msgpack_object *value, uint64_t max, uint64_t *ret_value)
-{
-    if (!value || value->type != MSGPACK_OBJECT_POSITIVE_INTEGER || value->via.u64 > max)
-        return false;
-    *ret_value = value->via.u64;
-    return true;
-}
-
 /* Index of the text in names[1..2 or 3], 0 if it is none of them. */
 static int read_name(const msgpack_object *root, const char *key, const char *const *names,
                      int count)
 {
-    const msgpack_object *value = crn_messagepack_json_get(root, key);
-    if (!value || value->type != MSGPACK_OBJECT_STR)
-        return 0;
+    const msgpack_object *value = crn_value_get(root, key);
     for (int i = 1; i < count; i++)
-        if (strlen(names[i]) == value->via.str.size &&
-            !memcmp(value->via.str.ptr, names[i], value->via.str.size))
+        if (crn_value_is_text(value, names[i]))
             return i;
     return 0;
 }
 
 static bool shape_agrees(const msgpack_object *root, const crn_view_header *header)
 {
-    const msgpack_object *shape = crn_messagepack_json_get(root, "shape");
+    const msgpack_object *shape = crn_value_get(root, "shape");
     const uint64_t sides[3] = {header->channels, header->height, header->width};
-    if (!shape || shape->type != MSGPACK_OBJECT_ARRAY || shape->via.array.size != 3)
-        return false;
-    for (int i = 0; i < 3; i++) {
+    bool agrees = crn_value_count(shape) == 3;
+    for (uint32_t i = 0; i < 3; i++) {
         uint64_t side = 0;
-        if (!read_number(&shape->via.array.ptr[i], UINT32_MAX, &side) || side != sides[i])
-            return false;
+        agrees = agrees && crn_value_unsigned(crn_value_item(shape, i), UINT32_MAX, &side) &&
+                 side == sides[i];
     }
-    return true;
+    return agrees;
 }
 
 static int read_view(const msgpack_object *root, crn_recorded_view *view, crn_error *fault)
 {
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         uint64_t value = 0;
-        if (!read_number(crn_messagepack_json_get(root, numbers[i].name), numbers[i].max, &value))
+        if (!crn_value_unsigned(crn_value_get(root, numbers[i].name), numbers[i].max, &value))
             return crn_error_set(fault, -EBADMSG,
                                  "its JSON has no whole number \"%s\" from 0 to %" PRIu64,
                                  numbers[i].name, numbers[i].max);
@@ -266,8 +254,7 @@ bool crn_is_intensity_description(const char *text)
     crn_messagepack_json json;
     if (strlen(text) > CRN_DESCRIPTION_MAX || parse(text, &json, NULL) < 0)
         return false;
-    const msgpack_object *value = crn_messagepack_json_get(&json.tree.data, "intensity");
-    bool is = value && value->type == MSGPACK_OBJECT_BOOLEAN && value->via.boolean;
+    bool is = crn_value_is_true(crn_value_get(&json.tree.data, "intensity"));
     crn_messagepack_json_done(&json);
     return is;
 }

@@ -13,6 +13,7 @@
 
 #include "src/formats/recording/unfinished.h"
 #include "stages/base/clock.h"
+#include "stages/base/buffer/array.h"
 
 #define NAME_START    "cernita-"
 #define NAME_END      ".tif"
@@ -94,13 +95,8 @@ static int by_age(const void *left, const void *right)
 
 static int add(segment_files *all, const char *name, const struct stat *about, int64_t now_ns)
 {
-    if ((all->count & (all->count - 1)) == 0) { /* full: the capacity is a power of two */
-        size_t capacity = all->count ? 2 * all->count : 1;
-        segment_file *more = realloc(all->items, capacity * sizeof *more);
-        if (!more)
-            return -ENOMEM;
-        all->items = more;
-    }
+    if (crn_array_grow(&all->items, all->count, sizeof *all->items) < 0)
+        return -ENOMEM;
     segment_file *one = &all->items[all->count++];
     memcpy(one->name, name, strlen(name) + 1); /* fits: is_name */
     one->bytes = (uint64_t)about->st_size;

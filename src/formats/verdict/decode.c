@@ -81,25 +81,12 @@ static const decode_field defect_fields[] = {
     {NULL, 0, false},
 };
 
+/* null reads as NaN. */
 static bool read_real(const msgpack_object *value, double *ret_real)
 {
-    switch (value->type) {
-    case MSGPACK_OBJECT_FLOAT32:
-    case MSGPACK_OBJECT_FLOAT64:
-        *ret_real = value->via.f64;
-        return true;
-    case MSGPACK_OBJECT_POSITIVE_INTEGER:
-        *ret_real = (double)value->via.u64;
-        return true;
-    case MSGPACK_OBJECT_NEGATIVE_INTEGER:
-        *ret_real = (double)value->via.i64;
-        return true;
-    case MSGPACK_OBJECT_NIL:
-        *ret_real = NAN;
-        return true;
-    default:
-        return false;
-    }
+    *ret_real = crn_value_real(value);
+    return !isnan(*ret_real) || value->type == MSGPACK_OBJECT_NIL ||
+           value->type == MSGPACK_OBJECT_FLOAT32 || value->type == MSGPACK_OBJECT_FLOAT64;
 }
 
 static bool read_reals(const msgpack_object *value, uint32_t count, double *ret_reals)
@@ -131,9 +118,7 @@ static bool read_field(const msgpack_object *value, crn_field_type type, void *t
             *(bool *)target = value->via.boolean;
         return value->type == MSGPACK_OBJECT_BOOLEAN;
     case CRN_FIELD_UNSIGNED:
-        if (value->type == MSGPACK_OBJECT_POSITIVE_INTEGER)
-            *(uint64_t *)target = value->via.u64;
-        return value->type == MSGPACK_OBJECT_POSITIVE_INTEGER;
+        return crn_value_unsigned(value, UINT64_MAX, target);
     case CRN_FIELD_REAL:
         return read_real(value, target);
     case CRN_FIELD_TEXT:
@@ -155,7 +140,7 @@ static int read_fields(const msgpack_object *map, const decode_field *fields, vo
                              fields[0].field->key);
     for (const decode_field *f = fields; f->field; f++) {
         const char *key = f->field->key;
-        const msgpack_object *value = crn_messagepack_json_get(map, key);
+        const msgpack_object *value = crn_value_get(map, key);
         if (!value && f->required)
             return crn_error_set(error, -EBADMSG, "'%s' is missing", key);
         bool is_null = value && value->type == MSGPACK_OBJECT_NIL;
@@ -169,7 +154,7 @@ static int read_fields(const msgpack_object *map, const decode_field *fields, vo
 
 static int read_kind(const msgpack_object *map, crn_verdict_kind *ret_kind, crn_error *error)
 {
-    const msgpack_object *value = crn_messagepack_json_get(map, CRN_KEY(verdict, verdict));
+    const msgpack_object *value = crn_value_get(map, CRN_KEY(verdict, verdict));
     char text[CRN_DECODED_TEXT_BYTES];
     if (!value || !read_text(value, text))
         return crn_error_set(error, -EBADMSG, "'verdict' is missing or no text");
@@ -189,7 +174,7 @@ static const msgpack_object *find_many(const msgpack_object *map, const char *ke
 {
     static const msgpack_object empty_map = {.type = MSGPACK_OBJECT_MAP};
     static const msgpack_object empty_array = {.type = MSGPACK_OBJECT_ARRAY};
-    const msgpack_object *value = crn_messagepack_json_get(map, key);
+    const msgpack_object *value = crn_value_get(map, key);
     if (!value)
         return type == MSGPACK_OBJECT_MAP ? &empty_map : &empty_array;
     if (value->type == type)
@@ -301,9 +286,7 @@ static int read_defects(const msgpack_object *map, crn_decoded *decoded, crn_err
     uint64_t points = 0;
     for (uint32_t i = 0; i < defects->via.array.size; i++) {
         const msgpack_object *defect = &defects->via.array.ptr[i];
-        int64_t count = defect->type == MSGPACK_OBJECT_MAP
-                            ? count_points(crn_messagepack_json_get(defect, CRN_KEY(defect, xy)))
-                            : -1;
+        int64_t count = count_points(crn_value_get(defect, CRN_KEY(defect, xy)));
         if (count < 0)
             return crn_error_set(error, -EBADMSG, "a defect without good 'xy'");
         points += (uint64_t)count;
@@ -318,7 +301,7 @@ static int read_defects(const msgpack_object *map, crn_decoded *decoded, crn_err
     int r = 0;
     for (uint32_t i = 0; i < defects->via.array.size && !r; i++) {
         const msgpack_object *source = &defects->via.array.ptr[i];
-        const msgpack_object *xy = crn_messagepack_json_get(source, CRN_KEY(defect, xy));
+        const msgpack_object *xy = crn_value_get(source, CRN_KEY(defect, xy));
         crn_decoded_defect *defect = &decoded->defects[decoded->defect_count++];
         defect->mean_probability = NAN;
         defect->first_point = decoded->point_count;
@@ -340,9 +323,9 @@ static int decode_into(const crn_messagepack_json *packed, bool defects, crn_dec
     decoded->budget_ms = decoded->total_ms = decoded->assembly_ms = NAN;
 
     const msgpack_object *map = &packed->tree.data;
-    const msgpack_object *version = crn_messagepack_json_get(map, CRN_KEY(verdict, v));
+    uint64_t version = 0;
     int r = 0;
-    if (!version || version->type != MSGPACK_OBJECT_POSITIVE_INTEGER || version->via.u64 != 1)
+    if (!crn_value_unsigned(crn_value_get(map, CRN_KEY(verdict, v)), 1, &version) || version != 1)
         r = crn_error_set(error, -EBADMSG, "not a verdict of version 1 ('v')");
     if (!r)
         r = read_fields(map, verdict_fields, decoded, error);
@@ -409,14 +392,10 @@ void crn_decoded_free(crn_decoded **decoded)
 /* Neither was in the first daemons' status. */
 static void read_line(const msgpack_object *map, crn_decoded_status *status)
 {
-    const msgpack_object *slots = crn_messagepack_json_get(map, "slots");
-    const msgpack_object *classes = crn_messagepack_json_get(map, "classes");
-    if (slots)
-        read_field(slots, CRN_FIELD_UNSIGNED, &status->slots);
-    if (!classes || classes->type != MSGPACK_OBJECT_ARRAY)
-        return;
-    for (uint32_t i = 0; i < classes->via.array.size && i < CRN_CLASSES_MAX; i++)
-        if (!read_text(&classes->via.array.ptr[i], status->classes[status->class_count++]))
+    const msgpack_object *classes = crn_value_get(map, "classes");
+    crn_value_unsigned(crn_value_get(map, "slots"), UINT64_MAX, &status->slots);
+    for (uint32_t i = 0; i < crn_value_count(classes) && i < CRN_CLASSES_MAX; i++)
+        if (!read_text(crn_value_item(classes, i), status->classes[status->class_count++]))
             return;
 }
 
@@ -433,14 +412,11 @@ int crn_decode_status(const crn_messagepack_json *packed, crn_decoded_status *re
         return -EBADMSG;
     for (uint32_t i = 0; i < lanes->via.array.size; i++) {
         const msgpack_object *entry = &lanes->via.array.ptr[i];
-        if (entry->type != MSGPACK_OBJECT_MAP || status.lane_count == CRN_DECODED_LANES_MAX)
-            continue;
-        const msgpack_object *lane = crn_messagepack_json_get(entry, "lane");
-        const msgpack_object *sequence =
-            crn_messagepack_json_get(entry, "sequence"); /* null: none yet */
         uint32_t at = status.lane_count;
-        if (lane && sequence && read_field(lane, CRN_FIELD_UNSIGNED, &status.lanes[at].lane) &&
-            read_field(sequence, CRN_FIELD_UNSIGNED, &status.lanes[at].sequence))
+        if (at < CRN_DECODED_LANES_MAX &&
+            crn_value_unsigned(crn_value_get(entry, "lane"), UINT64_MAX, &status.lanes[at].lane) &&
+            crn_value_unsigned(crn_value_get(entry, "sequence"), UINT64_MAX,
+                               &status.lanes[at].sequence)) /* null: none yet */
             status.lane_count++;
     }
     read_line(map, &status);

@@ -13,6 +13,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/little_endian.h"
+#include "stages/base/buffer/array.h"
 
 #define NAME_START "cernita-"
 #define NAME_END   ".verdicts"
@@ -60,13 +61,8 @@ static int by_number(const void *left, const void *right)
 
 static int add_file(crn_verdict_log_files *files, uint64_t number, const struct stat *about)
 {
-    if ((files->count & (files->count - 1)) == 0) { /* full: the capacity is a power of two */
-        size_t capacity = files->count ? 2 * files->count : 1;
-        void *more = realloc(files->items, capacity * sizeof *files->items);
-        if (!more)
-            return -ENOMEM;
-        files->items = more;
-    }
+    if (crn_array_grow(&files->items, files->count, sizeof *files->items) < 0)
+        return -ENOMEM;
     files->items[files->count++] = (crn_verdict_log_file){
         .number = number,
         .bytes = (uint64_t)about->st_size,

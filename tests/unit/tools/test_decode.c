@@ -313,19 +313,19 @@ static void json_values_keep_their_kinds(void **state)
     crn_messagepack_json packed;
     assert_int_equal(crn_messagepack_json_init(&packed, json, strlen(json), NULL), 0);
     const msgpack_object *root = &packed.tree.data;
-    const msgpack_object *a = crn_messagepack_json_get(root, "a")->via.array.ptr;
+    const msgpack_object *a = crn_value_get(root, "a")->via.array.ptr;
     assert_true(a[0].via.u64 == UINT64_MAX);
     assert_true(a[1].type == MSGPACK_OBJECT_NEGATIVE_INTEGER && a[1].via.i64 == INT64_MIN);
     assert_int_equal(a[2].type, MSGPACK_OBJECT_POSITIVE_INTEGER);
     assert_true(a[3].via.f64 == -0.5);
     assert_true(a[4].type == MSGPACK_OBJECT_FLOAT64 && a[4].via.f64 == 1000);
     assert_true(a[5].type == MSGPACK_OBJECT_FLOAT64 && a[5].via.f64 == 0x1p64);
-    assert_int_equal(crn_messagepack_json_get(root, "b")->via.map.size, 0);
-    const msgpack_object *c = crn_messagepack_json_get(root, "c");
+    assert_int_equal(crn_value_get(root, "b")->via.map.size, 0);
+    const msgpack_object *c = crn_value_get(root, "c");
     assert_int_equal(c->via.array.size, 2);
     assert_int_equal(c->via.array.ptr[0].via.array.size, 0);
-    assert_int_equal(crn_messagepack_json_get(&c->via.array.ptr[1], "d")->type, MSGPACK_OBJECT_NIL);
-    assert_int_equal(crn_messagepack_json_get(root, "f")->via.str.size, 3);
+    assert_int_equal(crn_value_get(&c->via.array.ptr[1], "d")->type, MSGPACK_OBJECT_NIL);
+    assert_int_equal(crn_value_get(root, "f")->via.str.size, 3);
     crn_messagepack_json_done(&packed);
 }
 

@@ -12,6 +12,7 @@
 #include "gpu/gpu.h"
 #include "stages/base/clock.h"
 #include "stages/base/file/new_file.h"
+#include "stages/base/buffer/text.h"
 
 #define THREADS_MAX 1024
 #define REPEAT_MAX  10000
@@ -176,14 +177,14 @@ bool crn_apply_ends(const char *path, const char *end)
 /* OUT must end in one of `ends`; otherwise exits with status 2. */
 static void check_ending(const crn_tool *tool, const char *path, const char *const *ends)
 {
-    char list[128] = "";
+    char bytes[128];
+    crn_text list = CRN_TEXT_IN(bytes);
     for (int i = 0; ends[i]; i++) {
         if (crn_apply_ends(path, ends[i]))
             return;
-        size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", ends[i]);
+        crn_text_add(&list, "%s%s", i ? ", " : "", ends[i]);
     }
-    crn_usage_error(tool, "%s: unknown file name extension; use one of %s", path, list);
+    crn_usage_error(tool, "%s: unknown file name extension; use one of %s", path, bytes);
 }
 
 int crn_apply_check_shape(const char *out, const crn_picture *picture, crn_error *error)

@@ -1,4 +1,6 @@
 #include "tools/common/verdicts/sequence_check.h"
+#include "stages/base/buffer/array.h"
+#include "stages/base/buffer/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +20,6 @@ typedef struct followed_lane {
 struct crn_sequence_check {
     char run[RUN_BYTES];
     followed_lane *lanes; /* few, hence linear search */
-    size_t capacity;
     crn_sequence_check_stats stats;
 };
 
@@ -57,14 +58,8 @@ static followed_lane *find_lane(crn_sequence_check *follow, uint64_t number, boo
             return &follow->lanes[i];
     if (!add)
         return NULL;
-    if (follow->stats.lanes == follow->capacity) {
-        size_t capacity = follow->capacity ? 2 * follow->capacity : 16;
-        followed_lane *lanes = realloc(follow->lanes, capacity * sizeof *lanes);
-        if (!lanes)
-            return NULL;
-        follow->lanes = lanes;
-        follow->capacity = capacity;
-    }
+    if (crn_array_grow(&follow->lanes, follow->stats.lanes, sizeof *follow->lanes) < 0)
+        return NULL;
     followed_lane *lane = &follow->lanes[follow->stats.lanes++];
     *lane = (followed_lane){.lane = number};
     return lane;
@@ -115,8 +110,7 @@ void crn_sequence_check_name_gap(uint64_t first, uint64_t last, char *text, size
         snprintf(text, size, "%" PRIu64 " to %" PRIu64, first, last);
         return;
     }
-    size_t used = 0;
-    text[0] = '\0';
-    for (uint64_t i = first; i <= last && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%" PRIu64, i > first ? ", " : "", i);
+    crn_text list = crn_text_in(text, size);
+    for (uint64_t i = first; i <= last; i++)
+        crn_text_add(&list, "%s%" PRIu64, i > first ? ", " : "", i);
 }

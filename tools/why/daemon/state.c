@@ -27,9 +27,9 @@ static bool copy_text(const msgpack_object *value, char *text, size_t size)
 
 static bool read_state(const msgpack_object *page, crn_line_state *state)
 {
-    const msgpack_object *reasons = crn_messagepack_json_get(page, "reasons");
-    if (!copy_text(crn_messagepack_json_get(page, "state"), state->state, sizeof state->state) ||
-        !reasons || reasons->type != MSGPACK_OBJECT_ARRAY)
+    const msgpack_object *reasons = crn_value_get(page, "reasons");
+    if (!copy_text(crn_value_get(page, "state"), state->state, sizeof state->state) || !reasons ||
+        reasons->type != MSGPACK_OBJECT_ARRAY)
         return false;
     for (uint32_t i = 0; i < reasons->via.array.size && state->count < CRN_STATE_REASONS_MAX; i++)
         if (!copy_text(&reasons->via.array.ptr[i], state->reasons[state->count++],

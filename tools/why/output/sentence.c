@@ -2,13 +2,12 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "src/formats/view/reason.h"
 #include "src/formats/view/refusal.h"
-#include "tools/common/append_text.h"
+#include "stages/base/buffer/text.h"
 
 #define VIEW_LIST_BYTES 256
 
@@ -19,20 +18,13 @@
 
 /* The sentence under construction; text that does not fit is cut. */
 typedef struct sentence {
-    char *text;
-    size_t used;
+    crn_text text;
     const crn_diagnosis *of;
     char views[VIEW_LIST_BYTES]; /* to which the cause applies */
     bool many;                   /* more than one */
 } sentence;
 
-__attribute__((format(printf, 2, 3))) static void say(sentence *s, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    crn_append_text(s->text, CRN_SENTENCE_BYTES, &s->used, format, arguments);
-    va_end(arguments);
-}
+#define SAY(...) crn_text_add(&s->text, __VA_ARGS__)
 
 typedef struct rounded {
     char text[24];
@@ -58,18 +50,17 @@ static const char *plural(uint64_t count)
 /* "view 2", "views 1, 4", "views 0 to 3, 7" */
 static void list_views(uint64_t views, char text[VIEW_LIST_BYTES])
 {
-    size_t used = (size_t)snprintf(text, VIEW_LIST_BYTES, "view%s", views & (views - 1) ? "s" : "");
+    crn_text list = crn_text_in(text, VIEW_LIST_BYTES);
     const char *between = " ";
-    for (uint32_t v = 0; v < CRN_FRUIT_VIEWS_MAX && used < VIEW_LIST_BYTES; v++) {
+    crn_text_add(&list, "view%s", views & (views - 1) ? "s" : "");
+    for (uint32_t v = 0; v < CRN_FRUIT_VIEWS_MAX; v++) {
         if (!(views >> v & 1))
             continue;
         uint32_t last = v;
         while (last + 1 < CRN_FRUIT_VIEWS_MAX && views >> (last + 1) & 1)
             last++;
-        char range[24];
         bool is_range = last >= v + 2;
-        snprintf(range, sizeof range, is_range ? "%u to %u" : "%u", v, last);
-        used += (size_t)snprintf(text + used, VIEW_LIST_BYTES - used, "%s%s", between, range);
+        crn_text_add(&list, is_range ? "%s%u to %u" : "%s%u", between, v, last);
         between = ", ";
         v = is_range ? last : v;
     }
@@ -85,34 +76,34 @@ static void say_surroundings(sentence *s, const char *hint)
 {
     const crn_surroundings *around = &s->of->around;
     if (!around->waiting && !(around->longest_ms > 0)) {
-        say(s, "; the log shows no other view at that time%s", hint);
+        SAY("; the log shows no other view at that time%s", hint);
         return;
     }
-    say(s, "; ");
+    SAY("; ");
     if (around->waiting)
-        say(s, "%u view%s %s waiting", around->waiting, plural(around->waiting),
+        SAY("%u view%s %s waiting", around->waiting, plural(around->waiting),
             around->waiting == 1 ? "was" : "were");
     double usual_ms = crn_surroundings_usual_ms(around);
     if (!(around->longest_ms > 0)) {
-        say(s, ", and the log shows none that ran%s", hint);
+        SAY(", and the log shows none that ran%s", hint);
         return;
     }
     if (usual_ms > 0) {
-        say(s, "%sthe %u views that ran took %s ms each", around->waiting ? ", " : "", around->ran,
+        SAY("%sthe %u views that ran took %s ms each", around->waiting ? ", " : "", around->ran,
             MS(usual_ms));
         return;
     }
-    say(s, "%s%s spent %s ms on ", around->waiting ? ", " : "",
+    SAY("%s%s spent %s ms on ", around->waiting ? ", " : "",
         around->longest_on_device ? "the device"
         : around->running > 1     ? "one of the workers"
                                   : "the worker",
         MS(around->longest_ms));
     if (around->longest_own)
-        say(s, "its view %" PRIu64, around->longest_view);
+        SAY("its view %" PRIu64, around->longest_view);
     else
-        say(s, "fruit %" PRIu64, around->longest_fruit);
+        SAY("fruit %" PRIu64, around->longest_fruit);
     if (around->longest_lane != around->lane)
-        say(s, " of lane %" PRIu64, around->longest_lane);
+        SAY(" of lane %" PRIu64, around->longest_lane);
 }
 
 /* Did this view take long, or do all? */
@@ -120,17 +111,17 @@ static void say_average(sentence *s)
 {
     const crn_surroundings *around = &s->of->around;
     if (around->ran)
-        say(s, "; %u other view%s around that time ran for %s ms on average", around->ran,
+        SAY("; %u other view%s around that time ran for %s ms on average", around->ran,
             plural(around->ran), MS(around->ran_ms / around->ran));
     else
-        say(s, " (latency.budget_ms, run.workers, or a lighter chain)");
+        SAY(" (latency.budget_ms, run.workers, or a lighter chain)");
 }
 
 /* The deadline left less than the budget, although not so much less that it is to blame. */
 static void say_limit(sentence *s)
 {
     if (s->of->left_ms < s->of->budget_ms - 0.5)
-        say(s, " (the deadline in a header left %s of %s ms)", MS(s->of->left_ms),
+        SAY(" (the deadline in a header left %s of %s ms)", MS(s->of->left_ms),
             MS(s->of->budget_ms));
 }
 
@@ -142,14 +133,14 @@ static void say_refused(sentence *s)
     if (!hint)
         hint = "the daemon's log says what is wrong with it";
     if (s->many)
-        say(s, "the messages of %s were refused (%s): %s", s->views, why, hint);
+        SAY("the messages of %s were refused (%s): %s", s->views, why, hint);
     else
-        say(s, "%s's message was refused (%s): %s", s->views, why, hint);
+        SAY("%s's message was refused (%s): %s", s->views, why, hint);
 }
 
 static void say_evicted(sentence *s)
 {
-    say(s, "%s lost %s to views of higher priority%s after waiting %s ms", s->views,
+    SAY("%s lost %s to views of higher priority%s after waiting %s ms", s->views,
         s->many ? "their slots" : "its slot", s->many ? ", the last" : "", MS(s->of->waited_ms));
     say_surroundings(s, " (limits.slots, run.workers)");
 }
@@ -159,15 +150,15 @@ static void say_unfinished(sentence *s)
     const crn_diagnosis *d = s->of;
     bool waited = d->waited_ms >= d->ran_ms;
     if (s->many)
-        say(s, "%s were not finished when their time was up; ", s->views);
+        SAY("%s were not finished when their time was up; ", s->views);
     if (waited)
-        say(s, "view %u waited %s ms for a worker and had run for %s ms", d->view, MS(d->waited_ms),
+        SAY("view %u waited %s ms for a worker and had run for %s ms", d->view, MS(d->waited_ms),
             MS(d->ran_ms));
     else
-        say(s, "view %u had run for %s ms, after waiting %s ms", d->view, MS(d->ran_ms),
+        SAY("view %u had run for %s ms, after waiting %s ms", d->view, MS(d->ran_ms),
             MS(d->waited_ms));
     if (!s->many)
-        say(s, ", when its time was up");
+        SAY(", when its time was up");
     say_limit(s);
     if (waited)
         say_surroundings(s, IDLE);
@@ -177,7 +168,7 @@ static void say_unfinished(sentence *s)
 
 static void say_discarded(sentence *s)
 {
-    say(s, "%s %s discarded%s after waiting %s ms, because %s could no longer finish in time",
+    SAY("%s %s discarded%s after waiting %s ms, because %s could no longer finish in time",
         s->views, s->many ? "were" : "was", s->many ? ", the last" : "", MS(s->of->waited_ms),
         s->many ? "they" : "it");
     say_limit(s);
@@ -199,18 +190,21 @@ static void say_missing(sentence *s)
 {
     const crn_diagnosis *d = s->of;
     if (!strcmp(d->closed_by, "deadline"))
-        say(s,
+        crn_text_add(
+            &s->text,
             "%s had not come when the deadline in a header closed the fruit, %s ms after its first "
             "view (CNN or camera, or too early a deadline)",
             s->views, MS(d->open_ms));
     else
-        say(s, "%s did not come in the %s ms from the fruit's first view until it closed (%s)",
+        crn_text_add(
+            &s->text,
+            "%s did not come in the %s ms from the fruit's first view until it closed (%s)",
             s->views, MS(d->open_ms),
             d->around.restarted    ? "the sender was restarted: fruits after it have another epoch"
             : is_late_by_itself(d) ? "the CNN, or the way from it"
                                    : "CNN, camera, or a message that was lost");
     if (is_late_by_itself(d))
-        say(s, "; view %u, the last that came, was exposed %s ms before", d->dated, MS(d->age_ms));
+        SAY("; view %u, the last that came, was exposed %s ms before", d->dated, MS(d->age_ms));
 }
 
 static void say_values(sentence *s)
@@ -219,19 +213,19 @@ static void say_values(sentence *s)
     const char *values = d->cause == CRN_CAUSE_NOT_FINITE ? "NaN or infinite" : "outside 0 to 1";
     bool one = d->count == 1 && !s->many;
     if (s->many)
-        say(s, "%s hold values (view %u: %" PRIu64 "%s%s)", s->views, d->view, d->count,
+        SAY("%s hold values (view %u: %" PRIu64 "%s%s)", s->views, d->view, d->count,
             *d->name ? " in " : "", d->name);
     else
-        say(s, "%s holds %" PRIu64 " value%s%s%s", s->views, d->count, plural(d->count),
+        SAY("%s holds %" PRIu64 " value%s%s%s", s->views, d->count, plural(d->count),
             *d->name ? " in " : "", d->name);
-    say(s, " that %s %s: %s", one ? "is" : "are", values,
+    SAY(" that %s %s: %s", one ? "is" : "are", values,
         d->cause == CRN_CAUSE_NOT_FINITE ? "look at the CNN's weights and input"
                                          : "does the CNN send logits rather than probabilities?");
 }
 
 static void say_skipped(sentence *s)
 {
-    say(s, "%s went without %s, because less time was left than %s recently took", s->views,
+    SAY("%s went without %s, because less time was left than %s recently took", s->views,
         *s->of->name ? s->of->name : "an optional step", strchr(s->of->name, ',') ? "they" : "it");
     say_limit(s);
 }
@@ -239,11 +233,12 @@ static void say_skipped(sentence *s)
 static void say_truncated(sentence *s)
 {
     if (s->of->views[CRN_CAUSE_TRUNCATED])
-        say(s,
+        crn_text_add(
+            &s->text,
             "a limit cut the defects of %s (limits.points, limits.defects, or the classes' levels)",
             s->views);
     else
-        say(s, "its defects were left out for want of memory: the daemon's log says so");
+        SAY("its defects were left out for want of memory: the daemon's log says so");
 }
 
 /* --- causes that a view's times do not show --- */
@@ -252,46 +247,47 @@ static void say_arrival(sentence *s)
 {
     const crn_diagnosis *d = s->of;
     if (d->alone) {
-        say(s, "view %u arrived %s ms after its exposure (CNN, or clocks that disagree)", d->view,
+        SAY("view %u arrived %s ms after its exposure (CNN, or clocks that disagree)", d->view,
             MS(d->gap_ms));
     } else {
-        say(s, "view %u arrived %s ms after view %u ", d->view, MS(d->gap_ms), d->before);
+        SAY("view %u arrived %s ms after view %u ", d->view, MS(d->gap_ms), d->before);
         if (isnan(d->exposed_ms))
-            say(s, "(CNN or camera)");
+            SAY("(CNN or camera)");
         else if (d->exposed_ms < d->gap_ms / 2)
-            say(s, "(the CNN, or the way from it: exposed %s ms after it)", MS(d->exposed_ms));
+            SAY("(the CNN, or the way from it: exposed %s ms after it)", MS(d->exposed_ms));
         else
-            say(s, "(the camera: exposed %s ms after it)", MS(d->exposed_ms));
+            SAY("(the camera: exposed %s ms after it)", MS(d->exposed_ms));
     }
     if (d->arrival_left_ms > 0)
-        say(s, ", which left %s of %s ms until its deadline", MS(d->arrival_left_ms),
+        SAY(", which left %s of %s ms until its deadline", MS(d->arrival_left_ms),
             MS(d->budget_ms));
     else
-        say(s, ", %s ms past its deadline", MS(-d->arrival_left_ms));
+        SAY(", %s ms past its deadline", MS(-d->arrival_left_ms));
 }
 
 static void say_deadline(sentence *s)
 {
     const crn_diagnosis *d = s->of;
     if (d->left_ms > 0)
-        say(s, "the deadline in a view's header left %s of the budget's %s ms", MS(d->left_ms),
+        SAY("the deadline in a view's header left %s of the budget's %s ms", MS(d->left_ms),
             MS(d->budget_ms));
     else
-        say(s, "the deadline in a view's header had passed %s ms before the fruit closed",
+        SAY("the deadline in a view's header had passed %s ms before the fruit closed",
             MS(-d->left_ms));
-    say(s, " (the sender's deadline_ns, or clocks that disagree)");
+    SAY(" (the sender's deadline_ns, or clocks that disagree)");
 }
 
 static void say_open_fruits(sentence *s)
 {
     const crn_surroundings *around = &s->of->around;
-    say(s,
+    crn_text_add(
+        &s->text,
         "it was judged early, %s ms after its first view, because limits.open_fruits was reached",
         MS(s->of->open_ms));
     if (around->open)
-        say(s, " (%u other fruit%s open, of which %u lacked views)", around->open,
+        SAY(" (%u other fruit%s open, of which %u lacked views)", around->open,
             around->open == 1 ? " was" : "s were", around->lacking);
-    say(s, ": raise it, or see why views do not come");
+    SAY(": raise it, or see why views do not come");
 }
 
 static void say_part(sentence *s)
@@ -299,19 +295,19 @@ static void say_part(sentence *s)
     const crn_diagnosis *d = s->of;
     switch (d->part) {
     case CRN_PART_STEP:
-        say(s, "the %s step took %s of %s ms", d->name, MS(d->part_ms), MS(d->budget_ms));
+        SAY("the %s step took %s of %s ms", d->name, MS(d->part_ms), MS(d->budget_ms));
         break;
     case CRN_PART_QUEUE:
-        say(s, "view %u waited %s of %s ms for a worker", d->view, MS(d->part_ms),
-            MS(d->budget_ms));
+        SAY("view %u waited %s of %s ms for a worker", d->view, MS(d->part_ms), MS(d->budget_ms));
         say_surroundings(s, IDLE);
         break;
     case CRN_PART_WAITS:
-        say(s, "view %u waited %s of %s ms between its steps, for a device or a worker", d->view,
+        SAY("view %u waited %s of %s ms between its steps, for a device or a worker", d->view,
             MS(d->part_ms), MS(d->budget_ms));
         break;
     default:
-        say(s,
+        crn_text_add(
+            &s->text,
             "%s of %s ms passed between the end of its last view and its verdict, and %u other "
             "verdict%s left meanwhile: the line's thread was held up (another process on its core, "
             "or a stopped machine)",
@@ -330,15 +326,15 @@ static void say_complete(sentence *s)
         [CRN_PART_END] = "handing over and publishing",
     };
     const crn_diagnosis *d = s->of;
-    say(s, "%s", MS(d->latency_ms));
+    SAY("%s", MS(d->latency_ms));
     if (isfinite(d->budget_ms))
-        say(s, " of %s", MS(d->budget_ms));
-    say(s, " ms, %s ", d->part_ms >= d->latency_ms / 2 ? "most of it" : "the largest part");
+        SAY(" of %s", MS(d->budget_ms));
+    SAY(" ms, %s ", d->part_ms >= d->latency_ms / 2 ? "most of it" : "the largest part");
     if (d->part == CRN_PART_STEP)
-        say(s, "the %s step", d->name);
+        SAY("the %s step", d->name);
     else
-        say(s, "%s", parts[d->part]);
-    say(s, " (%s ms)", MS(d->part_ms));
+        SAY("%s", parts[d->part]);
+    SAY(" (%s ms)", MS(d->part_ms));
     if (d->part == CRN_PART_QUEUE && d->part_ms >= 1)
         say_surroundings(s, IDLE);
 }
@@ -347,43 +343,43 @@ static void say_complete(sentence *s)
 
 static void say_stop(sentence *s)
 {
-    say(s, "the daemon was stopped, which closed the fruit %s ms after its first view",
+    SAY("the daemon was stopped, which closed the fruit %s ms after its first view",
         MS(s->of->open_ms));
 }
 
 static void say_device_lost(sentence *s)
 {
-    say(s, "%s %s on a device that was lost: the daemon's log says when and why", s->views,
+    SAY("%s %s on a device that was lost: the daemon's log says when and why", s->views,
         s->many ? "were" : "was");
 }
 
 static void say_failed(sentence *s)
 {
-    say(s, "the chain failed on %s: the daemon's log has the error", s->views);
+    SAY("the chain failed on %s: the daemon's log has the error", s->views);
 }
 
 static void say_no_slot(sentence *s)
 {
-    say(s, "no free slot for %s", s->views);
+    SAY("no free slot for %s", s->views);
     say_surroundings(s, " (limits.slots, run.workers)");
 }
 
 static void say_lost(sentence *s)
 {
     crn_view_reason reason = crn_view_reason_find(s->of->name);
-    say(s, "%s %s not judged whole (%s): %s", s->views, s->many ? "were" : "was", s->of->name,
+    SAY("%s %s not judged whole (%s): %s", s->views, s->many ? "were" : "was", s->of->name,
         reason ? crn_view_reason_meanings[reason] : "this version does not know that reason");
 }
 
 static void say_mask_values(sentence *s)
 {
-    say(s, "%s hold%s nothing but 0 and 1: in u8 maps 255 is certainty, not 1", s->views,
+    SAY("%s hold%s nothing but 0 and 1: in u8 maps 255 is certainty, not 1", s->views,
         s->many ? "" : "s");
 }
 
 static void say_all_zero(sentence *s)
 {
-    say(s, "%s hold%s nothing but 0, the background's too: the CNN is dead", s->views,
+    SAY("%s hold%s nothing but 0, the background's too: the CNN is dead", s->views,
         s->many ? "" : "s");
 }
 
@@ -398,7 +394,7 @@ static void say_scale(sentence *s)
         [CRN_CAUSE_WRONG_SUM] = "something other than 1: does the CNN end with a softmax? After "
                                 "sigmoids set ingest.sum: none",
     };
-    say(s, "the values of %s sum to %s", s->views, scales[s->of->cause]);
+    SAY("the values of %s sum to %s", s->views, scales[s->of->cause]);
 }
 
 /* Nothing happened to any view. */
@@ -409,7 +405,7 @@ static void say_no_cause(sentence *s)
     else if (s->of->kind == CRN_VERDICT_COMPLETE)
         say_complete(s);
     else
-        say(s, "the verdict does not say why");
+        SAY("the verdict does not say why");
 }
 
 static void say_cause(sentence *s)
@@ -452,14 +448,14 @@ static void say_others(sentence *s)
         if (cause == (int)s->of->cause || !s->of->views[cause])
             continue;
         list_views(s->of->views[cause], views);
-        say(s, "%s%s %s", before, views, crn_cause_names[cause]);
+        SAY("%s%s %s", before, views, crn_cause_names[cause]);
         before = ", ";
     }
 }
 
 void crn_sentence(const crn_diagnosis *diagnosis, char text[CRN_SENTENCE_BYTES])
 {
-    sentence s = {.text = text, .of = diagnosis};
+    sentence s = {.text = crn_text_in(text, CRN_SENTENCE_BYTES), .of = diagnosis};
     uint64_t views = diagnosis->views[diagnosis->cause];
     list_views(views, s.views);
     s.many = views & (views - 1);
@@ -470,19 +466,21 @@ void crn_sentence(const crn_diagnosis *diagnosis, char text[CRN_SENTENCE_BYTES])
     else if (diagnosis->kind == CRN_VERDICT_COMPLETE && diagnosis->stale)
         kind = "past its deadline";
     *text = '\0';
-    say(&s, "%s: ", kind);
+    crn_text_add(&s.text, "%s: ", kind);
     say_cause(&s);
     say_others(&s);
     /* The line always wakes up a little after the time it asked for. */
     bool by_far = diagnosis->latency_ms >= diagnosis->budget_ms + 1;
     if (diagnosis->kind != CRN_VERDICT_COMPLETE && by_far)
-        say(&s, "; the verdict left %s ms after the close, of %s ms", MS(diagnosis->latency_ms),
-            MS(diagnosis->budget_ms));
+        crn_text_add(&s.text, "; the verdict left %s ms after the close, of %s ms",
+                     MS(diagnosis->latency_ms), MS(diagnosis->budget_ms));
     if (diagnosis->on_processor && diagnosis->around.on_device)
-        say(&s, "; it ran on the processor, %u view%s of the %d s before it on a device",
+        crn_text_add(
+            &s.text, "; it ran on the processor, %u view%s of the %d s before it on a device",
             diagnosis->around.on_device, plural(diagnosis->around.on_device), CRN_DEVICE_BEFORE_S);
     if (clocks_disagree(diagnosis))
-        say(&s,
+        crn_text_add(
+            &s.text,
             "; view %u is dated %s ms %s its reception: its sender's clock and this one disagree",
             diagnosis->dated, MS(fabs(diagnosis->age_ms)),
             diagnosis->age_ms < 0 ? "after" : "before");

@@ -1,0 +1,59 @@
+#include "src/formats/encoding/value.h"
+
+#include <math.h>
+#include <string.h>
+
+const msgpack_object *crn_value_get(const msgpack_object *map, const char *key)
+{
+    uint32_t count = map && map->type == MSGPACK_OBJECT_MAP ? map->via.map.size : 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (crn_value_is_text(&map->via.map.ptr[i].key, key))
+            return &map->via.map.ptr[i].val;
+    return NULL;
+}
+
+uint32_t crn_value_count(const msgpack_object *array)
+{
+    return array && array->type == MSGPACK_OBJECT_ARRAY ? array->via.array.size : 0;
+}
+
+const msgpack_object *crn_value_item(const msgpack_object *array, uint32_t at)
+{
+    return at < crn_value_count(array) ? &array->via.array.ptr[at] : NULL;
+}
+
+bool crn_value_unsigned(const msgpack_object *value, uint64_t max, uint64_t *ret_number)
+{
+    if (!value || value->type != MSGPACK_OBJECT_POSITIVE_INTEGER || value->via.u64 > max)
+        return false;
+    *ret_number = value->via.u64;
+    return true;
+}
+
+double crn_value_real(const msgpack_object *value)
+{
+    if (!value)
+        return NAN;
+    switch (value->type) {
+    case MSGPACK_OBJECT_FLOAT32:
+    case MSGPACK_OBJECT_FLOAT64:
+        return value->via.f64;
+    case MSGPACK_OBJECT_POSITIVE_INTEGER:
+        return (double)value->via.u64;
+    case MSGPACK_OBJECT_NEGATIVE_INTEGER:
+        return (double)value->via.i64;
+    default:
+        return NAN;
+    }
+}
+
+bool crn_value_is_true(const msgpack_object *value)
+{
+    return value && value->type == MSGPACK_OBJECT_BOOLEAN && value->via.boolean;
+}
+
+bool crn_value_is_text(const msgpack_object *value, const char *text)
+{
+    return value && value->type == MSGPACK_OBJECT_STR && value->via.str.size == strlen(text) &&
+           memcmp(value->via.str.ptr, text, value->via.str.size) == 0;
+}
