@@ -1,4 +1,5 @@
-/* Thresholding into bits: is a corner above its plane's level, is it invalid? */
+/* Thresholding into bits: whether a corner is above its plane's level, and whether it is invalid.
+ */
 #include "gpu/contours/contours.cuh"
 
 #define THREADS 256

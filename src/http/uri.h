@@ -1,5 +1,5 @@
-/* Addresses that no page has: what they name ends at a NUL byte for a program and not for a proxy
- * before it. */
+/* Detects addresses that hold a NUL byte: a program ends such a name there, a proxy before it does
+ * not, so that the two would see different pages. */
 #ifndef CRN_SRC_HTTP_URI_H
 #define CRN_SRC_HTTP_URI_H
 
@@ -11,8 +11,8 @@
 
 CRN_C_BEGIN
 
-/* For MHD_OPTION_URI_LOG_CALLBACK: crn_http_faulty_uri for such an address, else NULL. The handler
- * finds it as the request's context at its first call. */
+/* For MHD_OPTION_URI_LOG_CALLBACK: returns crn_http_faulty_uri for such an address, else NULL,
+ * which the request's handler then gets as the request's context in its first call. */
 void *crn_http_note_uri(void *context, const char *uri, struct MHD_Connection *connection);
 extern char crn_http_faulty_uri[];
 

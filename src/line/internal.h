@@ -26,7 +26,7 @@
 #include "src/service/service.h"
 #include "src/fruit/values/values.h"
 
-/* The line as a service (line_service.c). */
+/* The line as a service of systemd (service.c). */
 typedef struct crn_line_service crn_line_service;
 /* The settings by which fruits are judged, by crn_config_slot, and what another thread asks. */
 typedef struct crn_line_settings {

@@ -12,7 +12,7 @@
 
 #include "stages/base/clock.h"
 
-/* Keeps the maps, or releases the slot. */
+/* Hands the slot to the kept maps if the view's maps are to be kept; else frees it. */
 static void settle(crn_line *line, crn_view *view)
 {
     if (view->keep_maps)

@@ -90,11 +90,11 @@ typedef enum crn_loss_group {
     CRN_LOSSES_VALUES,
 } crn_loss_group;
 
-/* A family of /metrics, a sample of one, or a count that the log alone has. */
+/* A family of /metrics, a sample of such a family, or a count that appears in the log alone. */
 struct crn_family {
     const char *name; /* NULL: not a family */
     crn_family_type type;
-    const char *labels; /* as the reference names them; "" for none */
+    const char *labels; /* names of its labels, separated by ", "; "" for none */
     const char *help;
     crn_family_samples *samples;
     size_t offset; /* of the value, for the functions that need one */

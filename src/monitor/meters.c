@@ -19,8 +19,8 @@ int crn_meters_init(const crn_config *config, crn_meters *ret_meters)
     return 0;
 }
 
-/* Index in views.step, or -1 if that is full. */
-static int8_t place_of(crn_view_meters *views, crn_step_kind kind)
+/* Index of the step in views.step, where it is added if it is new; -1 if that is full. */
+static int8_t step_index(crn_view_meters *views, crn_step_kind kind)
 {
     int32_t at = 0;
     while (at < views->steps &&
@@ -37,7 +37,7 @@ void crn_meters_use(crn_meters *meters, const crn_config *config)
 {
     for (int32_t i = 0; i < config->steps; i++)
         meters->place[crn_config_slot(config)][i] =
-            place_of(&meters->views, crn_config_step_kind(config, i));
+            step_index(&meters->views, crn_config_step_kind(config, i));
 }
 
 void crn_meters_done(crn_meters *meters)

@@ -21,7 +21,7 @@ typedef enum crn_side {
 } crn_side;
 
 typedef struct crn_lane_meters {
-    uint64_t serial;                     /* crn_lane_serial of the lane that they are of */
+    uint64_t serial;                     /* that of the crn_lane that they are of */
     crn_histogram latency;               /* of fruits, from close to publication */
     crn_histogram lateness;              /* of views, from captured_ns to reception */
     uint64_t received[CRN_INGEST_PATHS]; /* valid views, by how they came */
@@ -51,7 +51,7 @@ typedef struct crn_meters {
     crn_histogram_edges edges[CRN_SCALES];
     crn_view_meters views;
     int8_t place[CRN_GENERATIONS][CRN_STAGES_MAX]; /* of a step in views.step; -1: none */
-    crn_lane_meters *lanes;                        /* limits.lanes entries, by crn_lane_index */
+    crn_lane_meters *lanes;                        /* limits.lanes entries, by a lane's index */
     crn_lane_meters freed;                         /* sum over lanes that were freed for others */
 } crn_meters;
 

@@ -41,20 +41,20 @@ CRN_API int crn_byte_ring_init(crn_byte_ring *ring, uint64_t size);
 CRN_API void crn_byte_ring_done(crn_byte_ring *ring);
 
 /**
- * Reserves room for one block, for the producer.
+ * Reserves room for one block. Called by the producer.
  *
  * @return the block, aligned to 16 bytes, or NULL if the ring is too full for it
  */
 CRN_API void *crn_byte_ring_reserve(crn_byte_ring *ring, size_t bytes);
 
-/** Passes on the block that was reserved last, for the producer. */
+/** Hands the block that the producer reserved last to the consumer. */
 CRN_API void crn_byte_ring_push(crn_byte_ring *ring);
 
-/** Tells the consumer that nothing follows, for the producer. */
+/** Tells the consumer that no block follows. Called by the producer. */
 CRN_API void crn_byte_ring_end(crn_byte_ring *ring);
 
 /**
- * Waits for the next block until a time on CLOCK_MONOTONIC, for the consumer.
+ * Waits for the next block until a time on CLOCK_MONOTONIC. Called by the consumer.
  *
  * @param ret_ended set to true at the end, else to false
  * @return the block, valid until crn_byte_ring_pop(), or NULL at that time and at the end
@@ -68,7 +68,7 @@ CRN_API void *crn_byte_ring_wait_until(crn_byte_ring *ring, int64_t until_ns, bo
  */
 CRN_API void *crn_byte_ring_poll(crn_byte_ring *ring);
 
-/** Frees the block that was waited for, for the consumer. */
+/** Frees the block that the consumer got last. */
 CRN_API void crn_byte_ring_pop(crn_byte_ring *ring);
 
 #endif

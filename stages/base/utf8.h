@@ -16,13 +16,13 @@ CRN_API int32_t crn_utf8_read(const char *text, size_t length, size_t *ret_lengt
 CRN_API bool crn_utf8_prints(int32_t character);
 
 /*
- * Copies a text so that it may be shown, cut where `out` is full: each byte that is not of a
- * character that prints becomes \xNN. Messages and logs pass it, because names of files, topics and
- * answers of others may hold what a terminal obeys. Returns the length.
+ * Copies a text so that it may be shown, cut where `out` is full: each byte that is not part of
+ * a printable character becomes \xNN. Names of files, topics and answers of others pass through it
+ * before they are printed, since they may hold a terminal's control sequences. Returns the length.
  */
 CRN_API size_t crn_utf8_show(const char *text, size_t length, char *out, size_t out_bytes);
 
-/* Replaces each byte that is not of a character that prints by a question mark. */
+/* Replaces each byte that is not part of a printable character by a question mark. */
 CRN_API void crn_utf8_clean(char *text);
 
 #endif

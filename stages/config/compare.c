@@ -1,4 +1,4 @@
-/* What differs between two configs, and cannot be taken in by a line that runs. */
+/* Finds the differences between two configs that a running line cannot put into force. */
 #include <stdlib.h>
 #include <string.h>
 

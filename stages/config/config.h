@@ -241,7 +241,7 @@ CRN_API bool crn_config_odd_levels(const crn_config *config, char ret_text[CRN_O
  */
 CRN_API int crn_config_copy(const crn_config *config, crn_config *ret_copy);
 
-/** Upper bound on the textures (result.h) that one defect gets from all steps of the chain. */
+/** Upper bound on the textures (crn_texture) that one defect gets from all steps of the chain. */
 CRN_API uint32_t crn_config_textures(const crn_config *config);
 
 /**

@@ -1,6 +1,5 @@
-/* What no operator may be given: sizes and strides whose products overflow, elements where their
- * type cannot lie, results over the pixels that they are computed from. The operators rely on it.
- */
+/* Refuses images that no operator accepts: products of sizes and strides that overflow, elements
+ * that are not aligned, results that overlap the pixels that they are computed from. */
 #include <errno.h>
 #include <inttypes.h>
 

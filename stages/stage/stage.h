@@ -88,7 +88,7 @@ typedef struct crn_stage {
     int (*enqueue)(const void *settings, crn_job *job);
     /** Reads the results, on the host. May be NULL; returns as enqueue. */
     int (*finish)(const void *settings, crn_job *job);
-    /** Maximum number of textures (result.h) that finish adds to one defect; NULL: none. */
+    /** Maximum number of textures (crn_texture) that finish adds to one defect; NULL: none. */
     uint32_t (*textures)(const void *settings);
 } crn_stage;
 

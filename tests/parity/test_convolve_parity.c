@@ -223,7 +223,7 @@ static void make_cuda_largest(crn_parity_case *c)
     make_largest_kernel(c, k, (crn_parity_shape){1 + (int32_t)k / 3, 30, 70});
 }
 
-/* Large enough for the public operator to use threads, with its own split. */
+/* Large enough that the operator splits the image among threads by itself. */
 static bool make_large(crn_parity_case *c, uint32_t k)
 {
     static const int32_t widths[] = {3, 11, 1}, heights[] = {5, 11, 9};

@@ -120,7 +120,7 @@ static void draw_defects(crn_defects *defects, uint32_t count, uint32_t points)
         };
 }
 
-/* The packing of one format alone is timed: both outlets have it. */
+/* Both outlets get the same format, so that only its packing is timed. */
 static int set_up(verdict_trial *t, uint32_t defects, uint32_t points, crn_format format)
 {
     uint32_t of_a_view = (defects + VIEWS - 1) / VIEWS;

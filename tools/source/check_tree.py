@@ -6,6 +6,7 @@
 Prints a line per fault, `FILE:LINE: what; what to do`, and exits 1 when there was any.
 """
 import argparse
+import bisect
 import collections
 import json
 import pathlib
@@ -67,6 +68,9 @@ SHARED = "tools/common/"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 TYPE = re.compile(r"^typedef\s+(?:struct|union|enum)\s*\w*\s*\{.*?^\}\s*(?:\w+\(.*?\)\s*)?(\w+)\s*;", re.M | re.S)
+COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)  # or a text, in which /* begins none
+NAME = re.compile(r"\bcrn_\w+")
+FILE = re.compile(r"(?<![\w./<-])(?!_)[\w/-]+\.(?:c|cu|cuh|md)\b")
 MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
 
 
@@ -200,6 +204,21 @@ def check_readmes(paths):
             yield f"{folder}/README.md: missing; say what lives there, what it may include, how to add one more"
 
 
+def check_comments(paths, texts):
+    """Files and functions that comments name exist; `crn_noun_…` may be the beginning of several names."""
+    names = sorted({name for text in texts.values() for name in NAME.findall(COMMENT.sub(" ", text))})
+    files = {"/" + path for path in paths}
+    for path, text in texts.items():
+        for comment in (found for found in COMMENT.finditer(text) if found[0][0] == "/"):
+            for found in NAME.finditer(comment[0]):
+                after = bisect.bisect_left(names, found[0])
+                if found[0].islower() and not (after < len(names) and names[after].startswith(found[0])):
+                    yield f"{path}:{line_of(text, comment.start() + found.start())}: {found[0]} names nothing"
+            for found in FILE.finditer(comment[0]):
+                if not any(file.endswith("/" + found[0]) for file in files):
+                    yield f"{path}:{line_of(text, comment.start() + found.start())}: there is no file {found[0]}"
+
+
 def check_markdown(paths, texts):
     """Links, and files and functions in backticks; the changelog tells of some that are gone."""
     others = [path for path in paths if path.endswith((".py", ".symbols"))]
@@ -223,6 +242,7 @@ def main():
         faults += check_includes(path, text)
     faults += check_cycles(texts)
     faults += check_names(texts)
+    faults += check_comments(paths, texts)
     faults += check_markdown(paths, texts)
     for fault in faults:
         print(fault)

@@ -1,9 +1,10 @@
+#include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include "tools/workbench/requests.h"
@@ -83,7 +84,8 @@ void crn_answer_file(crn_request *request, const char *type, int descriptor, con
     struct stat status;
     if (fstat(descriptor, &status) < 0) {
         close(descriptor);
-        crn_answer_refusal(request, MHD_HTTP_INTERNAL_SERVER_ERROR, "the file cannot be read");
+        crn_answer_refusal(request, MHD_HTTP_INTERNAL_SERVER_ERROR, "the file cannot be read: %s",
+                           strerror(errno));
         return;
     }
     struct MHD_Response *response =

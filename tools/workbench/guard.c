@@ -1,4 +1,5 @@
-/* Who is answered: a page from elsewhere, opened in the same browser, must reach nothing here. */
+/* Decides which requests are answered: a page from elsewhere, opened in the same browser, must
+ * reach nothing here. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +7,7 @@
 
 #define COOKIE "cernita_workbench"
 
-/* Takes as long wherever the texts differ. */
+/* Takes the same time wherever the texts differ, so that it tells nothing of the token. */
 static bool is_token(const crn_workbench *bench, const char *text)
 {
     size_t length = strlen(bench->token);

@@ -189,7 +189,7 @@ static void find_route(crn_request *request, const char *method, const char *pat
         snprintf(request->rest, sizeof request->rest, "%s", path + strlen(request->route->path));
 }
 
-/* Prepares a file for the body, before it comes. */
+/* Opens a file for the request's body, which arrives after its headers. */
 static void begin_upload(crn_request *request)
 {
     crn_workbench *bench = request->bench;

@@ -1,6 +1,4 @@
-/* Shared by device.c (the submitting thread's side), device_thread.c (the device's thread),
- * device_graphs.c (capture of graphs per shape), device_limits.c (when a batch is given up) and
- * device_settings.c. No other file includes it. */
+/* The device's data, shared by the files of this folder (README.md); no other file includes it. */
 #ifndef CRN_SRC_ENGINE_DEVICE_INTERNAL_H
 #define CRN_SRC_ENGINE_DEVICE_INTERNAL_H
 
@@ -119,8 +117,8 @@ struct crn_device {
 
     /* Owned by the submitting thread. */
     _Alignas(64) crn_device_view views[CRN_DEVICE_VIEWS];
-    int64_t suspect_ns, suspected_ns; /* since_ns as last seen, and when that was last counted */
-    int32_t suspicions;               /* number of times the same value was seen */
+    int64_t suspect_ns, suspected_ns; /* since_ns at the last check, and the time of that check */
+    int32_t suspicions;               /* consecutive checks that saw the same since_ns */
 
     /* Owned by the device's thread. */
     _Alignas(64) crn_device_slot slots[CRN_DEVICE_SLOTS];

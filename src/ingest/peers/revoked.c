@@ -1,4 +1,5 @@
-/* Whose key a connection has, and the end of connections whose client lost its permission. */
+/* Notes the key that each connection has proved, and cuts connections whose client has lost its
+ * permission. */
 #include "src/ingest/peers/internal.h"
 
 #include <string.h>

@@ -52,8 +52,8 @@ typedef struct crn_flight_fruit {
     uint32_t view_count;
     const crn_flight_view *views; /* those received */
     size_t size;
-    const unsigned char *record; /* a record of the verdict log (publish/log/format.h), which is
-                                    `size` bytes */
+    const unsigned char *record; /* a record of the verdict log (src/formats/verdict_log/format.h),
+                                    which is `size` bytes */
 } crn_flight_fruit;
 
 /* `config` is the caller's and must outlive the flight recorder. Returns 0 or -ENOMEM. */

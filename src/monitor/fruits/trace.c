@@ -115,7 +115,8 @@ static void put_steps(trace *self, const crn_judgement *judgement, bool finish, 
     }
 }
 
-static int64_t enqueues_ns(const trace *self, const crn_judgement *judgement)
+/* The time that all steps took without their finish halves. */
+static int64_t enqueue_ns(const trace *self, const crn_judgement *judgement)
 {
     int64_t sum_ns = 0;
     for (int32_t step = 0; step < self->fruit->steps; step++)
@@ -134,7 +135,7 @@ static void put_batch(trace *self, const crn_flight_view *view)
             return;
     self->batch[self->batches++] = (seen_batch){row, view->begun_ns};
     snprintf(name, sizeof name, "batch of %d", judgement->place.batch);
-    span(self, name, row, view->begun_ns, view->begun_ns + enqueues_ns(self, judgement));
+    span(self, name, row, view->begun_ns, view->begun_ns + enqueue_ns(self, judgement));
     put_steps(self, judgement, false, row, view->begun_ns);
 }
 

@@ -101,7 +101,7 @@ static void one_of_many_that_start_at_once_listens(void **state)
     }
 }
 
-/* The lock is named in the answer, and goes with its daemon. */
+/* The message names the process that holds the path's lock; closing the listener frees it. */
 static void the_one_that_listens_is_named(void **state)
 {
     (void)state;

@@ -93,12 +93,12 @@ static void a_stage_that_never_ran_counts_nowhere(void **state)
     crn_latency_free(&latency);
 }
 
-static char *print_table(crn_latency *latency, crn_sequence_check_stats followed)
+static char *print_table(crn_latency *latency, crn_sequence_check_stats sequences)
 {
     char *text = NULL;
     size_t length;
     FILE *out = open_memstream(&text, &length);
-    crn_latency_print(latency, &followed, out);
+    crn_latency_print(latency, &sequences, out);
     fclose(out);
     return text;
 }

@@ -279,7 +279,7 @@ static int print_header(gpu_request *request)
                s->upload, s->download);
         return 0;
     }
-    printf("%s, %d.%d, %d multiprocessors, %.0f MB of L2\n"
+    printf("%s, compute capability %d.%d, %d multiprocessors, %.0f MB of L2\n"
            "copy on the device %.0f GB/s read and written, upload %.1f GB/s, download %.1f GB/s "
            "(pinned)\n\n",
            device.name, device.capability / 10, device.capability % 10, device.multiprocessors,

@@ -1,4 +1,4 @@
-/* What holds for a running daemon's whole line now, and no verdict tells: the page /healthz. */
+/* The state of a running daemon's line, from its page /healthz: no verdict tells it. */
 #ifndef CRN_TOOLS_WHY_DAEMON_STATE_H
 #define CRN_TOOLS_WHY_DAEMON_STATE_H
 

@@ -168,7 +168,7 @@ export function windowsOf({ windows, pyramid, square }, { width, height }) {
 
 // --- contours ---
 
-// tools/common/palette.c, in its order.
+// tools/common/drawing/palette.c, in its order.
 export const PALETTE = ['#ff5252', '#33ccff', '#ffc71a', '#47e680', '#c28fff', '#ff8c33',
   '#ff7acc', '#1ad1bd', '#ccff66', '#7aa3ff', '#e0ad80', '#fafa9e'];
 

@@ -8,8 +8,9 @@
 
 CRN_C_BEGIN
 
-/* A response that sends the trace (monitor/trace.h), to be queued and destroyed by the caller; NULL
- * if memory is short. *open is the caller's count of such answers: 1 more until this one is over.
+/* A response that sends the trace (src/monitor/fruits/trace.h), to be queued and destroyed by the
+ * caller; NULL if memory is short. *open is the caller's count of such answers: 1 more until this
+ * one is over.
  */
 struct MHD_Response *crn_traces_open(const crn_config *config, const crn_flight *flight, int *open);
 

@@ -1,5 +1,6 @@
 /* The page /verdicts: what the flight recorder keeps, oldest first, as a segment of the verdict log
- * (publish/log/README.md), so that whoever reads logs can read it. For the HTTP thread. */
+ * (src/formats/verdict_log/README.md), so that whoever reads logs can read it. For the HTTP thread.
+ */
 #ifndef CRN_SRC_MONITOR_HTTP_RESPONSES_VERDICTS_H
 #define CRN_SRC_MONITOR_HTTP_RESPONSES_VERDICTS_H
 
