@@ -140,8 +140,9 @@ def check_names(texts):
             types[found.group(1)].setdefault(path, line_of(text, found.start(1)))
         if path.endswith(HEADERS):
             for found in MACRO.finditer(text):
-                if not found.group(1).startswith(("CRN_", "crn_")):
-                    yield f"{path}:{line_of(text, found.start())}: macro {found.group(1)} in a header; begin it with CRN_"
+                name = found.group(1)
+                if not name.startswith(("CRN_", "crn_")) and f"#undef {name}\n" not in text:  # of another's header
+                    yield f"{path}:{line_of(text, found.start())}: macro {name} in a header; begin it with CRN_"
     for name, places in sorted(types.items()):
         (first, _), *others = sorted(places.items())
         for path, line in others:
