@@ -217,11 +217,11 @@ static void read_events(crn_publish *publish, int64_t now_ns)
         } else {
             publish->refused_graders++;
             if (kind == CRN_ENDPOINT_REFUSED)
-                crn_log_gated(
-                    &publish->refused, now_ns, CRN_LOG_WARNING,
-                    "publish: a connection to %s was refused: no ZeroMQ, or the wrong socket "
-                    "type",
-                    crn_publish_endpoint(publish, CRN_OUTLET_GRADER));
+                crn_log_gated(&publish->refused, now_ns, CRN_LOG_WARNING,
+                              "publish: a connection to %s was refused: it does not speak ZeroMQ, "
+                              "or has the wrong socket "
+                              "type",
+                              crn_publish_endpoint(publish, CRN_OUTLET_GRADER));
         }
     }
     publish->unread |= reads == READS_AT_ONCE;

@@ -8,7 +8,7 @@ static const crn_target allowed = CRN_AVX2;
 #elif defined(CRN_BEST_TARGET_avx512)
 static const crn_target allowed = CRN_AVX512;
 #else
-#error "CRN_BEST_TARGET is none of baseline, avx2 and avx512"
+#error "CRN_BEST_TARGET must be baseline, avx2 or avx512"
 #endif
 
 static crn_target best_of_processor(void)

@@ -49,7 +49,7 @@ static bool is_libzmq(void *caller)
            (strstr(info.dli_fname, "libzmq") || strstr(info.dli_fname, "libstdc++"));
 }
 
-/* The thread that makes the pages is none of the line's. */
+/* The thread that makes the pages is not one of the line's. */
 static bool makes_pages(void)
 {
     char name[16] = "";

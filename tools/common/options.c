@@ -206,7 +206,7 @@ int crn_option_choice(const crn_tool *tool, const char *name, const char *text,
             return i;
         crn_text_add(&list, "%s%s", i ? ", " : "", choices[i]);
     }
-    crn_usage_error(tool, "--%s '%s' is none of %s", name, text, bytes);
+    crn_usage_error(tool, "--%s '%s' is not one of %s", name, text, bytes);
 }
 
 /* --- values by their rows --- */

@@ -136,7 +136,7 @@ static int read_fields(const msgpack_object *map, const decode_field *fields, vo
                        crn_error *error)
 {
     if (map->type != MSGPACK_OBJECT_MAP)
-        return crn_error_set(error, -EBADMSG, "a map of '%s' and more is something else",
+        return crn_error_set(error, -EBADMSG, "not a map where one with '%s' is expected",
                              fields[0].field->key);
     for (const decode_field *f = fields; f->field; f++) {
         const char *key = f->field->key;
@@ -157,7 +157,7 @@ static int read_kind(const msgpack_object *map, crn_verdict_kind *ret_kind, crn_
     const msgpack_object *value = crn_value_get(map, CRN_KEY(verdict, verdict));
     char text[CRN_DECODED_TEXT_BYTES];
     if (!value || !read_text(value, text))
-        return crn_error_set(error, -EBADMSG, "'verdict' is missing or no text");
+        return crn_error_set(error, -EBADMSG, "'verdict' is missing or not a text");
     for (int kind = CRN_VERDICT_COMPLETE; kind <= CRN_VERDICT_LATE; kind++) {
         if (strcmp(text, crn_verdict_kind_names[kind]))
             continue;
@@ -274,7 +274,7 @@ static int read_points(const msgpack_object *xy, float *points, crn_error *error
     }
     for (size_t i = 0; i < 2 * count && good; i++)
         good = isfinite(points[i]);
-    return good ? 0 : crn_error_set(error, -EBADMSG, "'xy' holds a point that is none");
+    return good ? 0 : crn_error_set(error, -EBADMSG, "'xy' holds a point that is not two numbers");
 }
 
 static int read_defects(const msgpack_object *map, crn_decoded *decoded, crn_error *error)

@@ -313,7 +313,7 @@ static enum MHD_Result answer_photos(crn_http *http, struct MHD_Connection *conn
         is_number && *end == '\0' ? crn_sheets_find(http->sheets, number) : NULL;
     if (!sheet)
         return answer_text(http, connection, CRN_HTTP_NOT_FOUND,
-                           "this sheet is not kept any more\n");
+                           "the photographs of this fruit are not kept any more\n");
     crn_sheet_file *file = crn_sheet_hold(sheet, &png, &size);
     struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
         size, (void *)(uintptr_t)png, crn_sheet_let_go, file);

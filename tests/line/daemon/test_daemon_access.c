@@ -348,8 +348,8 @@ static void a_refused_key_is_logged_once(void **state)
 {
     (void)state;
     static const char *const told[] = {
-        "failed the ZeroMQ handshake", /* ingest */
-        "or the wrong socket type",    /* viewers */
+        "failed the ZeroMQ handshake",  /* ingest */
+        "or has the wrong socket type", /* viewers */
     };
     int port = find_ports();
     daemon_process daemon;

@@ -238,12 +238,14 @@ static void the_key_at_fault_is_named(void **state)
         {HEAD ",\"latency_ms\":{\"queue\":\"1\"}}",
          "'latency_ms' holds something without a number"},
         {HEAD ",\"totals\":{\"rot\":{\"count\":1}}}", "'area_px' is missing"},
-        {HEAD ",\"totals\":{\"rot\":3}}", "a map of 'count' and more is something else"},
+        {HEAD ",\"totals\":{\"rot\":3}}", "not a map where one with 'count' is expected"},
         {HEAD ",\"skipped\":[[]]}", "'skipped' holds something that is not text"},
         {HEAD ",\"defects\":[1]}", "a defect without good 'xy'"},
-        {HEAD ",\"defects\":[" DEFECT "[[0]]}]}", "'xy' holds a point that is none"},
-        {HEAD ",\"defects\":[" DEFECT "[[0,null]]}]}", "'xy' holds a point that is none"},
-        {HEAD ",\"defects\":[" DEFECT "[[0,1e300]]}]}", "'xy' holds a point that is none"},
+        {HEAD ",\"defects\":[" DEFECT "[[0]]}]}", "'xy' holds a point that is not two numbers"},
+        {HEAD ",\"defects\":[" DEFECT "[[0,null]]}]}",
+         "'xy' holds a point that is not two numbers"},
+        {HEAD ",\"defects\":[" DEFECT "[[0,1e300]]}]}",
+         "'xy' holds a point that is not two numbers"},
         {HEAD ",\"defects\":[{\"xy\":[]}]}", "'view' is missing"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -78,7 +78,7 @@ static void faults_are_named(void **state)
         const char *json, *fault;
     } cases[] = {
         {HEAD "{}}", "'view_states' is of another kind than expected"},
-        {HEAD "[3]}", "a map of 'view' and more is something else"},
+        {HEAD "[3]}", "not a map where one with 'view' is expected"},
         {HEAD "[{\"view\":null,\"state\":\"judged\"}]}", "'view' is of another kind than expected"},
         {HEAD "[{\"view\":1}]}", "'state' is missing"},
         {HEAD "[{\"view\":1,\"state\":\"lost\",\"count\":-1}]}",

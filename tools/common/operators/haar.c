@@ -32,7 +32,7 @@ static void check_options(void *settings, const char *out)
     (void)out;
     if (set->inverse && !isnan(set->threshold))
         crn_usage_error(&set->apply.tool,
-                        "--threshold goes there and back by itself; leave --inverse out");
+                        "--threshold transforms forward and back; leave --inverse out");
 }
 
 static int run(const crn_apply *apply, const void *argument, const crn_image *in, crn_image *out)
