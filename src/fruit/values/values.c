@@ -178,7 +178,9 @@ static void describe_scale(const crn_scale_finding *found, crn_type type, char t
             "all values are 0, the background's too: the CNN is dead, or sends an empty buffer "
             "(where a sender may blank views: ingest.sum: none)");
     else
-        snprintf(text + used, TEXT_BYTES - (size_t)used, "%s", cures[found->reason]);
+        snprintf(text + used, TEXT_BYTES - (size_t)used, "%s",
+                 cures[found->reason] ? cures[found->reason]
+                                      : crn_view_reason_hints[found->reason]);
 }
 
 static void log_decision(crn_values *values, uint32_t lane, const crn_scale *scale)
