@@ -11,7 +11,7 @@
 #include "stages/base/process/standard.h"
 #include "tools/common/options.h"
 #include "tools/top/layout.h"
-#include "tools/top/status.h"
+#include "src/client/daemon_state.h"
 #include "tools/top/stream.h"
 #include "tools/top/terminal.h"
 
@@ -47,8 +47,8 @@ static const crn_tool tool = {
 
 typedef struct top {
     crn_stream *stream;
-    crn_top_status *status; /* the latest */
-    bool received;          /* an event, which could be read */
+    crn_daemon_state *status; /* the latest */
+    bool received;            /* an event, which could be read */
     crn_top_view view;
 } top;
 
@@ -65,8 +65,8 @@ static void take_event(void *context, const char *data, size_t size)
 {
     top *t = context;
     crn_error error;
-    crn_top_status *next = calloc(1, sizeof *next);
-    if (next && crn_status_parse(data, size, next, &error) == 0) {
+    crn_daemon_state *next = calloc(1, sizeof *next);
+    if (next && crn_daemon_state_parse(data, size, next, &error) == 0) {
         free(t->status);
         t->status = next;
         t->received = true;

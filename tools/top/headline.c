@@ -12,7 +12,7 @@
 /* From this share of partial fruits on it is a warning. */
 #define PARTIAL_SHARE 0.01
 
-static bool all_silent(const crn_top_status *status)
+static bool all_silent(const crn_daemon_state *status)
 {
     for (int i = 0; i < status->lane_count; i++)
         if (status->lanes[i].state != CRN_LANE_SILENT)
@@ -20,7 +20,7 @@ static bool all_silent(const crn_top_status *status)
     return status->lane_count > 0;
 }
 
-static void say_budget(const crn_top_status *status, const crn_glyphs *g, crn_headline *line)
+static void say_budget(const crn_daemon_state *status, const crn_glyphs *g, crn_headline *line)
 {
     bool kept = status->budget_kept;
     bool many = status->missed >= BAD_SHARE * status->recent_verdicts;
@@ -49,13 +49,13 @@ __attribute__((format(printf, 4, 5))) static void say(crn_headline *line, crn_st
     line->glyph = glyph;
 }
 
-static bool is_state(const crn_top_status *status, const char *state)
+static bool is_state(const crn_daemon_state *status, const char *state)
 {
     return strcmp(status->state, state) == 0;
 }
 
 /* Says `what`, the state of a line without views; if messages are refused, why most of them are. */
-static void say_no_views(const crn_top_status *status, const char *what, const crn_glyphs *g,
+static void say_no_views(const crn_daemon_state *status, const char *what, const crn_glyphs *g,
                          crn_headline *line)
 {
     if (status->refused > 0) {
@@ -66,13 +66,13 @@ static void say_no_views(const crn_top_status *status, const char *what, const c
         say(line, CRN_STYLE_BOLD, g->none, "%s", what);
 }
 
-static bool many_partial(const crn_top_status *status)
+static bool many_partial(const crn_daemon_state *status)
 {
     return status->recent_partial > 0 &&
            status->recent_partial >= PARTIAL_SHARE * status->recent_verdicts;
 }
 
-static void say_partial(const crn_top_status *status, const crn_glyphs *g, crn_headline *line)
+static void say_partial(const crn_daemon_state *status, const crn_glyphs *g, crn_headline *line)
 {
     say(line, CRN_STYLE_WARNING, g->warning, "%.0f OF %.0f FRUITS %s PARTIAL",
         status->recent_partial, status->recent_verdicts,
@@ -82,7 +82,7 @@ static void say_partial(const crn_top_status *status, const crn_glyphs *g, crn_h
 }
 
 /* What matters most, as on the live page. */
-static void say_state(const crn_top_status *status, const crn_glyphs *g, crn_headline *line)
+static void say_state(const crn_daemon_state *status, const crn_glyphs *g, crn_headline *line)
 {
     if (!status->healthy)
         say(line, CRN_STYLE_BAD, g->bad, "THE LINE DOES NOT ANSWER");

@@ -7,7 +7,7 @@
 typedef struct crn_headline {
     crn_style style;
     const char *glyph;
-    char text[128], detail[CRN_STATUS_REASON + 64];
+    char text[128], detail[CRN_STATE_REASON + 64];
 } crn_headline;
 
 crn_headline crn_headline_of(const crn_top_view *view);

@@ -14,7 +14,7 @@
 
 static void draw_head(const crn_top_view *view, crn_area area)
 {
-    const crn_top_status *status = view->status;
+    const crn_daemon_state *status = view->status;
     crn_headline line = crn_headline_of(view);
     int column = crn_area_put(area, 0, 0, CRN_STYLE_BOLD, "cernita-top ");
     column = crn_area_put(area, 0, column, CRN_STYLE_PLAIN, " %s", view->endpoint);
@@ -27,7 +27,7 @@ static void draw_head(const crn_top_view *view, crn_area area)
 }
 
 /* Reasons, a row each, the last one saying how many more there are. Returns the rows used. */
-static int draw_reasons(const crn_top_status *status, crn_area area)
+static int draw_reasons(const crn_daemon_state *status, crn_area area)
 {
     int shown = status->reason_count < area.rows ? status->reason_count : area.rows;
     for (int i = 0; i < shown; i++) {
@@ -55,7 +55,7 @@ static crn_style bad_if(double count)
     return count > 0 ? CRN_STYLE_BAD : CRN_STYLE_PLAIN;
 }
 
-static void draw_figures(const crn_top_status *s, crn_area area)
+static void draw_figures(const crn_daemon_state *s, crn_area area)
 {
     crn_short_text slots, p50 = crn_figure_text(s->p50_ms), p99 = crn_figure_text(s->p99_ms);
     snprintf(slots.text, sizeof slots.text, "%.0f/%.0f", s->slots_free, s->slots);
@@ -98,11 +98,11 @@ typedef struct ranges {
 } ranges;
 
 /* As many as there are rows for, up to the last that holds a fruit, at least up to the budget. */
-static ranges choose_ranges(const crn_top_status *s, int rows)
+static ranges choose_ranges(const crn_daemon_state *s, int rows)
 {
     ranges r = {.most = 1};
-    for (int i = 0; i <= CRN_STATUS_EDGES; i++)
-        if (s->counts[i] > 0 || (i < CRN_STATUS_EDGES && s->edges_ms[i] <= s->budget_ms))
+    for (int i = 0; i <= CRN_STATE_EDGES; i++)
+        if (s->counts[i] > 0 || (i < CRN_STATE_EDGES && s->edges_ms[i] <= s->budget_ms))
             r.last = i;
     if (r.last + 3 > rows)
         r.first = r.last + 3 - rows;
@@ -113,10 +113,10 @@ static ranges choose_ranges(const crn_top_status *s, int rows)
     return r;
 }
 
-static void draw_range(const crn_top_status *s, int range, double count, double share,
+static void draw_range(const crn_daemon_state *s, int range, double count, double share,
                        const crn_glyphs *g, int row, crn_area area)
 {
-    bool beyond = range == CRN_STATUS_EDGES;
+    bool beyond = range == CRN_STATE_EDGES;
     bool over = beyond || s->edges_ms[range] > s->budget_ms;
     crn_area_put_right(area, row, 7, CRN_STYLE_DIM, "%s%s", beyond ? ">" : "",
                        crn_figure_text(s->edges_ms[beyond ? range - 1 : range]).text);
@@ -126,14 +126,14 @@ static void draw_range(const crn_top_status *s, int range, double count, double 
                            "%.0f", count);
 }
 
-static void draw_budget_line(const crn_top_status *s, const crn_glyphs *g, int row, crn_area area)
+static void draw_budget_line(const crn_daemon_state *s, const crn_glyphs *g, int row, crn_area area)
 {
     for (int k = 0; k < area.columns - 1; k++)
         crn_area_put(area, row, k, CRN_STYLE_DIM, "%s", g->line);
     crn_area_put(area, row, 2, CRN_STYLE_BOLD, " budget %s ms ", crn_count_text(s->budget_ms).text);
 }
 
-static void draw_histogram(const crn_top_status *s, const crn_glyphs *g, crn_area area)
+static void draw_histogram(const crn_daemon_state *s, const crn_glyphs *g, crn_area area)
 {
     title(area, "latency up to ms, last two minutes");
     if (!s->has_counts)
@@ -143,16 +143,16 @@ static void draw_histogram(const crn_top_status *s, const crn_glyphs *g, crn_are
     for (int i = r.first; i <= r.last; i++) {
         double count = s->counts[i] + (i == r.first ? r.below : 0);
         draw_range(s, i, count, count / r.most, g, row++, area);
-        if (i < CRN_STATUS_EDGES && s->edges_ms[i] == s->budget_ms)
+        if (i < CRN_STATE_EDGES && s->edges_ms[i] == s->budget_ms)
             draw_budget_line(s, g, row++, area);
     }
 }
 
-static void draw_stages(const crn_top_status *s, const crn_glyphs *g, crn_area area)
+static void draw_stages(const crn_daemon_state *s, const crn_glyphs *g, crn_area area)
 {
     title(area, "where a view spends its time");
     for (int i = 0; i < s->stage_count && i + 1 < area.rows; i++) {
-        const crn_status_stage *stage = &s->stages[i];
+        const crn_state_stage *stage = &s->stages[i];
         bool queue = strcmp(stage->name, "queue") == 0;
         crn_area_put(area, i + 1, 0, CRN_STYLE_PLAIN, "%-12.12s", queue ? "waiting" : stage->name);
         draw_bar(area, i + 1, 13, stage->share, area.columns - 13 - 18, CRN_STYLE_GOOD, g);
@@ -163,7 +163,7 @@ static void draw_stages(const crn_top_status *s, const crn_glyphs *g, crn_area a
 
 /* --- lists --- */
 
-static void draw_lane(const crn_top_status *s, const crn_status_lane *lane, const crn_glyphs *g,
+static void draw_lane(const crn_daemon_state *s, const crn_state_lane *lane, const crn_glyphs *g,
                       int row, crn_area area)
 {
     static const char *const words[] = {"good", "degraded", "SILENT"};
@@ -182,7 +182,7 @@ static void draw_lane(const crn_top_status *s, const crn_status_lane *lane, cons
 }
 
 /* Silent lanes first, then degraded ones, each by number. */
-static void sort_lanes(const crn_top_status *s, const crn_status_lane *ret_lanes[CRN_STATUS_LANES])
+static void sort_lanes(const crn_daemon_state *s, const crn_state_lane *ret_lanes[CRN_STATE_LANES])
 {
     int count = 0;
     for (int state = CRN_LANE_SILENT; state >= CRN_LANE_GOOD; state--)
@@ -193,8 +193,8 @@ static void sort_lanes(const crn_top_status *s, const crn_status_lane *ret_lanes
 
 static void draw_lanes(const crn_top_view *view, crn_area area)
 {
-    const crn_top_status *s = view->status;
-    const crn_status_lane *lanes[CRN_STATUS_LANES];
+    const crn_daemon_state *s = view->status;
+    const crn_state_lane *lanes[CRN_STATE_LANES];
     int room = area.rows - 1, first = view->first_lane;
     if (first > s->lane_count - room)
         first = s->lane_count - room;
@@ -209,13 +209,13 @@ static void draw_lanes(const crn_top_view *view, crn_area area)
         draw_lane(s, lanes[first + i], crn_glyphs_of(view->ascii), i + 1, area);
 }
 
-static void draw_bad(const crn_top_status *s, crn_area area)
+static void draw_bad(const crn_daemon_state *s, crn_area area)
 {
     title(area, "late, partial, over budget");
     if (s->bad_count == 0)
         crn_area_put(area, 1, 0, CRN_STYLE_DIM, "none since the start");
     for (int i = 0; i < s->bad_count && i + 1 < area.rows; i++) {
-        const crn_status_fruit *fruit = &s->bad[i];
+        const crn_state_fruit *fruit = &s->bad[i];
         crn_area_put(area, i + 1, 0, CRN_STYLE_PLAIN, "%s %d/%lld %s%s %s ms",
                      crn_clock_text(fruit->published_s).text, (int)fruit->lane,
                      (long long)fruit->fruit,
@@ -224,7 +224,7 @@ static void draw_bad(const crn_top_status *s, crn_area area)
     }
 }
 
-static int put_writer(crn_area area, int column, const char *name, const crn_status_writer *writer)
+static int put_writer(crn_area area, int column, const char *name, const crn_state_writer *writer)
 {
     column = crn_area_put(area, 0, column, CRN_STYLE_DIM, "%s ", name);
     if (!writer->on)
@@ -238,7 +238,7 @@ static int put_writer(crn_area area, int column, const char *name, const crn_sta
     return crn_area_put(area, 0, column, CRN_STYLE_PLAIN, "  ");
 }
 
-static void draw_foot(const crn_top_status *s, crn_area area)
+static void draw_foot(const crn_daemon_state *s, crn_area area)
 {
     int column = put_writer(area, 0, "recording", &s->recorder);
     column = put_writer(area, column, "log", &s->log);
@@ -265,13 +265,13 @@ static void draw_help(crn_area area)
 /* The lists below the figures: two columns, or one below the other. */
 static void draw_lists(const crn_top_view *view, crn_area area)
 {
-    const crn_top_status *s = view->status;
+    const crn_daemon_state *s = view->status;
     const crn_glyphs *g = crn_glyphs_of(view->ascii);
     bool wide = area.columns >= WIDE;
     int left = wide ? area.columns / 2 - 1 : area.columns;
     int upper = wide ? area.rows * 6 / 10 : area.rows / 2;
-    if (upper > CRN_STATUS_EDGES + 4)
-        upper = CRN_STATUS_EDGES + 4;
+    if (upper > CRN_STATE_EDGES + 4)
+        upper = CRN_STATE_EDGES + 4;
     draw_histogram(s, g, crn_area_part(area, 0, 0, upper - 1, left));
     draw_lanes(view, crn_area_part(area, upper, 0, area.rows - upper, left));
     if (!wide)

@@ -346,9 +346,9 @@ static int save(const why_settings *set, const crn_selection *selection, crn_err
 /* What no verdict tells; of an endpoint. Beside fruits only what is out of the ordinary. */
 static int tell_state(const why_settings *set, crn_error *error)
 {
-    crn_line_state state;
+    crn_daemon_state state;
     int r = crn_state_fetch(set->source, &state, error);
-    if (r < 0 || (!set->state_only && state.count == 0))
+    if (r < 0 || (!set->state_only && state.reason_count == 0))
         return r;
     if (!set->state_only)
         printf("\n");

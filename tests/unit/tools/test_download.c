@@ -52,7 +52,7 @@ static pid_t answer_once(int listener, const char *bytes)
 /* Asks an endpoint that answers so, for its verdicts, for STATE, or, with a path, for its trace. */
 static void expect_refusal(const char *answer, const char *path, int code, const char *said)
 {
-    crn_line_state state;
+    crn_daemon_state state;
     char endpoint[32], expected[256];
     crn_error error = {""};
     crn_download download = {""};
@@ -130,7 +130,7 @@ static void a_state_is_taken_from_a_line_that_hangs_too(void **state)
     (void)state;
     char endpoint[32];
     crn_error error = {""};
-    crn_line_state got;
+    crn_daemon_state got;
     int listener = listen_at(endpoint, sizeof endpoint);
     pid_t child = answer_once(
         listener, ANSWER("503", "Content-Type: application/json\r\nConnection: close\r\n",
@@ -143,7 +143,7 @@ static void a_state_is_taken_from_a_line_that_hangs_too(void **state)
         return;
     assert_int_equal(r, 0);
     assert_string_equal(got.state, "degraded");
-    assert_int_equal(got.count, 2);
+    assert_int_equal(got.reason_count, 2);
     assert_string_equal(got.reasons[0], "one");
     assert_string_equal(got.reasons[1], "t?[2J??2Jwo"); /* nothing that a terminal obeys */
 }

@@ -7,49 +7,49 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tools/top/layout.h"
 
-static crn_top_status status;
+static crn_daemon_state status;
 static crn_top_view view;
 
 static int set_up(void **state)
 {
     (void)state;
-    status = (crn_top_status){.healthy = true,
-                              .state = "running",
-                              .config = "line.yaml",
-                              .backend = "openmp",
-                              .workers = 2,
-                              .now_s = 1000120,
-                              .budget_ms = 100,
-                              .budget_known = true,
-                              .budget_kept = true,
-                              .budget_since_s = 1000000,
-                              .missed = 0,
-                              .recent_verdicts = 1200,
-                              .verdicts_per_s = 123456,
-                              .views_per_s = 400.25,
-                              .complete = 4e9,
-                              .p50_ms = 1.25,
-                              .p99_ms = 88.8,
-                              .slots = 4096,
-                              .slots_free = 4000,
-                              .graders = 1,
-                              .has_counts = true,
-                              .stage_count = 2,
-                              .stages = {{.name = "queue", .mean_ms = 1.5, .share = 0.75},
-                                         {.name = "morphology_2", .mean_ms = 0.5, .share = 0.25}},
-                              .lane_count = 40,
-                              .bad_count = 1,
-                              .bad = {{.lane = 3,
-                                       .fruit = 4711,
-                                       .verdict = "partial",
-                                       .over_budget = true,
-                                       .latency_ms = 123}}};
-    for (int i = 0; i < CRN_STATUS_EDGES; i++)
+    status = (crn_daemon_state){.healthy = true,
+                                .state = "running",
+                                .config = "line.yaml",
+                                .backend = "openmp",
+                                .workers = 2,
+                                .now_s = 1000120,
+                                .budget_ms = 100,
+                                .budget_known = true,
+                                .budget_kept = true,
+                                .budget_since_s = 1000000,
+                                .missed = 0,
+                                .recent_verdicts = 1200,
+                                .verdicts_per_s = 123456,
+                                .views_per_s = 400.25,
+                                .complete = 4e9,
+                                .p50_ms = 1.25,
+                                .p99_ms = 88.8,
+                                .slots = 4096,
+                                .slots_free = 4000,
+                                .graders = 1,
+                                .has_counts = true,
+                                .stage_count = 2,
+                                .stages = {{.name = "queue", .mean_ms = 1.5, .share = 0.75},
+                                           {.name = "morphology_2", .mean_ms = 0.5, .share = 0.25}},
+                                .lane_count = 40,
+                                .bad_count = 1,
+                                .bad = {{.lane = 3,
+                                         .fruit = 4711,
+                                         .verdict = "partial",
+                                         .over_budget = true,
+                                         .latency_ms = 123}}};
+    for (int i = 0; i < CRN_STATE_EDGES; i++)
         status.edges_ms[i] = i < 9 ? 10 * (i + 1) : 100 * (i - 8);
     status.counts[0] = 1000;
     status.counts[10] = 7;
     for (int i = 0; i < status.lane_count; i++)
-        status.lanes[i] = (crn_status_lane){.number = i, .p99_ms = 5};
+        status.lanes[i] = (crn_state_lane){.number = i, .p99_ms = 5};
     status.lanes[1].state = CRN_LANE_SILENT;
     status.lanes[1].last_view_s = status.now_s - 9;
     status.lanes[2].state = CRN_LANE_DEGRADED;

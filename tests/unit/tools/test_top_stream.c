@@ -7,7 +7,7 @@
 
 #include "tests/support/cmocka_prelude.h"
 #include "tools/top/sse.h"
-#include "tools/top/status.h"
+#include "src/client/daemon_state.h"
 
 typedef struct seen_events {
     int count;
@@ -61,17 +61,17 @@ static void large_events_are_given_up(void **state)
     crn_sse_done(&sse);
 }
 
-static int parse(const char *json, crn_top_status *status)
+static int parse(const char *json, crn_daemon_state *status)
 {
     crn_error error;
     memset(status, 0, sizeof *status);
-    return crn_status_parse(json, strlen(json), status, &error);
+    return crn_daemon_state_parse(json, strlen(json), status, &error);
 }
 
 static void an_event_is_read(void **state)
 {
     (void)state;
-    static crn_top_status s;
+    static crn_daemon_state s;
     assert_int_equal(
         parse("{\"state\":\"running\",\"healthy\":true,\"reasons\":[\"one\",\"two\"],"
               "\"codes\":[{\"code\":\"verdict_dropped\",\"count\":3},{\"code\":\"log_failed\","
@@ -117,7 +117,7 @@ static void an_event_is_read(void **state)
 static void strange_events_do_no_harm(void **state)
 {
     (void)state;
-    static crn_top_status s;
+    static crn_daemon_state s;
     assert_true(parse("[1]", &s) < 0);
     assert_true(parse("{\"stat", &s) < 0);
     assert_true(parse("{}", &s) < 0);

@@ -1,4 +1,4 @@
-#include "tools/top/status.h"
+#include "src/client/daemon_state.h"
 
 #include <errno.h>
 #include <math.h>
@@ -68,47 +68,47 @@ static int items(const object *list, int max, const object **ret_items)
     return list->via.array.size < (uint32_t)max ? (int)list->via.array.size : max;
 }
 
-static void read_budget(const object *event, crn_top_status *status)
+static void read_budget(const object *event, crn_daemon_state *state)
 {
     const object *budget = crn_value_get(event, "budget");
-    status->budget_known = budget && budget->type == MSGPACK_OBJECT_MAP;
-    status->budget_kept = is_true(budget, "kept");
-    status->budget_since_s = number(budget, "since_s");
-    status->missed = number(budget, "missed");
-    status->recent_verdicts = number(budget, "verdicts");
+    state->budget_known = budget && budget->type == MSGPACK_OBJECT_MAP;
+    state->budget_kept = is_true(budget, "kept");
+    state->budget_since_s = number(budget, "since_s");
+    state->missed = number(budget, "missed");
+    state->recent_verdicts = number(budget, "verdicts");
 }
 
-static void read_figures(const object *event, crn_top_status *status)
+static void read_figures(const object *event, crn_daemon_state *state)
 {
     const object *verdicts = crn_value_get(event, "verdicts");
     const object *recent = crn_value_get(event, "recent");
     const object *latency = crn_value_get(recent ? recent : event, "latency_ms");
-    status->now_s = number(event, "now_s");
-    status->budget_ms = number(event, "budget_ms");
-    status->workers = number(event, "workers");
-    status->devices = number(event, "devices");
-    status->devices_lost = number(event, "devices_lost");
-    status->memory_bytes = number(event, "memory_bytes");
-    status->verdicts_per_s = number(event, "verdicts_per_s");
-    status->views_per_s = number(event, "views_per_s");
-    status->complete = number(verdicts, "complete");
-    status->partial = number(verdicts, "partial");
-    status->late = number(verdicts, "late");
-    status->lost = number(event, "lost");
-    status->recent_partial = number(crn_value_get(recent, "verdicts"), "partial");
-    status->p50_ms = number(latency, "p50");
-    status->p99_ms = number(latency, "p99");
-    status->slots = number(event, "slots");
-    status->slots_free = number(event, "slots_free");
-    status->graders = number(event, "graders");
-    status->waiting = number(event, "waiting");
+    state->now_s = number(event, "now_s");
+    state->budget_ms = number(event, "budget_ms");
+    state->workers = number(event, "workers");
+    state->devices = number(event, "devices");
+    state->devices_lost = number(event, "devices_lost");
+    state->memory_bytes = number(event, "memory_bytes");
+    state->verdicts_per_s = number(event, "verdicts_per_s");
+    state->views_per_s = number(event, "views_per_s");
+    state->complete = number(verdicts, "complete");
+    state->partial = number(verdicts, "partial");
+    state->late = number(verdicts, "late");
+    state->lost = number(event, "lost");
+    state->recent_partial = number(crn_value_get(recent, "verdicts"), "partial");
+    state->p50_ms = number(latency, "p50");
+    state->p99_ms = number(latency, "p99");
+    state->slots = number(event, "slots");
+    state->slots_free = number(event, "slots_free");
+    state->graders = number(event, "graders");
+    state->waiting = number(event, "waiting");
 }
 
 /* As the live page counts them. */
-static void read_codes(const object *event, crn_top_status *status)
+static void read_codes(const object *event, crn_daemon_state *state)
 {
     const object *codes;
-    int count = items(crn_value_get(event, "codes"), CRN_STATUS_REASONS, &codes);
+    int count = items(crn_value_get(event, "codes"), CRN_STATE_REASONS, &codes);
     double most = 0;
     for (int i = 0; i < count; i++) {
         const object *code = crn_value_get(&codes[i], "code");
@@ -116,10 +116,10 @@ static void read_codes(const object *event, crn_top_status *status)
         if ((crn_value_is_text(code, "verdict_dropped") ||
              crn_value_is_text(code, "verdict_failed")) &&
             lost > 0)
-            status->undelivered += lost;
+            state->undelivered += lost;
         if (is_true(&codes[i], "refused") && lost > 0) {
-            status->refused += lost;
-            status->refused_reason = lost > most ? i : status->refused_reason;
+            state->refused += lost;
+            state->refused_reason = lost > most ? i : state->refused_reason;
             most = fmax(most, lost);
         }
     }
@@ -133,27 +133,27 @@ static double value_of(const object *item)
     return number(&map, "v");
 }
 
-static void read_histogram(const object *event, crn_top_status *status)
+static void read_histogram(const object *event, crn_daemon_state *state)
 {
     const object *edges, *counts;
-    int edge_count = items(crn_value_get(event, "edges_ms"), CRN_STATUS_EDGES, &edges);
-    int count = items(crn_value_get(crn_value_get(event, "recent"), "counts"), CRN_STATUS_EDGES + 1,
+    int edge_count = items(crn_value_get(event, "edges_ms"), CRN_STATE_EDGES, &edges);
+    int count = items(crn_value_get(crn_value_get(event, "recent"), "counts"), CRN_STATE_EDGES + 1,
                       &counts);
-    status->has_counts = edge_count == CRN_STATUS_EDGES && count == CRN_STATUS_EDGES + 1;
-    for (int i = 0; status->has_counts && i <= CRN_STATUS_EDGES; i++) {
-        status->counts[i] = value_of(&counts[i]);
-        if (i < CRN_STATUS_EDGES)
-            status->edges_ms[i] = value_of(&edges[i]);
+    state->has_counts = edge_count == CRN_STATE_EDGES && count == CRN_STATE_EDGES + 1;
+    for (int i = 0; state->has_counts && i <= CRN_STATE_EDGES; i++) {
+        state->counts[i] = value_of(&counts[i]);
+        if (i < CRN_STATE_EDGES)
+            state->edges_ms[i] = value_of(&edges[i]);
     }
 }
 
-static void read_stages(const object *event, crn_top_status *status)
+static void read_stages(const object *event, crn_daemon_state *state)
 {
     const object *list;
-    status->stage_count =
-        items(crn_value_get(crn_value_get(event, "recent"), "stages"), CRN_STATUS_STAGES, &list);
-    for (int i = 0; i < status->stage_count; i++) {
-        crn_status_stage *stage = &status->stages[i];
+    state->stage_count =
+        items(crn_value_get(crn_value_get(event, "recent"), "stages"), CRN_STATE_STAGES, &list);
+    for (int i = 0; i < state->stage_count; i++) {
+        crn_state_stage *stage = &state->stages[i];
         TEXT(&list[i], "stage", stage->name);
         TEXT(&list[i], "backend", stage->backend);
         stage->mean_ms = number(&list[i], "mean_ms");
@@ -162,7 +162,7 @@ static void read_stages(const object *event, crn_top_status *status)
 }
 
 /* "2 partial, 1 late" */
-static void list_causes(const object *causes, char text[CRN_STATUS_TEXT])
+static void list_causes(const object *causes, char text[CRN_STATE_TEXT])
 {
     size_t used = 0;
     text[0] = '\0';
@@ -173,9 +173,9 @@ static void list_causes(const object *causes, char text[CRN_STATUS_TEXT])
         copy_text(&causes->via.map.ptr[i].key, name, sizeof name);
         for (char *at = name; *at; at++)
             *at = *at == '_' ? ' ' : *at;
-        int written = snprintf(text + used, CRN_STATUS_TEXT - used, "%s%.0f %s", used ? ", " : "",
+        int written = snprintf(text + used, CRN_STATE_TEXT - used, "%s%.0f %s", used ? ", " : "",
                                value_of(&causes->via.map.ptr[i].val), name);
-        if (written < 0 || (size_t)written >= CRN_STATUS_TEXT - used)
+        if (written < 0 || (size_t)written >= CRN_STATE_TEXT - used)
             return;
         used += (size_t)written;
     }
@@ -183,19 +183,19 @@ static void list_causes(const object *causes, char text[CRN_STATUS_TEXT])
 
 static crn_lane_state read_lane_state(const object *lane)
 {
-    char state[CRN_STATUS_TEXT];
+    char state[CRN_STATE_TEXT];
     TEXT(lane, "state", state);
     return strcmp(state, "silent") == 0     ? CRN_LANE_SILENT
            : strcmp(state, "degraded") == 0 ? CRN_LANE_DEGRADED
                                             : CRN_LANE_GOOD;
 }
 
-static void read_lanes(const object *event, crn_top_status *status)
+static void read_lanes(const object *event, crn_daemon_state *state)
 {
     const object *list;
-    status->lane_count = items(crn_value_get(event, "lanes"), CRN_STATUS_LANES, &list);
-    for (int i = 0; i < status->lane_count; i++) {
-        crn_status_lane *lane = &status->lanes[i];
+    state->lane_count = items(crn_value_get(event, "lanes"), CRN_STATE_LANES, &list);
+    for (int i = 0; i < state->lane_count; i++) {
+        crn_state_lane *lane = &state->lanes[i];
         lane->number = whole(&list[i], "lane");
         lane->state = read_lane_state(&list[i]);
         lane->last_view_s = number(&list[i], "last_view_s");
@@ -204,12 +204,12 @@ static void read_lanes(const object *event, crn_top_status *status)
     }
 }
 
-static void read_bad(const object *event, crn_top_status *status)
+static void read_bad(const object *event, crn_daemon_state *state)
 {
     const object *list;
-    status->bad_count = items(crn_value_get(event, "bad"), CRN_STATUS_BAD, &list);
-    for (int i = 0; i < status->bad_count; i++) {
-        crn_status_fruit *fruit = &status->bad[i];
+    state->bad_count = items(crn_value_get(event, "bad"), CRN_STATE_BAD, &list);
+    for (int i = 0; i < state->bad_count; i++) {
+        crn_state_fruit *fruit = &state->bad[i];
         fruit->lane = whole(&list[i], "lane");
         fruit->fruit = whole(&list[i], "fruit");
         TEXT(&list[i], "verdict", fruit->verdict);
@@ -219,10 +219,10 @@ static void read_bad(const object *event, crn_top_status *status)
     }
 }
 
-static crn_status_writer read_writer(const object *writer)
+static crn_state_writer read_writer(const object *writer)
 {
     double size = number(writer, "size_bytes");
-    return (crn_status_writer){
+    return (crn_state_writer){
         .on = is_true(writer, "on"),
         .lost = number(writer, "lost"),
         .bytes = number(writer, "bytes"),
@@ -230,30 +230,35 @@ static crn_status_writer read_writer(const object *writer)
     };
 }
 
-static void read_event(const object *event, crn_top_status *status)
+static void read_event(const object *event, crn_daemon_state *state)
 {
     const object *reasons;
-    TEXT(event, "state", status->state);
-    TEXT(event, "version", status->version);
-    TEXT(event, "run", status->run);
-    TEXT(event, "config", status->config);
-    TEXT(event, "backend", status->backend);
-    status->healthy = is_true(event, "healthy");
-    status->reason_count = items(crn_value_get(event, "reasons"), CRN_STATUS_REASONS, &reasons);
-    for (int i = 0; i < status->reason_count; i++)
-        copy_text(&reasons[i], status->reasons[i], CRN_STATUS_REASON);
-    read_codes(event, status);
-    read_budget(event, status);
-    read_figures(event, status);
-    read_histogram(event, status);
-    read_stages(event, status);
-    read_lanes(event, status);
-    read_bad(event, status);
-    status->recorder = read_writer(crn_value_get(event, "recorder"));
-    status->log = read_writer(crn_value_get(event, "log"));
+    TEXT(event, "state", state->state);
+    TEXT(event, "version", state->version);
+    TEXT(event, "run", state->run);
+    TEXT(event, "config", state->config);
+    TEXT(event, "backend", state->backend);
+    state->healthy = is_true(event, "healthy");
+    state->reason_count = items(crn_value_get(event, "reasons"), CRN_STATE_REASONS, &reasons);
+    const object *list = crn_value_get(event, "reasons");
+    state->reasons_known = list && list->type == MSGPACK_OBJECT_ARRAY;
+    for (int i = 0; i < state->reason_count; i++) {
+        copy_text(&reasons[i], state->reasons[i], CRN_STATE_REASON);
+        state->reasons_known &= state->reasons[i][0] != '\0';
+    }
+    read_codes(event, state);
+    read_budget(event, state);
+    read_figures(event, state);
+    read_histogram(event, state);
+    read_stages(event, state);
+    read_lanes(event, state);
+    read_bad(event, state);
+    state->recorder = read_writer(crn_value_get(event, "recorder"));
+    state->log = read_writer(crn_value_get(event, "log"));
 }
 
-int crn_status_parse(const char *json, size_t size, crn_top_status *ret_status, crn_error *error)
+int crn_daemon_state_parse(const char *json, size_t size, crn_daemon_state *ret_state,
+                           crn_error *error)
 {
     crn_messagepack_json tree;
     int r = crn_messagepack_json_init(&tree, json, size, error);
@@ -262,7 +267,7 @@ int crn_status_parse(const char *json, size_t size, crn_top_status *ret_status, 
     if (!crn_value_get(&tree.tree.data, "state"))
         r = crn_error_set(error, -EBADMSG, "an event without a state");
     else
-        read_event(&tree.tree.data, ret_status);
+        read_event(&tree.tree.data, ret_state);
     crn_messagepack_json_done(&tree);
     return r;
 }
