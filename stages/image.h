@@ -34,6 +34,13 @@ static inline ptrdiff_t crn_image_index(const crn_image *image, int32_t plane, i
     return plane * image->plane_stride + y * image->row_stride + x * image->step;
 }
 
+/** Address of an element. */
+static inline void *crn_image_element(const crn_image *image, int32_t plane, int32_t y, int32_t x)
+{
+    return (char *)image->data +
+           crn_image_index(image, plane, y, x) * (ptrdiff_t)crn_type_bytes(image->type);
+}
+
 /** True if both have the same numbers of planes, rows and columns. */
 static inline bool crn_image_same_size(const crn_image *a, const crn_image *b)
 {

@@ -32,9 +32,6 @@ int crn_picture_reserve(const char *path, uint64_t extra_bytes, crn_picture *pic
 void crn_picture_copy(const void *from, ptrdiff_t from_step, void *to, ptrdiff_t to_step,
                       size_t count, size_t element_bytes);
 
-/* The address of an element. */
-void *crn_picture_at(const crn_image *image, int32_t plane, int32_t y, int32_t x);
-
 /* Sets *error to `failure`, in the words of a library that failed to read a file. -ENOMEM if errno,
  * 0 before, says so: the file may be good; else -EBADMSG. */
 int crn_picture_fail(const char *path, const char *failure, crn_error *error);

@@ -114,7 +114,8 @@ static void read_pixels(jpeg_job *j)
 {
     jpeg_start_decompress(&j->decoder);
     while (j->decoder.output_scanline < j->decoder.output_height) {
-        JSAMPROW row = crn_picture_at(&j->picture.image, 0, (int32_t)j->decoder.output_scanline, 0);
+        JSAMPROW row =
+            crn_image_element(&j->picture.image, 0, (int32_t)j->decoder.output_scanline, 0);
         jpeg_read_scanlines(&j->decoder, &row, 1);
     }
     jpeg_finish_decompress(&j->decoder);

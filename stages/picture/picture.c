@@ -41,12 +41,6 @@ int crn_picture_take(int fd, const char *path, uint64_t at, void *ret_bytes, siz
     return 0;
 }
 
-void *crn_picture_at(const crn_image *image, int32_t plane, int32_t y, int32_t x)
-{
-    return (char *)image->data +
-           crn_image_index(image, plane, y, x) * (ptrdiff_t)crn_type_bytes(image->type);
-}
-
 void crn_picture_copy(const void *from, ptrdiff_t from_step, void *to, ptrdiff_t to_step,
                       size_t count, size_t element_bytes)
 {

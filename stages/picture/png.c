@@ -72,10 +72,10 @@ static void gather(png_job *j, int32_t y)
     size_t size = crn_type_bytes(p->image.type), width = (size_t)p->image.width;
     ptrdiff_t step = (ptrdiff_t)pixel_samples(j);
     for (int32_t s = 0; s < p->samples; s++)
-        crn_picture_copy(crn_picture_at(&p->image, s, y, 0), p->image.step,
+        crn_picture_copy(crn_image_element(&p->image, s, y, 0), p->image.step,
                          j->row + (size_t)s * size, step, width, size);
     if (p->alpha.planes)
-        crn_picture_copy(crn_picture_at(&p->alpha, 0, y, 0), p->alpha.step,
+        crn_picture_copy(crn_image_element(&p->alpha, 0, y, 0), p->alpha.step,
                          j->row + (size_t)p->samples * size, step, width, size);
 }
 
@@ -85,10 +85,10 @@ static void scatter(png_job *j, int32_t y)
     size_t size = crn_type_bytes(p->image.type), width = (size_t)p->image.width;
     ptrdiff_t step = (ptrdiff_t)pixel_samples(j);
     for (int32_t s = 0; s < p->samples; s++)
-        crn_picture_copy(j->row + (size_t)s * size, step, crn_picture_at(&p->image, s, y, 0),
+        crn_picture_copy(j->row + (size_t)s * size, step, crn_image_element(&p->image, s, y, 0),
                          p->image.step, width, size);
-    crn_picture_copy(j->row + (size_t)p->samples * size, step, crn_picture_at(&p->alpha, 0, y, 0),
-                     p->alpha.step, width, size);
+    crn_picture_copy(j->row + (size_t)p->samples * size, step,
+                     crn_image_element(&p->alpha, 0, y, 0), p->alpha.step, width, size);
 }
 
 /* --- reading --- */
@@ -165,7 +165,7 @@ static void read_pixels(png_job *j)
     for (int pass = 0; pass < passes; pass++)
         for (int32_t y = 0; y < j->picture.image.height; y++) {
             if (direct) {
-                png_read_row(j->png, crn_picture_at(&j->picture.image, 0, y, 0), NULL);
+                png_read_row(j->png, crn_image_element(&j->picture.image, 0, y, 0), NULL);
                 continue;
             }
             if (pass)

@@ -230,7 +230,7 @@ static void store_palette(tiff_job *j, const uint8_t *from, int32_t step, int32_
 {
     const crn_image *image = &j->picture.image;
     for (int32_t c = 0; c < 3; c++) {
-        uint8_t *to = crn_picture_at(image, plane + c, segment->y, segment->x);
+        uint8_t *to = crn_image_element(image, plane + c, segment->y, segment->x);
         for (size_t i = 0; i < segment->count; i++)
             to[(ptrdiff_t)i * image->step] = j->palette[c][from[i * (size_t)step]];
     }
@@ -270,7 +270,7 @@ static void store_row(tiff_job *j, const cut *c, const tiff_segment *segment, co
             continue;
         }
         plane = alpha ? index : plane + (p->palette ? 2 : 0);
-        void *to = crn_picture_at(image, plane, segment->y, segment->x);
+        void *to = crn_image_element(image, plane, segment->y, segment->x);
         crn_picture_copy(row, c->samples, to, image->step, count, size);
         if (p->inverted && !alpha)
             invert(image, to, count);
@@ -337,8 +337,8 @@ static int read_strips(tiff_job *j, int32_t index, const cut *c, crn_error *erro
             int32_t rows = min(height - segment.y, (int32_t)c->height);
             uint8_t *to = j->chunk;
             if (direct)
-                to = crn_picture_at(&j->picture.image, index * j->page.samples + sample, segment.y,
-                                    0);
+                to = crn_image_element(&j->picture.image, index * j->page.samples + sample,
+                                       segment.y, 0);
             int r = read_strip(j, &segment, c, to, (uint64_t)rows * c->row_bytes, error);
             if (r)
                 return r;

@@ -91,7 +91,7 @@ static uint8_t *dense_rows(const page *p)
     bool dense = !p->alpha && image->step == p->samples &&
                  (p->samples == 1 || image->plane_stride == 1) &&
                  image->row_stride == (ptrdiff_t)image->width * p->samples;
-    return dense ? crn_picture_at(image, p->first_plane, 0, 0) : NULL;
+    return dense ? crn_image_element(image, p->first_plane, 0, 0) : NULL;
 }
 
 static void gather(const page *p, int32_t y0, int32_t rows, uint8_t *to)
@@ -101,10 +101,10 @@ static void gather(const page *p, int32_t y0, int32_t rows, uint8_t *to)
     int32_t samples = p->samples + (p->alpha != NULL);
     for (int32_t y = y0; y < y0 + rows; y++, to += row_bytes(p)) {
         for (int32_t s = 0; s < p->samples; s++)
-            crn_picture_copy(crn_picture_at(p->image, p->first_plane + s, y, 0), p->image->step,
+            crn_picture_copy(crn_image_element(p->image, p->first_plane + s, y, 0), p->image->step,
                              to + (size_t)s * size, samples, width, size);
         if (p->alpha)
-            crn_picture_copy(crn_picture_at(p->alpha, p->alpha_plane, y, 0), p->alpha->step,
+            crn_picture_copy(crn_image_element(p->alpha, p->alpha_plane, y, 0), p->alpha->step,
                              to + (size_t)p->samples * size, samples, width, size);
     }
 }

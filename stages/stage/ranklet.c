@@ -93,8 +93,7 @@ static crn_image map_of(const crn_job *job, int32_t channel)
     if (job->intensity.data)
         return job->intensity;
     crn_image map = job->received;
-    map.data = (char *)map.data +
-               channel * map.plane_stride * (ptrdiff_t)crn_type_bytes(job->received.type);
+    map.data = crn_image_element(&map, channel, 0, 0);
     map.planes = 1;
     return map;
 }
@@ -103,8 +102,7 @@ static crn_image map_of(const crn_job *job, int32_t channel)
 static crn_image area_of(const crn_image *map, part p, crn_size window)
 {
     crn_image area = *map;
-    area.data = (char *)map->data +
-                crn_image_index(map, 0, p.y0, p.x0) * (ptrdiff_t)crn_type_bytes(map->type);
+    area.data = crn_image_element(map, 0, p.y0, p.x0);
     area.width = p.x1 - p.x0 + window.width;
     area.height = p.y1 - p.y0 + window.height;
     return area;

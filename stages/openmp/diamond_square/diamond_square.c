@@ -231,8 +231,7 @@ static uint8_t *image_row(const diamond_square_tile *t, int32_t y, int32_t x)
     if (y < t->y0 || y > t->y1)
         return NULL;
     const crn_image *out = t->job->out;
-    ptrdiff_t index = crn_image_index(out, 0, y - t->job->params->y, x - t->job->params->x);
-    return (uint8_t *)out->data + index * (ptrdiff_t)crn_type_bytes(out->type);
+    return crn_image_element(out, 0, y - t->job->params->y, x - t->job->params->x);
 }
 
 /* Copies columns x to end of a row of the field from `line`, which begins at column `origin`. */

@@ -7,12 +7,6 @@
 #include "stages/image.h"
 #include "tests/support/random.h"
 
-static inline void *crn_image_element(const crn_image *image, int32_t plane, int32_t y, int32_t x)
-{
-    return (uint8_t *)image->data +
-           crn_image_index(image, plane, y, x) * (ptrdiff_t)crn_type_bytes(image->type);
-}
-
 /* Elements have 1, 2 or 4 bytes; constant sizes are faster, and tests compare many. */
 static inline bool crn_element_is(const void *a, const void *b, size_t size)
 {

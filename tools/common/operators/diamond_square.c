@@ -85,8 +85,7 @@ static int make(apply_diamond_square_settings *set, const char *path, const crn_
         diamond_square_call c = {set->params, *field};
         c.params.y = y;
         c.out.height = rows < field->height - y ? rows : field->height - y;
-        c.out.data = (char *)field->data +
-                     crn_image_index(field, 0, y, 0) * (ptrdiff_t)crn_type_bytes(field->type);
+        c.out.data = crn_image_element(field, 0, y, 0);
         r = crn_apply_run(&set->apply, run, &c);
         crn_progress_update(&progress, (uint64_t)(y + c.out.height), NULL);
     }

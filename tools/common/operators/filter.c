@@ -21,8 +21,7 @@ static int call_group(const crn_apply *apply, void *argument)
 static crn_image planes_of(const crn_image *image, int32_t first, int32_t count)
 {
     crn_image some = *image;
-    some.data = (char *)image->data +
-                crn_image_index(image, first, 0, 0) * (ptrdiff_t)crn_type_bytes(image->type);
+    some.data = crn_image_element(image, first, 0, 0);
     some.planes = count;
     return some;
 }

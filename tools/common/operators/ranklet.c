@@ -121,8 +121,7 @@ static int make(apply_ranklet_settings *set, const char *path, const crn_image *
         crn_progress_update(&progress, (uint64_t)row, note);
         ranklet_call c = {.params = {window.width, window.height}, .in = *image};
         c.in.planes = 1;
-        c.in.data = (char *)image->data +
-                    crn_image_index(image, plane, 0, 0) * (ptrdiff_t)crn_type_bytes(image->type);
+        c.in.data = crn_image_element(image, plane, 0, 0);
         c.out = crn_image_dense(values, CRN_F32, CRN_CHW, 3, image->height - window.height + 1,
                                 image->width - window.width + 1);
         r = crn_apply_run(&set->apply, run, &c);

@@ -163,8 +163,7 @@ int32_t crn_map_quadrants(int32_t height, int32_t width, int32_t levels,
 static crn_image part_of(const crn_image *image, const crn_quadrant *part)
 {
     crn_image window = *image;
-    window.data = (char *)image->data + crn_image_index(image, 0, part->y, part->x) *
-                                            (ptrdiff_t)crn_type_bytes(image->type);
+    window.data = crn_image_element(image, 0, part->y, part->x);
     window.height = part->height;
     window.width = part->width;
     return window;

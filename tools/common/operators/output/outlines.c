@@ -83,8 +83,7 @@ static void fill_ground(const crn_picture *picture, int32_t page, cairo_surface_
     bool color = picture->samples == 3;
     int32_t first = page * picture->samples;
     crn_image planes = *image;
-    planes.data = (char *)image->data +
-                  crn_image_index(image, first, 0, 0) * (ptrdiff_t)crn_type_bytes(image->type);
+    planes.data = crn_image_element(image, first, 0, 0);
     planes.planes = color ? 3 : 1;
     float min = 0, max = 255;
     if (image->type != CRN_U8)
@@ -95,8 +94,7 @@ static void fill_ground(const crn_picture *picture, int32_t page, cairo_surface_
     for (int32_t plane = 0; plane < 3; plane++) {
         crn_image one = planes;
         one.planes = 1;
-        one.data = (char *)planes.data + crn_image_index(&planes, color ? plane : 0, 0, 0) *
-                                             (ptrdiff_t)crn_type_bytes(image->type);
+        one.data = crn_image_element(&planes, color ? plane : 0, 0, 0);
         crn_image bytes = {rows + 2 - plane, CRN_U8, 1, image->height, image->width, 0, stride, 4};
         crn_map_linear(&one, min, max, &bytes);
     }
