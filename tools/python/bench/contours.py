@@ -7,7 +7,6 @@ and the medians compared. Exit 1 if a result differs or a bar is missed.
 """
 import os
 import sys
-import time
 
 # Before OpenMP is loaded: threads that wait busily would be timed as the peer's.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -22,6 +21,7 @@ from scipy.ndimage import gaussian_filter
 from skimage.measure import find_contours
 
 import cernita
+from cases import same_polylines, time_alternately
 
 rng = np.random.default_rng(7)
 
@@ -55,29 +55,12 @@ def planes_of(z):
 def is_equal(z, threads):
     found = cernita.find_contours_many(z, 0.5, threads=threads)
     for plane, values in enumerate(planes_of(z)):
-        ours, theirs = found.polylines(plane), find_contours(values, 0.5)
-        if len(ours) != len(theirs) or not all(np.array_equal(a, b) for a, b in zip(ours, theirs)):
+        if not same_polylines(found.polylines(plane), find_contours(values, 0.5)):
             return False
     return True
 
 
-def seconds(call):
-    begin = time.perf_counter()
-    call()
-    return time.perf_counter() - begin
-
-
-def time_alternately(peer, ours, repeat):
-    """Medians in ms. Ours runs several times after each run of the peer, which has replaced the caches' content."""
-    peers, mine = [], []
-    for _ in range(repeat):
-        peers.append(seconds(peer))
-        mine += [seconds(ours) for _ in range(7)]
-    return np.median(peers) * 1e3, np.median(mine) * 1e3
-
-
 def our_call(z, threads):
-    cernita.find_contours_many(z, 0.5, threads=threads)
     return lambda: cernita.find_contours_many(z, 0.5, threads=threads)
 
 
@@ -118,7 +101,7 @@ def main():
             fine = False
             print(f"{work:24}differs from scikit-image")
             continue
-        theirs, ours = time_alternately(make_peer(z), make_ours(z, threads), repeat)
+        theirs, ours = time_alternately(make_peer(z), make_ours(z, threads), repeat=repeat, each=7)
         met = theirs / ours >= bar
         fine = fine and met
         print(f"{work:24}{peer:12}{theirs:10.3f}{ours:10.3f}{threads:9}{theirs / ours:8.2f}{bar:6}  "

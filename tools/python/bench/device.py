@@ -7,6 +7,7 @@ on the device to NumPy arrays; image operators from tensor to tensor. Wall clock
 without cernita does: scikit-image after a copy to the host.
 """
 import argparse
+import itertools
 import sys
 import time
 
@@ -22,6 +23,7 @@ except ImportError as fault:
     sys.exit(f"device.py: {fault}; it needs PyTorch with CUDA: pip install torch")
 
 import cernita
+from timing import times_ms
 
 ROTATED_BYTES = 160 << 20  # copies of an input together exceed the device's cache
 MASKS, MASK_HEIGHT, MASK_WIDTH = 92, 3024, 4032
@@ -38,15 +40,11 @@ def warm_up():
 
 def measure(call, inputs, calls):
     """(median, 99th percentile) in ms of a call on its inputs in rotation."""
-    for i in range(min(len(inputs), 100)):
-        call(inputs[i])
+    turn = itertools.cycle(inputs)
+    for _ in range(min(len(inputs), 100)):
+        call(next(turn))
     torch.cuda.synchronize()
-    times = []
-    for i in range(calls):
-        given = inputs[i % len(inputs)]
-        begin = time.perf_counter_ns()
-        call(given)
-        times.append((time.perf_counter_ns() - begin) / 1e6)
+    times = times_ms(lambda: call(next(turn)), calls, calls, warm_up=0)
     return np.median(times), np.percentile(times, 99)
 
 

@@ -28,6 +28,8 @@ except ImportError as fault:
 
 import cernita
 import gpu_peers
+from cases import same_polylines
+from timing import times_ms
 
 NORM_INF = 0  # NppiNorm: 8-connected
 LABEL_INFO, DIRECTION_INFO, GEOMETRY_INFO, BLOCK_SEGMENT = 36, 140, 60, 16  # bytes of NPP's structures
@@ -121,13 +123,10 @@ def is_consistent(result):
 
 
 def median_ms(call, given, calls):
-    times = []
-    for _ in range(calls + 3):
-        begin = time.perf_counter()
+    def wait():
         call(given)
         cupy.cuda.get_current_stream().synchronize()
-        times.append(1e3 * (time.perf_counter() - begin))
-    return float(np.median(times[3:]))
+    return float(np.median(times_ms(wait, calls, calls, warm_up=3)))
 
 
 def print_lists(side, kind, count, first):
@@ -164,7 +163,7 @@ def count_wrong(masks):
     for mask in masks:
         expected = skimage.measure.find_contours(mask.astype(float), 127.5)
         got = cernita.find_contours_many(cupy.asarray(mask), 127.5).polylines()
-        wrong += len(got) != len(expected) or any(not np.array_equal(a, b) for a, b in zip(got, expected))
+        wrong += not same_polylines(got, expected)
     return wrong
 
 

@@ -19,7 +19,8 @@ packages.need("numpy")
 
 import numpy as np
 
-from rows import picture
+from cases import case, disk, picture
+from timing import times_ms
 
 rng = np.random.default_rng(7)
 
@@ -132,7 +133,7 @@ def npp_opening(cupy):
     context = npp_context(cupy)
     for size in 3, 11, 21:
         row = f"opening u8 RGB 1920x2560, rect {size}"
-        pixels = picture(row)
+        pixels = picture(case(row))
         members = cupy.ones((size, size), "u1")
         calls = []
         for _ in range(copies(pixels)):
@@ -151,7 +152,7 @@ def npp_filter(cupy):
     context = npp_context(cupy)
     for size in 3, 5, 7:
         row = f"convolve u8 RGB 2160x3840, dense {size}"
-        pixels = picture(row)
+        pixels = picture(case(row))
         weights = cupy.asarray((rng.standard_normal((size, size)) / size).astype("f4"))
         calls = [npp_call(npp.nppiFilterBorder32f_8u_C3R_Ctx, cupy.asarray(pixels), cupy.empty_like(pixels), weights,
                           size, context) for _ in range(copies(pixels))]
@@ -163,11 +164,10 @@ def npp_filter(cupy):
 def cupy_opening(cupy):
     from cupyx.scipy import ndimage
     row = "opening u8 1920x2560, disk 11"
-    pixels = picture(row)
-    r = np.arange(11) * 2 - 10
-    disk = cupy.asarray(r[:, None]**2 + r[None]**2 <= 100)
+    pixels = picture(case(row))
+    members = cupy.asarray(disk(case(row).size))
     pictures = [cupy.asarray(pixels) for _ in range(copies(pixels))]
-    calls = [lambda p=p: ndimage.grey_opening(p, footprint=disk) for p in pictures]
+    calls = [lambda p=p: ndimage.grey_opening(p, footprint=members) for p in pictures]
     print_row(row, on_device(cupy, calls, 7), "CuPy grey_opening")
 
 
@@ -180,7 +180,7 @@ def cudnn_haar(cupy):
     signs = [[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]
     weights = (torch.tensor(signs, dtype=torch.float32).reshape(4, 1, 2, 2) / 2).cuda()
     row = "haar f32 1800x2880, 3 levels forward"
-    pixels = picture(row)
+    pixels = picture(case(row))
     pictures = [torch.from_numpy(pixels)[None, None].cuda() for _ in range(copies(pixels))]
 
     def transform(averages):
@@ -202,12 +202,7 @@ def skimage_contours(path):
         print_skipped("contours frame f32, host to host", "no FRAME.npy was given")
         return
     frame = np.load(path)
-    times = []
-    for _ in range(9):
-        begin = time.perf_counter()
-        for plane in range(frame.shape[2]):
-            measure.find_contours(frame[:, :, plane], .5)
-        times.append((time.perf_counter() - begin) * 1e3)
+    times = times_ms(lambda: [measure.find_contours(frame[:, :, plane], .5) for plane in range(frame.shape[2])], 9, 9)
     print_row("contours frame f32, host to host", np.median(times), "scikit-image, on the host")
 
 

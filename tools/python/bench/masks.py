@@ -8,7 +8,6 @@ is missed: of time, or of memory beyond the masks.
 import pathlib
 import re
 import sys
-import time
 
 import tree
 import packages
@@ -21,6 +20,8 @@ from silx.image import marchingsquares
 from skimage.measure import find_contours
 
 import cernita
+from cases import same_polylines
+from timing import seconds
 
 HEIGHT, WIDTH, LEVEL = 3024, 4032, 127.5
 MEMORY_BAR_GB = 0.5
@@ -44,12 +45,6 @@ def masks(count):
     return made
 
 
-def seconds(call):
-    begin = time.perf_counter()
-    call()
-    return time.perf_counter() - begin
-
-
 def peak_gb(call):
     """The most that this process has resident while it runs, beyond what it has before."""
     pathlib.Path("/proc/self/clear_refs").write_text("5")
@@ -63,11 +58,8 @@ def resident_gb(line):
 
 
 def is_equal(found, made):
-    for plane in range(0, len(made), max(1, len(made) // 5)):
-        ours, theirs = found.polylines(plane), find_contours(made[plane], LEVEL)
-        if len(ours) != len(theirs) or not all(np.array_equal(a, b) for a, b in zip(ours, theirs)):
-            return False
-    return True
+    return all(same_polylines(found.polylines(plane), find_contours(made[plane], LEVEL))
+               for plane in range(0, len(made), max(1, len(made) // 5)))
 
 
 def main():

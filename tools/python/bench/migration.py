@@ -7,7 +7,6 @@ have been compared; then cernita's with a thread per core. FUNCTION: only rows o
 """
 import inspect
 import os
-import platform
 import sys
 
 # Before OpenMP is loaded: threads that wait busily would be timed as the peer's.
@@ -25,15 +24,11 @@ import skimage
 import skimage.measure
 
 import cernita
-from rows import time_alternately
+from cases import disk, time_alternately
+from timing import processor
 
 SIZES = ((95, 511), (1024, 1024))
 rng = np.random.default_rng(7)
-
-
-def disk(side):
-    r = np.arange(side) * 2 - (side - 1)
-    return (r[:, None]**2 + r**2 <= (side - 1)**2).astype("u1")
 
 
 def smooth(shape):
@@ -86,11 +81,6 @@ def is_same(result, wanted, tolerance):
         np.allclose(result.astype("f8"), wanted.astype("f8"), rtol=tolerance if tolerance < 1 else 0, atol=tolerance))
 
 
-def model():
-    with open("/proc/cpuinfo") as lines:
-        return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
-
-
 def show(ms):
     return f"{ms:.3f}" if ms < 10 else f"{ms:.1f}"
 
@@ -98,7 +88,7 @@ def show(ms):
 def main():
     cv2.setNumThreads(1)
     only, fine, cores = sys.argv[1:], True, len(os.sched_getaffinity(0))
-    print(f"Times in ms; {model()}, {cores} cores; scikit-image {skimage.__version__}, scipy {scipy.__version__}, "
+    print(f"Times in ms; {processor()}, {cores} cores; scikit-image {skimage.__version__}, scipy {scipy.__version__}, "
           f"OpenCV {cv2.__version__}, PyWavelets {pywt.__version__}.\n")
     print(f"| call | type | size | peer | ours | peer / ours | ours, {cores} threads |\n|---|---|---|---|---|---|---|")
     for text, kind, theirs, ours, arguments, named, tolerance in rows():

@@ -24,8 +24,10 @@ import pywt
 
 import cernita
 from cernita._arrays import image_of
-from rows import picture, time_alternately
+from cases import case, disk, picture, time_alternately
 from peer_diamond_square import diamond_square as numpy_diamond_square
+
+CACHED_PIXELS = 1 << 16  # pictures of more exceed the second-level cache
 
 cv2.setNumThreads(1)
 rng = np.random.default_rng(7)
@@ -33,8 +35,7 @@ rng = np.random.default_rng(7)
 _peers = ctypes.CDLL(str(tree.ROOT / "build/lib/libcernita_peers.so"))
 
 
-# Each row: what, bar (ours may take so many times the peer's time), whether it exceeds the cache, and a function that
-# gives the peer's call, ours by threads, and a check of their results.
+# Each gives the peer's call, ours by threads, and a check of their results.
 
 def opening(pixels, shape, size):
     ellipse = shape == "disk"
@@ -43,16 +44,11 @@ def opening(pixels, shape, size):
 
     def check():
         # With the same element, not OpenCV's ellipse, which differs at its tips.
-        members = cernita_disk(size) if ellipse else np.ones((size, size), "u1")
+        members = disk(size) if ellipse else np.ones((size, size), "u1")
         expected = cv2.morphologyEx(pixels, cv2.MORPH_OPEN, members)
         return np.array_equal(cernita.morphology(pixels, "open", shape, size), expected)
     return (lambda: cv2.morphologyEx(pixels, cv2.MORPH_OPEN, element),
             lambda threads: cernita.morphology(pixels, "open", shape, size, out=out, threads=threads), check)
-
-
-def cernita_disk(size):
-    r = np.arange(size) * 2 - (size - 1)
-    return ((r[:, None]**2 + r[None]**2) <= (size - 1)**2).astype("u1")
 
 
 def filtering(pixels, size):
@@ -104,6 +100,14 @@ def ranklets(pixels, windows):
     return idc, ours, check
 
 
+def windows(of):
+    """The sides of a case's windows, doubling."""
+    sides = [of.first_window]
+    while sides[-1] < of.last_window:
+        sides.append(2 * sides[-1])
+    return sides
+
+
 def field(exponent):
     side = 2**exponent + 1
     out = np.empty((side, side), "u1")
@@ -112,26 +116,30 @@ def field(exponent):
             lambda: np.array_equal(cernita.diamond_square(8, 1), cernita.diamond_square(8, 1, backend="serial")))
 
 
-def rows():
-    for size, bar in (3, 1.0), (11, .6), (21, .5):
-        name = f"opening u8 RGB 1920x2560, rect {size}"
-        yield name, bar, True, lambda: opening(picture(name), "rect", size)
-    for size, bar in (11, .4), (21, .2):
-        name = f"opening u8 RGB 1920x2560, disk {size}"
-        yield name, bar, True, lambda: opening(picture(name), "disk", size)
-    name = "opening f32 95x511, disk 5"
-    yield name, .5, False, lambda: opening(picture(name), "disk", 5)
-    for size, bar in (3, 1.0), (7, .7), (15, .35):
-        name = f"convolve u8 RGB 2160x3840, dense {size}"
-        yield name, bar, True, lambda: filtering(picture(name), size)
-    for direction in "forward", "inverse":
-        name = f"haar f32 1800x2880, 3 levels {direction}"
-        yield name, .1, True, lambda: transform(picture(name), 3, direction == "inverse")
-    name = "ranklet u8 1024x1024, pyramid"
-    yield name, 1 / 8, True, lambda: ranklets(picture(name), [2**i for i in range(1, 11)])
-    name = "ranklet u8 95x511, windows 4, 8, 16"
-    yield name, 1 / 20, False, lambda: ranklets(picture(name), [4, 8, 16])
-    yield "diamond_square u8 8193x8193", .25, True, lambda: field(13)
+# Ours may take so many times the peer's time.
+BARS = {
+    "opening u8 RGB 1920x2560, rect 3": 1.0,
+    "opening u8 RGB 1920x2560, rect 11": .6,
+    "opening u8 RGB 1920x2560, rect 21": .5,
+    "opening u8 RGB 1920x2560, disk 11": .4,
+    "opening u8 RGB 1920x2560, disk 21": .2,
+    "opening f32 95x511, disk 5": .5,
+    "convolve u8 RGB 2160x3840, dense 3": 1.0,
+    "convolve u8 RGB 2160x3840, dense 7": .7,
+    "convolve u8 RGB 2160x3840, dense 15": .35,
+    "haar f32 1800x2880, 3 levels forward": .1,
+    "haar f32 1800x2880, 3 levels inverse": .1,
+    "ranklet u8 1024x1024, pyramid": 1 / 8,
+    "ranklet u8 95x511, windows 4, 8, 16": 1 / 20,
+    "diamond_square u8 8193x8193": .25,
+}
+CALLS = {
+    "morphology": lambda of: opening(picture(of), of.element, of.size),
+    "convolve": lambda of: filtering(picture(of), of.size),
+    "haar": lambda of: transform(picture(of), of.levels, of.direction == "inverse"),
+    "ranklet": lambda of: ranklets(picture(of), windows(of)),
+    "diamond-square": lambda of: field(of.exponent),
+}
 
 
 def print_memory_bandwidth():
@@ -145,15 +153,15 @@ def print_memory_bandwidth():
 
 def main():
     only, fine = tuple(sys.argv[1:]), True
-    works = [row[0] for row in rows()]
     for name in only:
-        if not any(work.startswith(name) for work in works):
-            sys.exit(f"operators.py: no row's name begins with '{name}'; choose among: {'; '.join(works)}")
+        if not any(work.startswith(name) for work in BARS):
+            sys.exit(f"operators.py: no row's name begins with '{name}'; choose among: {'; '.join(BARS)}")
     print(f"{'work':42}{'peer ms':>10}{'ours ms':>10}{'ratio':>8}{'bar':>7}  met   {'2 threads':>9}{'S(2)':>6}  met")
-    for work, bar, large, make in rows():
+    for work, bar in BARS.items():
         if only and not work.startswith(only):
             continue
-        peer, call, check = make()
+        of = case(work)
+        peer, call, check = CALLS[of.operator](of)
         if not check():
             fine = False
             print(f"{work:42}differs from the peer")
@@ -162,7 +170,7 @@ def main():
         met = ours <= bar * theirs
         fine = fine and met
         line = f"{work:42}{theirs:10.3f}{ours:10.3f}{ours / theirs:8.3f}{bar:7.3f}  {'yes' if met else 'NO':6}"
-        if large:
+        if of.height * of.width > CACHED_PIXELS:
             single, double = time_alternately(lambda: call(1), lambda: call(2))
             fine = fine and single >= 1.7 * double
             line += f"{double:9.3f}{single / double:6.2f}  {'yes' if single >= 1.7 * double else 'NO'}"

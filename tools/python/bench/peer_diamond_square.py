@@ -7,13 +7,14 @@ numpy.random.Philox (4x64), drawn in order, so the fields are other fields of th
     peer_diamond_square.py [--exponent 13] [--repeat 3]      prints the fastest run of field() and of diamond_square()
 """
 import argparse
-import time
 
 import tree
 import packages
 packages.need("numpy")
 
 import numpy as np
+
+from timing import times_ms
 
 
 def field(exponent, seed, roughness=0.5):
@@ -73,12 +74,8 @@ def main():
     parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()
     for make in (field, diamond_square):
-        times = []
-        for _ in range(options.repeat):
-            start = time.perf_counter()
-            make(options.exponent, 42)
-            times.append(time.perf_counter() - start)
-        print(f"{make.__name__} {(1 << options.exponent) + 1}^2: {min(times) * 1e3:.1f} ms")
+        times = times_ms(lambda: make(options.exponent, 42), options.repeat, options.repeat, warm_up=0)
+        print(f"{make.__name__} {(1 << options.exponent) + 1}^2: {min(times):.1f} ms")
 
 
 if __name__ == "__main__":

@@ -135,7 +135,7 @@ def speedup(report, long):
 def ahead_from(cases, fast, slow):
     """The first case from which on `fast` is ahead of `slow` by a tenth, to stay so; None."""
     last_behind = max((i for i, (f, s) in enumerate(zip(fast, slow)) if f * 1.1 > s), default=-1)
-    return None if last_behind == len(cases) - 1 else cases[last_behind + 1][1]
+    return None if last_behind == len(cases) - 1 else cases[last_behind + 1].name
 
 
 def crossover(cases, times, device):
@@ -152,29 +152,42 @@ def crossover(cases, times, device):
     return text
 
 
-def against_serial(report, name, title, label, cases, note, x_label="elements", highlight=0):
-    """cases: (panel, name, x, the definition's call, or with the part of the picture that it is given, the fast one's
-    call(threads, backend), source's text, source's ms or None). The panel number `highlight` tells most."""
+class Case:
+    """One row of an experiment: fast(threads, backend), against the definition on the same arguments.
+
+    x: of its point in the panel. source: cells of what was published, source_ms its line in the plot. serial: the
+    definition's call where it is given only `part` of the picture; serial_ms: a function that measures it itself.
+    """
+
+    def __init__(self, panel, name, x, fast, *source, source_ms=None, serial=None, part=1, serial_ms=None):
+        self.panel, self.name, self.x, self.fast, self.part = panel, name, x, fast, part
+        self.source, self.source_ms = source or ("",), source_ms
+        self.serial_ms = serial_ms or (lambda: median_ms(serial or (lambda: fast(1, "serial"))) / part)
+        self.scaled = part < 1 or serial_ms is not None
+
+
+def against_serial(report, name, title, label, cases, note, x_label="elements", highlight=0, columns=("source",),
+                   source_line="source"):
+    """The panel number `highlight` tells most. columns: the headings of the cases' sources."""
     counts = sorted({1, cores()})
     cuda = () if gpu.missing() else ("cuda ms", "its kernels ms")
-    header = [label, "serial ms", *(f"openmp {p} ms" for p in counts), *cuda, "serial / openmp 1", "source"]
+    header = [label, "serial ms", *(f"openmp {p} ms" for p in counts), *cuda, "serial / openmp 1", *columns]
     rows, panels, fast_times, device_times, behind = [], {}, [], [], []
-    for panel, what, x, serial, fast, source, source_ms in cases:
-        serial, part = serial if isinstance(serial, tuple) else (serial, 1)
-        serial_ms = median_ms(serial) / part
-        times, device = by_threads(fast, counts), by_device(fast)
+    for case in cases:
+        serial_ms = case.serial_ms()
+        times, device = by_threads(case.fast, counts), by_device(case.fast)
         fast_times.append(times)
         device_times.append(device)
-        behind += [what] if times[1] > serial_ms else []
+        behind += [case.name] if times[1] > serial_ms else []
         shown = [show(ms) for ms in device or ()] or ["not implemented"] * len(cuda)
-        rows.append((what, show(serial_ms, part < 1), *(show(ms) for ms in times.values()), *shown,
-                     f"{serial_ms / times[1]:.0f}", source))
-        points = {"serial": serial_ms, **{f"openmp {p}": ms for p, ms in times.items()}, "source": source_ms,
+        rows.append((case.name, show(serial_ms, case.scaled), *(show(ms) for ms in times.values()), *shown,
+                     f"{serial_ms / times[1]:.0f}", *case.source))
+        points = {"serial": serial_ms, **{f"openmp {p}": ms for p, ms in times.items()}, source_line: case.source_ms,
                   **dict(zip(("cuda", "cuda kernels"), device or ()))}
         for line, ms in points.items():
             if ms:
-                xs, ys = panels.setdefault(panel, {}).setdefault(line, ([], []))
-                xs.append(x)
+                xs, ys = panels.setdefault(case.panel, {}).setdefault(line, ([], []))
+                xs.append(case.x)
                 ys.append(ms)
     first = f"openmp is behind serial at {', '.join(behind)}." if behind else "openmp is ahead of serial everywhere."
     skipped = f" cuda is skipped: {gpu.missing()}." if gpu.missing() else ""
@@ -185,16 +198,17 @@ def against_serial(report, name, title, label, cases, note, x_label="elements", 
 
 
 def sizes_of_contours(report, long):
-    cases = []
-    for exponent in range(6, 13):
-        side = 2**exponent
-        picture = waves(side)
-        cases.append((
-            "contours", f"{side}²", side**2,
-            lambda z=picture: cernita.find_contours_many(z, .5, backend="serial"),
-            lambda p, b="openmp", z=picture: cernita.find_contours_many(z, .5, backend=b, threads=p), "", None))
+    cases = [Case("contours", f"{side}²", side**2,
+                  lambda p, b="openmp", z=waves(side): cernita.find_contours_many(z, .5, backend=b, threads=p))
+             for side in (2**exponent for exponent in range(6, 13))]
     against_serial(report, "contours", "Contours by size", "side", cases,
                    "Waves of 126 and 105 pixels; the source measured one size, see phases.")
+
+
+def one_and_six(seconds):
+    """A source's times as text, and that of one core in ms."""
+    ms = seconds[1] * 1e3
+    return f"{ms:.0f} ms on 1 core, {seconds[6] * 1e3:.0f} on 6", ms
 
 
 def sizes_of_diamond_square(report, long):
@@ -202,17 +216,20 @@ def sizes_of_diamond_square(report, long):
     for exponent in range(4, 14):
         side = 2**exponent + 1
         out = gpu.empty((side, side), "u1")
-        times, source, source_ms = sources.DIAMOND_SQUARE_S, "", None
-        if exponent == 13:
-            source_ms = times[1] * 1e3
-            source = f"{source_ms:.0f} ms on 1 core, {times[6] * 1e3:.0f} on 6"
-        cases.append((
+        source, ms = one_and_six(sources.DIAMOND_SQUARE_S) if exponent == 13 else ("", None)
+        cases.append(Case(
             "diamond-square", f"{side}²", side**2,
-            lambda e=exponent, o=out: cernita.diamond_square(e, 1, out=o, backend="serial"),
             lambda p, b="openmp", e=exponent, o=out: cernita.diamond_square(e, 1, backend=b, out=o, threads=p), source,
-            source_ms))
+            source_ms=ms))
     against_serial(report, "diamond_square", "Diamond-square by size", "side", cases,
                    "The source: OpenMP ahead of serial at every size, its CUDA version behind serial below 4097².")
+
+
+def strip_of(picture, halo, steps):
+    """The rows that the definition is given, and which part of the picture they are."""
+    height, width = picture.shape[:2]
+    rows = serial_strip(height, halo, 3 * width, steps)
+    return np.ascontiguousarray(picture[:rows]), rows / height
 
 
 def sizes_of_opening(report, long):
@@ -221,16 +238,12 @@ def sizes_of_opening(report, long):
         picture = noise(height, width, 3)
         out = empty_like(picture)
         for size in 3, 5, 7, 9, 11, 15, 21:
-            rows = serial_strip(height, size, 3 * width, 2 * size**2)
-            part = np.ascontiguousarray(picture[:rows])
-            source, source_ms = "", None
-            if (height, size) == (1920, 11):
-                source_ms = sources.OPENING_S[1] * 1e3
-                source = f"{source_ms:.0f} ms on 1 core, {sources.OPENING_S[6] * 1e3:.0f} on 6"
-            cases.append((
+            strip, part = strip_of(picture, size, 2 * size**2)
+            source, ms = one_and_six(sources.OPENING_S) if (height, size) == (1920, 11) else ("", None)
+            cases.append(Case(
                 f"opening RGB {width}×{height}", f"{width}×{height}, {size}×{size}", size**2,
-                (lambda p=part, s=size: opening(p, s, "serial"), rows / height),
-                lambda p, b="openmp", z=picture, s=size, o=out: opening(z, s, b, p, o), source, source_ms))
+                lambda p, b="openmp", z=picture, s=size, o=out: opening(z, s, b, p, o), source, source_ms=ms,
+                serial=lambda z=strip, s=size: opening(z, s, "serial"), part=part))
     against_serial(report, "opening", "Opening of RGB pictures by size and element", "picture, element", cases,
                    "The definition costs one step for each pixel of the element, the fast one about log2 of its side.",
                    "pixels of the element", highlight=1)
@@ -240,13 +253,12 @@ def sizes_of_haar(report, long):
     cases = []
     for (height, width, levels), (host, copies, kept) in sources.HAAR_MS.items():
         picture = noise(height, width, 1, "f4")
-        out = empty_like(picture)
-        cases.append((
+        cases.append(Case(
             "Haar", f"{height}×{width}, {levels} levels", height * width,
-            lambda p=picture, n=levels, o=out: cernita.haar(p, n, out=o, backend="serial"),
-            lambda p, b="openmp", z=picture, n=levels, o=out: cernita.haar(z, n, backend=b, out=o, threads=p),
-            f"host {host}, CUDA {copies} / {kept}", host))
-    against_serial(report, "haar", "Haar by size and levels", "picture", sorted(cases, key=lambda case: case[2]),
+            lambda p, b="openmp", z=picture, n=levels, o=empty_like(picture): cernita.haar(z, n, backend=b, out=o,
+                                                                                           threads=p),
+            f"host {host}, CUDA {copies} / {kept}", source_ms=host))
+    against_serial(report, "haar", "Haar by size and levels", "picture", sorted(cases, key=lambda case: case.x),
                    "The source: ms with transfers; CUDA with copies between the levels / without.")
 
 
@@ -257,17 +269,14 @@ def sizes_of_convolution(report, long):
         out = empty_like(picture)
         for size in 3, 5, 7:
             kernel = (rng.standard_normal((size, size)) / size).astype("f4")
-            rows = serial_strip(height, size, 3 * width, size**2)
-            part = np.ascontiguousarray(picture[:rows])
-            source, source_ms = "", None
-            if name == "4K":
-                source_ms = sources.CONVOLVE_ROWS_S[size] * 1e3
-                source = f"{source_ms:.0f} by rows on 6 threads"
-                source += "; 14200 on 1, 4380 on 6 plainly" if size == 7 else ""
-            cases.append((
+            strip, part = strip_of(picture, size, size**2)
+            ms = sources.CONVOLVE_ROWS_S[size] * 1e3 if name == "4K" else None
+            source = f"{ms:.0f} by rows on 6 threads" if ms else ""
+            source += "; 14200 on 1, 4380 on 6 plainly" if ms and size == 7 else ""
+            cases.append(Case(
                 f"convolution {size}×{size}", f"{name}, {size}×{size}", 3 * height * width,
-                (lambda p=part, k=kernel: convolving(p, k, "serial"), rows / height),
-                lambda p, b="openmp", z=picture, k=kernel, o=out: convolving(z, k, b, p, o), source, source_ms))
+                lambda p, b="openmp", z=picture, k=kernel, o=out: convolving(z, k, b, p, o), source, source_ms=ms,
+                serial=lambda z=strip, k=kernel: convolving(z, k, "serial"), part=part))
     against_serial(report, "convolution", "Convolution of RGB pictures by size and kernel", "picture, kernel",
                    cases, "Kernels of random weights: no short cut. The source: Java, milliseconds.", highlight=2)
 
@@ -285,30 +294,18 @@ def serial_pyramid(grey):
 
 
 def sizes_of_ranklet(report, long):
-    rows, lines = [], {}
-    counts = sorted({1, cores()})
-    cuda = () if gpu.missing() else ("cuda ms", "its kernels ms")
+    cases = []
     for side in (256, 512, 1024, 2048, 4096) if long else (256, 512, 1024):
         grey, buffer = noise(side, side), gpu.empty(3 * side**2, "f4")
-        serial_ms = serial_pyramid(grey)
-        times = by_threads(lambda p: ranklets(grey, pyramid_of(side), threads=p, buffer=buffer), counts)
-        device = by_device(lambda p, b: ranklets(grey, pyramid_of(side), b, p, buffer))
-        shown = [show(ms) for ms in device or ()] or ["not implemented"] * len(cuda)
         naive, one, twelve, their_cuda = sources.RANKLET_S[side]
-        rows.append((f"{side}²", show(serial_ms, True), *(show(ms) for ms in times.values()), *shown,
-                     f"{serial_ms / times[1]:.0f}", naive or "", one, twelve, their_cuda))
-        for name, y in (("serial", serial_ms), *((f"openmp {p}", ms) for p, ms in times.items()),
-                        *zip(("cuda", "cuda kernels"), device or ()), ("source, counting on 1 core", one * 1e3)):
-            xs, ys = lines.setdefault(name, ([], []))
-            xs.append(side)
-            ys.append(y)
-    report.table("Ranklet pyramid by size",
-                 ("picture", "serial ms", *(f"openmp {p} ms" for p in counts), *cuda, "serial / openmp 1",
-                  "source: plain s", "counting s", "12 cores s", "CUDA s"), rows,
-                 "The source: two Xeon X5650 and a Tesla X2090, seconds.")
-    drawn = curves("ranklet pyramid", "side", "ms", lines)
-    report.figure("ranklet", [drawn])
-    report.highlights.append(drawn)
+        cases.append(Case(
+            "ranklet pyramid", f"{side}²", side,
+            lambda p, b="openmp", z=grey, o=buffer: ranklets(z, pyramid_of(len(z)), b, p, o), naive or "", one, twelve,
+            their_cuda, source_ms=one * 1e3, serial_ms=lambda z=grey: serial_pyramid(z)))
+    against_serial(report, "ranklet", "Ranklet pyramid by size", "picture", cases,
+                   "The source: two Xeon X5650 and a Tesla X2090, seconds.", "side",
+                   columns=("source: plain s", "counting s", "12 cores s", "CUDA s"),
+                   source_line="source, counting on 1 core")
 
 
 def huge_ranklet(report, long):

@@ -2,13 +2,13 @@
 import datetime
 import os
 import pathlib
-import platform
-import time
 
 import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+
+from timing import processor, seconds, times_ms
 
 _budget_s = 0.5
 
@@ -40,16 +40,10 @@ def budget_s():
 def median_ms(call, budgets=1):
     """The first call is not counted, unless it takes longer than the budget by itself."""
     limit_s = budgets * _budget_s
-    begin = time.perf_counter()
-    call()
-    spent = [time.perf_counter() - begin]
-    if spent[0] < 2 * limit_s:
-        spent = []
-        while len(spent) < 3 or (sum(spent) < limit_s and len(spent) < 101):
-            begin = time.perf_counter()
-            call()
-            spent.append(time.perf_counter() - begin)
-    return float(np.median(spent)) * 1e3
+    first_s = seconds(call)
+    if first_s >= 2 * limit_s:
+        return first_s * 1e3
+    return float(np.median(times_ms(call, 3, 101, limit_s, warm_up=0)))
 
 
 def show(ms, scaled=False):
@@ -106,16 +100,6 @@ class Report:
         figure.savefig(path, dpi=110)
         plt.close(figure)
         self.write(f"\n![{name}]({path.name})")
-
-
-def processor():
-    try:
-        for line in open("/proc/cpuinfo", encoding="ascii"):
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.machine()
 
 
 def colour(name):
