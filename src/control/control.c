@@ -81,7 +81,8 @@ static client *find_place(crn_control *control)
     return found;
 }
 
-/* One after another, so that each is looked at before it can lose its place. */
+/* Accepts one client at a time: its request is looked for before the next one can take its place.
+ */
 static void admit(crn_control *control)
 {
     int descriptor =

@@ -110,7 +110,8 @@ static void answer_trace(const crn_line *line, FILE *out)
         fputs("refused\nthere is no flight recorder without monitor.http\n", out);
 }
 
-/* What changes the line says how it went only when it has ended: `text` holds it. */
+/* Answers a request that changes the line. Whether it was refused is known at its end, and stands
+ * in the answer's first line: until then `text` holds the rest. */
 static void answer_change(const crn_control_settings *settings, crn_reloader *reloader,
                           const char *request, FILE *out)
 {

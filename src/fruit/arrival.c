@@ -190,7 +190,7 @@ static bool is_known_as(const crn_fruits *fruits, const crn_lane *lane, uint64_t
            is_near(fruits, lane, judged->captured_ns, header);
 }
 
-/* What the view shows of senders that are there at once. */
+/* Updates what is known of senders that send on the lane at the same time. */
 static void meet_senders(const crn_fruits *fruits, crn_lane *lane, const crn_view_header *header)
 {
     int32_t at = 0;

@@ -53,7 +53,7 @@ void crn_fruit_update_deadline(crn_fruits *fruits, crn_fruit_entry *entry);
 /* Closes the fruit if its closing time has come; the recorded time is that one, not now. */
 void crn_fruit_close_by_time(const crn_fruits *fruits, crn_fruit_entry *entry, int64_t now_ns);
 
-/* How long after its verdict a fruit's number is its own. */
+/* The time after a verdict within which a view with the fruit's number is a straggler. */
 int64_t crn_fruits_straggler_ns(const crn_fruits *fruits, const crn_lane *lane);
 
 #endif

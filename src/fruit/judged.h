@@ -45,7 +45,7 @@ typedef struct crn_judged_fruit {
     uint32_t again_ms : 31; /* from the verdict to the first of `again` */
 } crn_judged_fruit;
 
-/* What a view of no open fruit is. */
+/* The kinds of views that belong to no open fruit. */
 typedef enum crn_judged_look {
     CRN_JUDGED_NEW,       /* its number is not remembered */
     CRN_JUDGED_RETURNS,   /* its number was another fruit's: this is a new one */

@@ -83,7 +83,7 @@ const char *crn_line_http(const crn_line *line);
 /* Bytes that the line reserves under the limits, mostly address space until used. */
 size_t crn_line_bytes(const crn_config *config);
 
-/* Of the line's slots those for maps that are kept: monitor.keep_slots, 0 without monitor.http. */
+/* Number of slots for kept maps, among all: monitor.keep_slots, 0 without monitor.http. */
 int64_t crn_line_kept_slots(const crn_config *config);
 
 static inline bool crn_line_records_all(const crn_config *config)
@@ -97,7 +97,7 @@ static inline bool crn_line_records_bad_fruits(const crn_config *config)
     return config->record.dir[0] && config->record.only != CRN_RECORD_ALL;
 }
 
-/* Of the line's slots those for views that wait for the disk; 0 without a recorder. */
+/* Number of slots for views that wait for the disk, among all; 0 without a recorder. */
 int64_t crn_line_recorded_slots(const crn_config *config);
 
 #endif

@@ -43,8 +43,8 @@ static void record_maps(crn_line *line, crn_view *view)
     view->record_maps = false;
 }
 
-/* Of a view that ended and that its fruit does not hold: records the maps, keeps them, or releases
- * the slot. */
+/* Takes leave of a view that has ended and that its fruit does not hold: records the maps, keeps
+ * them, or frees the slot. */
 static void leave(crn_line *line, crn_view *view)
 {
     record_maps(line, view);
@@ -107,7 +107,7 @@ static bool is_worth_keeping(const crn_fruit *fruit, int64_t now_ns)
     return crn_fruit_verdict(fruit) != CRN_VERDICT_COMPLETE || now_ns > fruit->deadline_ns;
 }
 
-/* One that record.only names. */
+/* True if record.only has this fruit recorded. */
 static bool is_to_record(const crn_line *line, const crn_fruit *fruit)
 {
     if (!crn_line_records_bad_fruits(line->config))

@@ -86,8 +86,8 @@ bool crn_key_is_credential(const char *path)
            (path[length] == '/' || path[length] == '\0');
 }
 
-/* Who may read a secret key, other than its owner, may be the line. Who may write a client's public
- * key may admit himself. */
+/* Refuses files that other users could misuse: with a secret key they could pose as the line, and
+ * by writing a client's public key they could admit themselves. */
 static int check_mode(const char *path, crn_key_kind kind, int fd, crn_error *error)
 {
     struct stat status;

@@ -81,8 +81,8 @@ static bool is_part_name(const char *name)
 
 /* --- the folder --- */
 
-/* Those ahead are older than the clock's correction, and so than all that is recorded now; as the
- * youngest they would let each new segment go at once. */
+/* A segment whose time lies ahead was written before the clock was corrected, so it counts as older
+ * than all others; if it counted as the youngest, each new segment would be removed at once. */
 static int by_age(const void *left, const void *right)
 {
     const segment_file *a = left, *b = right;

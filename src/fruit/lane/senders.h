@@ -47,7 +47,7 @@ typedef struct crn_senders {
     crn_sender at[CRN_SENDERS_MAX];
 } crn_senders;
 
-/* What senders of a lane that are there at once are to each other. */
+/* How two senders that send on a lane at the same time relate to each other. */
 typedef enum crn_meeting {
     CRN_MEETING_NONE,   /* nothing to tell */
     CRN_MEETING_JOINED, /* their fruits are kept together from now on */
@@ -55,7 +55,7 @@ typedef enum crn_meeting {
     CRN_MEETING_NUMBER, /* mixed: they send different views, but do not number the fruits alike */
 } crn_meeting;
 
-/* Two of them, and with which view of the first that showed. */
+/* Two such senders, and the view of the first that showed it. */
 typedef struct crn_met_senders {
     crn_meeting meeting;
     uint32_t lane;
@@ -71,7 +71,7 @@ bool crn_senders_count(crn_senders *senders, const crn_view_header *header, int6
 /* The sender of that epoch, or NULL. */
 crn_sender *crn_senders_find(crn_senders *senders, uint64_t epoch);
 
-/* Whose view was counted last. */
+/* The sender whose view was counted last. */
 static inline crn_sender *crn_senders_last(crn_senders *senders)
 {
     return &senders->at[senders->last];

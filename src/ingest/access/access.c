@@ -261,7 +261,8 @@ bool crn_access_permits(const crn_access *access, crn_access_use use, const char
     return client && client->file.uses & 1u << use;
 }
 
-/* With the lock held, and before the decision, so that a change of keys afterwards finds it. */
+/* Called with the lock held and before the decision, so that a later change of keys finds the
+ * connection. */
 static void tell_watches(crn_access *access, crn_access_use use, const crn_access_peer *peer)
 {
     for (int i = 0; i < WATCHES_MAX; i++) {

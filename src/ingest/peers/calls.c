@@ -47,7 +47,7 @@ static int spare = -1; /* closed for a moment in order to accept, and so refuse,
 /* True in libzmq's threads that have connections. */
 static _Thread_local bool accepts;
 
-/* Of the connection whose peer's address this thread asked for last; 0: none with keys. */
+/* Number of the connection whose peer's address this thread asked for last; 0: one without keys. */
 static _Thread_local uint64_t number;
 
 #ifdef __SANITIZE_THREAD__

@@ -10,11 +10,12 @@
  */
 #define BLOCKED_NS (5 * CRN_NS_PER_S)
 
-/* One that keeps up has nothing waiting at some moment within this time, but for a busy machine. */
+/* Nothing waits for a connection that keeps up at some moment within this time, unless the machine
+ * is busy. */
 #define BEHIND_NS (CRN_NS_PER_S / 10)
 
-/* What waited for a connection that was cut is free so long after it was closed; only then is it
- * known whether another one must follow. */
+/* The memory of what waited for a connection is free this long after the connection was cut and
+ * closed; whether another one must be cut is decided then. */
 #define FREED_NS (CRN_NS_PER_S / 10)
 
 /* Sealed connections: one part of a heartbeat's size is free in this time. libzmq sends an answer
@@ -84,7 +85,8 @@ bool crn_peers_subtract_read(crn_peers_peer *it, int64_t now_ns)
     return read > 0;
 }
 
-/* Of connections that have sent nothing since, it is not known yet what was read. */
+/* True if unfinished messages exceed their limit, after what libzmq has read since the last look
+ * was subtracted for connections that have sent nothing since. */
 static bool is_over(crn_peers *peers, int64_t now_ns)
 {
     if (peers->unfinished <= peers->rules.unfinished_bytes)

@@ -350,7 +350,7 @@ static void end_handshake(crn_peers *peers, const crn_peers_peer *it)
 {
     if (!it->frames.sealed || it->frames.introduced)
         return;
-    /* One that was cut at its greeting cost no arithmetic. */
+    /* A connection that was cut at its greeting cost no arithmetic. */
     if (it->frames.handshake > 0 || !it->cut)
         crn_attempts_failed(&peers->attempts, it->origin, crn_now_ns());
     if (it->frames.handshake < 2 && !it->cut)

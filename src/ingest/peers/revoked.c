@@ -23,8 +23,8 @@ int32_t crn_peers_cut_refused(void *peers, const crn_access *access, crn_access_
     pthread_mutex_lock(&self->lock);
     for (int32_t i = 0; i < crn_peers_capacity(self); i++) {
         crn_peers_peer *it = &self->peer[i];
-        /* One that is admitted without a known key, by a libzmq that asks for addresses in another
-         * way, is cut, too: it connects again if it may. */
+        /* A connection that was admitted while its key is unknown here, as with a libzmq that asks
+         * for addresses in another way, is cut as well: it connects again if it may. */
         bool admitted = it->key[0] || it->frames.introduced;
         if (it->descriptor < 0 || it->cut || it->number == 0 || !admitted ||
             crn_access_permits(access, use, it->key))
