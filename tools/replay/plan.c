@@ -58,7 +58,7 @@ static void read_to_time(const crn_tool *tool, const crn_option *option, const c
     crn_replay_plan *p = settings;
     p->filter.to_ns = read_time(tool, option->name, text);
     if (p->filter.to_ns == 0)
-        p->filter.to_ns = 1; /* 0 would be no limit */
+        p->filter.to_ns = 1; /* 0 would mean no limit */
 }
 
 static void read_only(const crn_tool *tool, const crn_option *option, const char *text,

@@ -7,7 +7,7 @@
 /* Bytes of the UTF-8 sequence at `text`, which a 0 ends; 0 where it is none. */
 size_t crn_utf8_bytes(const char *text);
 
-/* Replaces bytes that are no UTF-8 by question marks. */
+/* Replaces bytes that are not UTF-8 by question marks. */
 void crn_utf8_mend(char *text);
 
 #endif
