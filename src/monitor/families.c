@@ -24,9 +24,15 @@
 #define COPED(name)          .loss = CRN_LOSS_NOTICE, .log = name
 #define ABOUT(text)          .about = text
 
-/* Rows by where their numbers lie: in the snapshot, among its metrics, in that of each lane. */
+/* Rows by where their numbers lie: in the snapshot, in the observation, among the metrics of the
+ * snapshot, in that of each lane. */
 #define SNAPSHOT_ROW(place, ...)                                                                   \
     {.labels = "", .samples = crn_samples_value, .offset = AT(place), __VA_ARGS__},
+#define OBSERVED_ROW(place, ...)                                                                   \
+    {.labels = "",                                                                                 \
+     .samples = crn_samples_observed,                                                              \
+     .offset = offsetof(crn_observation, place),                                                   \
+     __VA_ARGS__},
 #define METRICS_ROW(place, ...) SNAPSHOT_ROW(metrics.place, .log_offset = IN(place), __VA_ARGS__)
 #define LANE_ROW(place, ...)                                                                       \
     {.labels = "lane", .samples = crn_samples_lane, .offset = LANE(place), __VA_ARGS__},
@@ -206,20 +212,24 @@ const crn_family crn_counts[] = {
     OTHER("cernita_memory_used_bytes", GAUGE, "part", crn_samples_memory,
           "of the memory reserved by the limits: slots, results, backlog (verdicts that wait for "
           "a grader), viewers (verdicts that wait for some viewer)")
-    OTHER("process_resident_memory_bytes", GAUGE, "", crn_samples_resident,
-          "memory of the process")
+    OBSERVED_ROW(machine.resident_bytes,
+                 LEVEL("process_resident_memory_bytes", "memory of the process"))
     OTHER("process_cpu_seconds_total", COUNTER, "", crn_samples_cpu,
           "processor time of the process")
-    OTHER("process_open_fds", GAUGE, "", crn_samples_descriptors, "open files and connections")
+    OBSERVED_ROW(machine.descriptors, LEVEL("process_open_fds", "open files and connections"))
 
     /* --- the server of these pages --- */
     OTHER("cernita_http_responses_total", COUNTER, "code", crn_samples_http_responses,
           "answers of this server; 4xx: wrong method, host or path")
-    OTHER("cernita_http_clients", GAUGE, "kind", crn_samples_clients,
+    OTHER("cernita_http_clients", GAUGE, "kind", crn_samples_of,
           "open connections (connection), and those of them that read /events (stream)")
-    OTHER("cernita_http_clients_dropped_total", COUNTER, "kind", crn_samples_clients_dropped,
-          "connections closed because they were idle or slow, event streams because they were "
-          "not read")
+    OBSERVED_ROW(http.connections, SAMPLE("cernita_http_clients", "connection"))
+    OBSERVED_ROW(http.streams, SAMPLE("cernita_http_clients", "stream"))
+    BY("cernita_http_clients_dropped_total", "kind",
+       "connections closed because they were idle or slow, event streams because they were "
+       "not read")
+    OBSERVED_ROW(http.connections_dropped, SAMPLE("cernita_http_clients_dropped_total", "connection"))
+    OBSERVED_ROW(http.streams_dropped, SAMPLE("cernita_http_clients_dropped_total", "stream"))
 };
 
 /* clang-format on */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "stages/base/api.h"
+#include "stages/base/clock.h"
 
 CRN_C_BEGIN
 
@@ -32,6 +33,11 @@ typedef struct crn_histogram {
     uint64_t count[CRN_HISTOGRAM_EDGES + 1]; /* not cumulative; the last: beyond all edges */
     uint64_t sum_ns;
 } crn_histogram;
+
+static inline double crn_seconds(int64_t ns)
+{
+    return (double)ns / (double)CRN_NS_PER_S;
+}
 
 /* The edges of a scale, rounded to three digits; the budget, at least 1 us, is exact. */
 crn_histogram_edges crn_histogram_edges_of(crn_histogram_scale scale, int64_t budget_ns);

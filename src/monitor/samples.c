@@ -5,14 +5,16 @@
 
 #include "stages/base/clock.h"
 
-static double seconds(int64_t ns)
-{
-    return (double)ns / (double)CRN_NS_PER_S;
-}
-
 static uint64_t number_at(const void *object, size_t offset)
 {
     return *(const uint64_t *)((const char *)object + offset);
+}
+
+/* The number of a row, whichever of the two it lies in. */
+static uint64_t number_of(const crn_family *row, const crn_observation *observation)
+{
+    return row->samples == crn_samples_observed ? number_at(observation, row->offset)
+                                                : number_at(observation->snapshot, row->offset);
 }
 
 static uint64_t refusals_sum(const crn_refusals *refusals)
@@ -27,8 +29,12 @@ static uint64_t refusals_sum(const crn_refusals *refusals)
 
 void crn_samples_value(const crn_family *family, const crn_observation *observation, FILE *out)
 {
-    fprintf(out, "%s %" PRIu64 "\n", family->name,
-            number_at(observation->snapshot, family->offset));
+    fprintf(out, "%s %" PRIu64 "\n", family->name, number_of(family, observation));
+}
+
+void crn_samples_observed(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    crn_samples_value(family, observation, out);
 }
 
 void crn_samples_of(const crn_family *family, const crn_observation *observation, FILE *out)
@@ -36,7 +42,7 @@ void crn_samples_of(const crn_family *family, const crn_observation *observation
     for (const crn_family *row = crn_counts; row < crn_counts + crn_counts_count; row++)
         if (row->sample_of && strcmp(row->sample_of, family->name) == 0)
             fprintf(out, "%s{%s=\"%s\"} %" PRIu64 "\n", family->name, family->labels, row->value,
-                    number_at(observation->snapshot, row->offset));
+                    number_of(row, observation));
 }
 
 /* A lane, or behind the last one, once any was freed, `other`: those freed. */
@@ -73,7 +79,7 @@ void crn_samples_lane_time(const crn_family *family, const crn_observation *obse
         uint64_t ns = number_at(&snapshot->lanes[i], family->offset);
         if (ns > 0)
             fprintf(out, "%s{lane=\"%" PRIu32 "\"} %.3f\n", family->name, snapshot->lanes[i].number,
-                    seconds((int64_t)ns));
+                    crn_seconds((int64_t)ns));
     }
 }
 
@@ -86,8 +92,8 @@ static void print_histogram(const char *name, const char *labels, const crn_hist
     uint64_t count = 0;
     for (int i = 0; i < CRN_HISTOGRAM_EDGES; i++) {
         count += histogram->count[i];
-        fprintf(out, "%s_bucket{%sle=\"%.9g\"} %" PRIu64 "\n", name, labels, seconds(edges->ns[i]),
-                count);
+        fprintf(out, "%s_bucket{%sle=\"%.9g\"} %" PRIu64 "\n", name, labels,
+                crn_seconds(edges->ns[i]), count);
     }
     count += histogram->count[CRN_HISTOGRAM_EDGES];
     fprintf(out, "%s_bucket{%sle=\"+Inf\"} %" PRIu64 "\n", name, labels, count);
@@ -96,7 +102,7 @@ static void print_histogram(const char *name, const char *labels, const crn_hist
         length++;
     const char *open = length ? "{" : "", *close = length ? "}" : "";
     fprintf(out, "%s_sum%s%.*s%s %.9f\n", name, open, length, labels, close,
-            seconds((int64_t)histogram->sum_ns));
+            crn_seconds((int64_t)histogram->sum_ns));
     fprintf(out, "%s_count%s%.*s%s %" PRIu64 "\n", name, open, length, labels, close, count);
 }
 
@@ -181,7 +187,7 @@ void crn_samples_busy(const crn_family *family, const crn_observation *observati
         const char *backend = crn_observation_backend(observation, side);
         if (backend)
             fprintf(out, "%s{backend=\"%s\"} %.9f\n", family->name, backend,
-                    seconds((int64_t)observation->snapshot->views.busy_ns[side]));
+                    crn_seconds((int64_t)observation->snapshot->views.busy_ns[side]));
     }
 }
 
@@ -275,7 +281,7 @@ void crn_samples_build(const crn_family *family, const crn_observation *observat
 
 void crn_samples_started(const crn_family *family, const crn_observation *observation, FILE *out)
 {
-    fprintf(out, "%s %.3f\n", family->name, seconds(observation->facts->started_ns));
+    fprintf(out, "%s %.3f\n", family->name, crn_seconds(observation->facts->started_ns));
 }
 
 void crn_samples_state(const crn_family *family, const crn_observation *observation, FILE *out)
@@ -289,7 +295,7 @@ void crn_samples_age(const crn_family *family, const crn_observation *observatio
 {
     if (observation->snapshot->number > 0)
         fprintf(out, "%s %.3f\n", family->name,
-                seconds(observation->now_ns - observation->snapshot->taken_ns));
+                crn_seconds(observation->now_ns - observation->snapshot->taken_ns));
 }
 
 void crn_samples_budget(const crn_family *family, const crn_observation *observation, FILE *out)
@@ -315,7 +321,8 @@ void crn_samples_recipe(const crn_family *family, const crn_observation *observa
 void crn_samples_changed(const crn_family *family, const crn_observation *observation, FILE *out)
 {
     if (observation->snapshot->number > 0)
-        fprintf(out, "%s %.3f\n", family->name, seconds(observation->snapshot->settings.since_ns));
+        fprintf(out, "%s %.3f\n", family->name,
+                crn_seconds(observation->snapshot->settings.since_ns));
 }
 
 void crn_samples_limits(const crn_family *family, const crn_observation *observation, FILE *out)
@@ -370,20 +377,9 @@ void crn_samples_disk_size(const crn_family *family, const crn_observation *obse
     print_disks(family, &observation->machine, offsetof(crn_machine_disk, size_bytes), out);
 }
 
-void crn_samples_resident(const crn_family *family, const crn_observation *observation, FILE *out)
-{
-    fprintf(out, "%s %" PRIu64 "\n", family->name, observation->machine.resident_bytes);
-}
-
 void crn_samples_cpu(const crn_family *family, const crn_observation *observation, FILE *out)
 {
     fprintf(out, "%s %.6f\n", family->name, observation->machine.cpu_s);
-}
-
-void crn_samples_descriptors(const crn_family *family, const crn_observation *observation,
-                             FILE *out)
-{
-    fprintf(out, "%s %" PRIu64 "\n", family->name, observation->machine.descriptors);
 }
 
 void crn_samples_http_responses(const crn_family *family, const crn_observation *observation,
@@ -392,22 +388,4 @@ void crn_samples_http_responses(const crn_family *family, const crn_observation 
     for (int code = 0; code < CRN_HTTP_CODES; code++)
         fprintf(out, "%s{code=\"%s\"} %" PRIu64 "\n", family->name, crn_http_codes[code],
                 observation->http.responses[code]);
-}
-
-static void print_kinds(const crn_family *family, uint64_t connections, uint64_t streams, FILE *out)
-{
-    fprintf(out, "%s{kind=\"connection\"} %" PRIu64 "\n", family->name, connections);
-    fprintf(out, "%s{kind=\"stream\"} %" PRIu64 "\n", family->name, streams);
-}
-
-void crn_samples_clients(const crn_family *family, const crn_observation *observation, FILE *out)
-{
-    print_kinds(family, observation->http.connections, observation->http.streams, out);
-}
-
-void crn_samples_clients_dropped(const crn_family *family, const crn_observation *observation,
-                                 FILE *out)
-{
-    print_kinds(family, observation->http.connections_dropped, observation->http.streams_dropped,
-                out);
 }

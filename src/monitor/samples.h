@@ -4,9 +4,9 @@
 
 #include "src/monitor/families.h"
 
-/* A uint64_t at `offset` of the snapshot, of each lane's, or one for each row that is a sample of
- * this family. */
-crn_family_samples crn_samples_value, crn_samples_lane, crn_samples_of;
+/* A uint64_t at `offset` of the snapshot, of the observation, of each lane's, or one for each row
+ * that is a sample of this family. */
+crn_family_samples crn_samples_value, crn_samples_observed, crn_samples_lane, crn_samples_of;
 
 /* A crn_histogram at `offset` of each lane's snapshot. */
 crn_family_samples crn_samples_lane_latency, crn_samples_lane_lateness;
@@ -23,7 +23,7 @@ crn_family_samples crn_samples_queue, crn_samples_run, crn_samples_stages, crn_s
     crn_samples_ended;
 crn_family_samples crn_samples_cut, crn_samples_access, crn_samples_limits, crn_samples_memory;
 crn_family_samples crn_samples_disk_free, crn_samples_disk_size;
-crn_family_samples crn_samples_http_responses, crn_samples_clients, crn_samples_clients_dropped;
-crn_family_samples crn_samples_resident, crn_samples_cpu, crn_samples_descriptors;
+crn_family_samples crn_samples_http_responses;
+crn_family_samples crn_samples_cpu;
 
 #endif

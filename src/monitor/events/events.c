@@ -9,11 +9,6 @@
 #include "src/monitor/events/health.h"
 #include "stages/base/clock.h"
 
-static double seconds(int64_t ns)
-{
-    return (double)ns / (double)CRN_NS_PER_S;
-}
-
 /* To a thousandth: times of day, ages. */
 static double to_ms(double value)
 {
@@ -30,7 +25,7 @@ static double ms_of(double ns)
  * its start. */
 static double time_of_day(const crn_observation *observation, int64_t ns)
 {
-    return seconds(crn_realtime_ns() - (observation->now_ns - ns));
+    return crn_seconds(crn_realtime_ns() - (observation->now_ns - ns));
 }
 
 /* --- what it is --- */
@@ -93,7 +88,7 @@ static void put_budget(const crn_observation *observation, crn_budget_watch budg
 
 void crn_event_rates_update(crn_event_rates *rates, const crn_snapshot *snapshot)
 {
-    double passed_s = seconds(snapshot->taken_ns - rates->taken_ns);
+    double passed_s = crn_seconds(snapshot->taken_ns - rates->taken_ns);
     uint64_t views = snapshot->metrics.lanes.views, verdicts = snapshot->metrics.publish.verdicts;
     if (rates->taken_ns > 0 && passed_s > 0) {
         rates->views_per_s = (double)(views - rates->views) / passed_s;
@@ -264,7 +259,7 @@ static void put_bad(const crn_bad_fruit *fruit, crn_encoder *encoder)
     crn_encoder_pair_real(encoder, "latency_ms", ms_of((double)fruit->latency_ns));
     crn_encoder_pair_unsigned(encoder, "views_judged", fruit->judged);
     crn_encoder_pair_unsigned(encoder, "views_expected", fruit->expected);
-    crn_encoder_pair_real(encoder, "published_s", to_ms(seconds(fruit->published_ns)));
+    crn_encoder_pair_real(encoder, "published_s", to_ms(crn_seconds(fruit->published_ns)));
     crn_encoder_map_end(encoder);
 }
 
@@ -298,10 +293,11 @@ void crn_event_snapshot(const crn_observation *observation, crn_budget_watch bud
     crn_encoder_map(encoder, 14 + CRN_HEALTH_PAIRS + CRN_SETTINGS_PAIRS + FACT_PAIRS + RATE_PAIRS +
                                  CRN_EVENT_FIGURE_PAIRS);
     crn_encoder_pair_unsigned(encoder, "number", observation->snapshot->number);
-    crn_encoder_pair_real(encoder, "now_s", to_ms(seconds(crn_realtime_ns())));
+    crn_encoder_pair_real(encoder, "now_s", to_ms(crn_seconds(crn_realtime_ns())));
     crn_health_state(observation, &reasons, encoder);
     put_codes(&reasons, encoder);
-    crn_encoder_pair_real(encoder, "age_s", to_ms(seconds(crn_reasons_silence_ns(observation))));
+    crn_encoder_pair_real(encoder, "age_s",
+                          to_ms(crn_seconds(crn_reasons_silence_ns(observation))));
     put_facts(observation, encoder);
     crn_health_settings(observation, encoder);
     put_rates(observation, rates, encoder);

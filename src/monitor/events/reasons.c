@@ -8,11 +8,6 @@
 #include "src/monitor/log_messages/notice.h"
 #include "stages/base/clock.h"
 
-static double seconds(int64_t ns)
-{
-    return (double)ns / (double)CRN_NS_PER_S;
-}
-
 int64_t crn_reasons_silence_ns(const crn_observation *observation)
 {
     const crn_snapshot *snapshot = observation->snapshot;
@@ -105,8 +100,8 @@ static void add_grader(const crn_snapshot *snapshot, crn_reasons *list)
 static void add_hang(int64_t quiet_ns, const char *code, const char *clause, crn_reasons *list)
 {
     if (quiet_ns >= CRN_REASONS_SILENCE_NS)
-        add(list, code, (uint64_t)seconds(quiet_ns), "%s for %.0f s: sorting continues", clause,
-            seconds(quiet_ns));
+        add(list, code, (uint64_t)crn_seconds(quiet_ns), "%s for %.0f s: sorting continues", clause,
+            crn_seconds(quiet_ns));
 }
 
 /* Threads that the line does without. */
@@ -152,9 +147,9 @@ void crn_reasons_find(const crn_observation *observation, crn_reasons *list)
 {
     list->count = 0;
     if (!crn_reasons_is_healthy(observation))
-        add(list, "thread_hangs", (uint64_t)seconds(crn_reasons_silence_ns(observation)),
+        add(list, "thread_hangs", (uint64_t)crn_seconds(crn_reasons_silence_ns(observation)),
             "the line's thread has not answered for %.0f s",
-            seconds(crn_reasons_silence_ns(observation)));
+            crn_seconds(crn_reasons_silence_ns(observation)));
     add_state(observation, list);
     if (observation->snapshot->number > 0)
         add_grader(observation->snapshot, list);
