@@ -11,6 +11,7 @@
 #include "stages/base/clock.h"
 #include "src/fruit/values/values.h"
 #include "tools/bench/bench.h"
+#include "tools/bench/cases.h"
 #include "tools/bench/frame.h"
 #include "tools/bench/print.h"
 #include "tools/bench/time.h"
@@ -220,22 +221,6 @@ static void free_trial(values_trial *t)
         free(t->us[variant]);
 }
 
-/* Random maps: for the check one valid frame is as good as another. */
-static int make_frame(crn_image *ret_frame)
-{
-    enum { HEIGHT = 95, WIDTH = 511, CLASSES = 12 };
-    float *maps = malloc(HEIGHT * WIDTH * CLASSES * sizeof *maps);
-    if (!maps)
-        return -1;
-    uint32_t word = 1;
-    for (int32_t i = 0; i < HEIGHT * WIDTH * CLASSES; i++) {
-        word = word * 1664525u + 1013904223u;
-        maps[i] = (float)(word >> 8) * 0x1p-24f;
-    }
-    *ret_frame = crn_image_dense(maps, CRN_F32, CRN_HWC, CLASSES, HEIGHT, WIDTH);
-    return 0;
-}
-
 static int bench_frame(const crn_image *frame, int32_t rounds, bool json)
 {
     values_trial t = {.rounds = rounds};
@@ -263,8 +248,13 @@ int crn_bench_values(int argc, char **argv)
     crn_error error;
     if (path && crn_frame_read(path, &frame, &error) < 0)
         return crn_tool_fail(&tool, "%s", error.text);
-    if (!path && make_frame(&frame) < 0)
+    /* Random maps: for the check one valid frame is as good as another. */
+    static const crn_bench_case noise = {.picture = {0, 1, CRN_F32, 12, 95, 511}};
+    crn_bench_inputs inputs;
+    if (!path && crn_bench_inputs_create(&noise, NULL, &inputs) < 0)
         return crn_tool_fail(&tool, "out of memory");
+    if (!path)
+        frame = inputs.picture;
     if (frame.planes > CRN_CLASSES_MAX) {
         free(frame.data);
         return crn_tool_fail(&tool, "%s: %d classes, but a line has at most %d", path, frame.planes,

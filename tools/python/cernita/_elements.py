@@ -52,7 +52,8 @@ class AnchoredElement:
         members = np.ones(self.shape, bool) if self.members is None else self.members
         heights = None if self.heights is None else np.where(members, self.heights, 0)
         if not centred:
-            members, heights = self._centred(members), None if heights is None else self._centred(heights)
+            members = centred_on(self.anchor, members)
+            heights = None if heights is None else centred_on(self.anchor, heights)
         return {"element": members, "heights": heights}
 
     def margins(self) -> tuple[Margin, Margin]:
@@ -60,13 +61,14 @@ class AnchoredElement:
         (height, width), (row, column) = self.shape, self.anchor
         return (row, height - 1 - row), (column, width - 1 - column)
 
-    def _centred(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The values, enlarged with zeros so that the anchor is where the library expects it."""
-        reach = [max(margin) for margin in self.margins()]
-        large = np.zeros((2 * reach[0] + 1, 2 * reach[1] + 1), values.dtype)
-        top, left = reach[0] - self.anchor[0], reach[1] - self.anchor[1]
-        large[top:top + self.shape[0], left:left + self.shape[1]] = values
-        return large
+
+def centred_on(anchor: tuple[int, int], values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The values, enlarged with zeros so that the anchor is where the library expects it."""
+    reach = [max(at, side - 1 - at) for at, side in zip(anchor, values.shape)]
+    large = np.zeros((2 * reach[0] + 1, 2 * reach[1] + 1), values.dtype)
+    top, left = reach[0] - anchor[0], reach[1] - anchor[1]
+    large[top:top + values.shape[0], left:left + values.shape[1]] = values
+    return large
 
 
 def flat_members(members: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_] | None:

@@ -23,7 +23,7 @@ from ._arguments import absent, join, number, numbers, whole
 from ._arrays import has_whole_elements
 from ._borders import cropped, padded
 from ._foreign import as_numpy, in_host_memory, plain, retold, told_of
-from ._elements import AnchoredElement, filtered, sees_nothing_outside
+from ._elements import AnchoredElement, centred_on, filtered, sees_nothing_outside
 from ._library import ELEMENT_MAX, KERNEL_TAPS_MAX
 from ._operators import convolve
 
@@ -304,10 +304,7 @@ def _weights(kernel: Any, anchor: Any) -> npt.NDArray[Any]:
     at = _anchor(anchor, (height, width))
     if at == (height // 2, width // 2):
         return weights
-    reach = [max(before, side - 1 - before) for before, side in zip(at, weights.shape)]
-    large = np.zeros((2 * reach[0] + 1, 2 * reach[1] + 1), "f4")
-    top, left = reach[0] - at[0], reach[1] - at[1]
-    large[top:top + height, left:left + width] = weights
+    large = centred_on(at, weights)
     if large.size > KERNEL_TAPS_MAX:
         raise ValueError(f"kernel must have at most {KERNEL_TAPS_MAX} weights once its anchor is its middle, not "
                          f"{large.size}")
