@@ -20,6 +20,7 @@ CLASSES = ["background", "rot", "stem"]
 OTHER_CLASSES = ["background", "stem", "rot"]
 VIEWS = 4
 EXPOSURE_S = 0.02 # between the views of a fruit
+PATIENCE_S = 60.0
 
 
 def settings(folder, changes):
@@ -136,6 +137,7 @@ class Line:
 
     def await_ready(self):
         """HOST:PORT of its /metrics."""
+        end = time.monotonic() + PATIENCE_S
         while True:
             text = self.log.read_text()
             found = re.search(r"metrics at http://([\w.:]+)", text)
@@ -143,6 +145,9 @@ class Line:
                 return found.group(1)
             if self.process.poll() is not None:
                 raise RuntimeError(f"{self.name}: the daemon ended: {text}")
+            if time.monotonic() > end:
+                self.process.kill()
+                raise RuntimeError(f"{self.name}: the daemon is not ready after {PATIENCE_S} s: {text}")
             time.sleep(0.05)
 
     def start(self, grader=True):

@@ -264,7 +264,7 @@ class LiveVerdicts(PackageTest):
 
     def test_a_grader_that_comes_late_gets_stale_verdicts(self):
         maps, _ = make_maps(1)
-        with Daemon(budget_ms=50) as daemon, daemon.viewer() as viewer, daemon.line(views=1) as line:
+        with Daemon(budget_ms=5000) as daemon, daemon.viewer() as viewer, daemon.line(views=1) as line:
             self.assertTrue(line.send(maps, fruit=1, view=0))
             fresh = next(iter(viewer))
             self.assertEqual(fresh.fail_safe(fresh.deadline_ns), "")
@@ -287,7 +287,7 @@ class LiveVerdicts(PackageTest):
     def test_a_fruit_with_a_missing_view_is_partial(self):
         maps, _ = make_maps(1)
         with Daemon() as daemon, daemon.grader() as grader, daemon.line(views=2) as line:
-            line.send(maps, fruit=1, view=1, deadline_ns=time.time_ns() + 10**9)
+            line.send(maps, fruit=1, view=1, deadline_ns=time.time_ns() + 5 * 10**9)
             verdict = next(iter(grader))
         self.assertEqual((verdict.kind, verdict.views_not_whole()), ("partial", ["view 0 missing"]))
         self.assertEqual([(view["view"], view["state"]) for view in verdict.view_states], [(0, "missing"), (1, "judged")])
@@ -416,13 +416,13 @@ class Peer(PackageTest):
         self.refuses(ValueError, "the Verdicts are closed; open others", verdicts.receive)
 
     def test_a_viewer_that_stops_for_long_goes_on(self):
-        """For longer than any heartbeat, with a full queue: libzmq 4.3 would end the process (its issue 3937)."""
+        """With a full queue. A heartbeat that expires meanwhile would end the process (libzmq's issue 3937): it has none."""
         verdicts = self.connect(zmq.XPUB)
+        self.assertEqual(verdicts._socket.heartbeat_ivl, 0)
         self.peer.sndhwm = 0
         self.assertEqual(self.peer.recv(), b"\x01fruit/")
         for sequence in range(20000):
             self.say("fruit/3", make_verdict(sequence=sequence))
-        time.sleep(6.5)
         last = 0
         while last < 30000:
             self.say("fruit/3", make_verdict(sequence=30000))

@@ -10,9 +10,10 @@
 
 #include <yajl/yajl_tree.h>
 
-#include "tests/support/programs/apply_program.h"
-#include "tests/support/cmocka_prelude.h"
+#include "tests/support/cleanup.h"
 #include "tests/support/operators/cuda.h"
+#include "tests/support/programs/apply_program.h"
+#include "tests/support/programs/shell.h"
 #include "tests/support/sanitized.h"
 #include "tools/bench/frame.h"
 
@@ -218,8 +219,9 @@ static void a_daemon_that_cannot_start_is_not_waited_for(void **state)
     assert_non_null(strstr(apply_output, "ended before it had all views"));
 }
 
-/* Path of the folder that the program `pid` gave to its receiver; empty if there is none yet. */
-static void find_peer_folder(pid_t pid, char folder[64])
+/* Writes the path of the folder that the program gave to its receiver; empty if there is none yet.
+ */
+static bool has_peer_folder(pid_t pid, void *folder)
 {
     char path[64], line[512] = "";
     snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
@@ -234,6 +236,7 @@ static void find_peer_folder(pid_t pid, char folder[64])
         fclose(file);
     char *at = memmem(line, length, "/tmp/cernita-bench-", strlen("/tmp/cernita-bench-"));
     snprintf(folder, 64, "%.25s", at ? at : "");
+    return at;
 }
 
 static void an_interrupted_benchmark_removes_its_folder(void **state)
@@ -252,12 +255,12 @@ static void an_interrupted_benchmark_removes_its_folder(void **state)
             _exit(127);
         }
         char folder[64] = "";
-        while (!folder[0] && waitpid(pid, NULL, WNOHANG) == 0)
-            find_peer_folder(pid, folder);
+        crn_cleanup_add_process(pid);
+        crn_test_await(pid, has_peer_folder, folder);
         assert_int_equal(access(folder, F_OK), 0);
         assert_int_equal(kill(pid, signals[i]), 0);
         int status;
-        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(crn_cleanup_wait(pid, &status), pid);
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == signals[i]);
         assert_int_equal(access(folder, F_OK), -1);
     }

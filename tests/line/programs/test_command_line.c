@@ -7,8 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/cleanup.h"
 #include "tests/support/programs/apply_program.h"
-#include "tests/support/cmocka_prelude.h"
+#include "tests/support/programs/shell.h"
 
 #define CONFIG CRN_TEST_DATA "/../config/line.yaml"
 
@@ -218,15 +219,15 @@ static void closed_descriptors_are_filled(void **state)
         execl(CRN_BIN "/cernitad", "cernitad", "--config", "line.yaml", (char *)NULL);
         _exit(127);
     }
-    while (access("viewers", F_OK) && waitpid(pid, NULL, WNOHANG) == 0)
-        usleep(1000); /* all sockets exist once the last path does */
+    crn_cleanup_add_process(pid);
+    crn_test_await_file(pid, "viewers"); /* all sockets exist once the last path does */
     for (int fd = 0; fd <= 2; fd++) {
         char target[64];
         descriptor(pid, fd, target);
         assert_string_equal(target, "/dev/null");
     }
     kill(pid, SIGKILL);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(crn_cleanup_wait(pid, NULL), pid);
 }
 
 /* libzmq would end the process where it cannot have a thread or a descriptor. */

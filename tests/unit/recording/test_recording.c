@@ -12,7 +12,7 @@
 #include <tiffio.h>
 #include <unistd.h>
 
-#include "tests/support/cmocka_prelude.h"
+#include "tests/support/cleanup.h"
 #include "tests/support/parts/recorded.h"
 
 static void every_type_layout_and_shape_comes_back(void **state)
@@ -141,6 +141,7 @@ static void a_killed_writer_loses_at_most_the_view_being_written(void **state)
                     _exit(1);
             }
         }
+        crn_cleanup_add_process(child);
         close(told[1]);
         uint64_t written = 0;
         char byte;
@@ -148,7 +149,7 @@ static void a_killed_writer_loses_at_most_the_view_being_written(void **state)
             continue;
         assert_int_equal(written, 20);
         kill(child, SIGKILL);
-        waitpid(child, NULL, 0);
+        crn_cleanup_wait(child, NULL);
         while (read(told[0], &byte, 1) == 1)
             written++;
         close(told[0]);

@@ -10,8 +10,9 @@
 
 #include "stages/stage/classes.h"
 #include "stages/image.h"
-#include "tests/support/cmocka_prelude.h"
+#include "tests/support/cleanup.h"
 #include "tests/support/parts/recorded.h"
+#include "tests/support/programs/shell.h"
 #include "tools/common/scene/scene.h"
 
 /* Runs cernita-synth; returns its exit status. */
@@ -202,11 +203,11 @@ static void a_stopped_one_leaves_nothing(void **state)
                   "--fruits", "100000000", (char *)NULL);
             _exit(127);
         }
-        while (access(recorded_part, F_OK) && waitpid(pid, NULL, WNOHANG) == 0)
-            usleep(1000);
+        crn_cleanup_add_process(pid);
+        crn_test_await_file(pid, recorded_part);
         assert_int_equal(kill(pid, signals[i]), 0);
         int status;
-        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(crn_cleanup_wait(pid, &status), pid);
         assert_true(WIFSIGNALED(status));
         assert_int_equal(WTERMSIG(status), signals[i]);
         assert_int_equal(access(recorded_part, F_OK), -1);

@@ -12,7 +12,7 @@
 
 #include "stages/base/clock.h"
 #include "src/formats/view/wire.h"
-#include "tests/support/cmocka_prelude.h"
+#include "tests/support/cleanup.h"
 #include "tests/support/parts/recorded.h"
 
 #define WAIT_MS 20000 /* timeout; only a failing test waits so long */
@@ -77,6 +77,7 @@ static void start(const char *arguments)
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);
         _exit(127);
     }
+    crn_cleanup_add_process(recorder);
     close(ends[1]);
     said = ends[0];
 }
@@ -93,7 +94,7 @@ static int finish(int with)
     output[used] = '\0';
     close(said);
     int status = 0;
-    waitpid(recorder, &status, 0);
+    crn_cleanup_wait(recorder, &status);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
