@@ -81,39 +81,6 @@ static void make_png(const char *path)
     crn_picture_free(&picture);
 }
 
-static size_t spoil(crn_random *random, unsigned char *bytes, size_t size)
-{
-    int32_t changes = crn_random_between(random, 1, 6);
-    for (int32_t i = 0; i < changes && size > 0; i++) {
-        /* Every other one near the start, where the headers are. */
-        size_t range = crn_random_between(random, 0, 1) && size > 200 ? 200 : size;
-        size_t at = crn_random_below(random, (uint32_t)range);
-        switch (crn_random_between(random, 0, 5)) {
-        case 0:
-            bytes[at] ^= (unsigned char)(1 << crn_random_between(random, 0, 7));
-            break;
-        case 1:
-            bytes[at] = (unsigned char)crn_random_next(random);
-            break;
-        case 2:
-            bytes[at] = crn_random_between(random, 0, 1) ? 0xff : 0;
-            break;
-        case 3:
-            size = crn_random_between(random, 0, 3) ? size : at;
-            break;
-        case 4:
-            memmove(bytes + at, bytes + at + 1, size - at - 1);
-            size--;
-            break;
-        default:
-            memmove(bytes + at + 1, bytes + at, size - at);
-            size++;
-            break;
-        }
-    }
-    return size;
-}
-
 static void read_mutated(const char *path, uint64_t seed)
 {
     static unsigned char bytes[BYTES_MAX];
@@ -127,7 +94,7 @@ static void read_mutated(const char *path, uint64_t seed)
         crn_picture_facts facts;
         crn_error error = {0};
         memcpy(bytes, original, size);
-        picture_save_bytes(path, bytes, spoil(&random, bytes, size));
+        picture_save_bytes(path, bytes, crn_random_spoil(&random, bytes, size));
         int r = crn_picture_read(path, &picture, &error);
         if (r < 0 && (!error.text[0] || strchr(error.text, '\n')))
             fail_msg("CRN_SEED=%" PRIu64 " CRN_CASES=1, %s: %d: '%s'", seed + i, path, r,

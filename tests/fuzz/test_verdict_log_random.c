@@ -35,39 +35,11 @@ static void save(uint64_t segment, size_t size)
     assert_int_equal(fclose(file), 0);
 }
 
-static size_t spoil(crn_random *random, size_t size)
-{
-    int32_t changes = crn_random_between(random, 0, 5);
-    for (int32_t i = 0; i < changes && size; i++) {
-        size_t at = crn_random_below(random, (uint32_t)size);
-        switch (crn_random_between(random, 0, 4)) {
-        case 0:
-            bytes[at] ^= (unsigned char)(1 << crn_random_between(random, 0, 7));
-            break;
-        case 1:
-            bytes[at] = (unsigned char)crn_random_next(random);
-            break;
-        case 2:
-            size = at;
-            break;
-        case 3:
-            memmove(bytes + at, bytes + at + 1, size - at - 1);
-            size--;
-            break;
-        default:
-            memmove(bytes + at + 1, bytes + at, size - at);
-            size++;
-            break;
-        }
-    }
-    return size;
-}
-
 /* A mutated segment, one of random bytes, and a whole one. */
 static void check_case(crn_random *random, size_t size)
 {
     memcpy(bytes, original, size);
-    save(1, spoil(random, size));
+    save(1, crn_random_spoil(random, bytes, size));
     size_t noise = crn_random_below(random, 2000);
     for (size_t i = 0; i < noise; i++)
         bytes[i] = (unsigned char)(crn_random_once_in(random, 3) ? crn_random_next(random) : 0);

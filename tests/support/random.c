@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 uint64_t crn_random_seed(void)
@@ -50,4 +51,37 @@ bool crn_random_once_in(crn_random *random, uint32_t times)
 double crn_random_unit(crn_random *random)
 {
     return (double)(crn_random_next(random) >> 11) * 0x1p-53;
+}
+
+size_t crn_random_spoil(crn_random *random, unsigned char *bytes, size_t size)
+{
+    int32_t changes = crn_random_between(random, 1, CRN_SPOILT_MORE);
+    for (int32_t i = 0; i < changes && size > 0; i++) {
+        /* Every other one near the start, where the headers are. */
+        size_t range = crn_random_between(random, 0, 1) && size > 200 ? 200 : size;
+        size_t at = crn_random_below(random, (uint32_t)range);
+        switch (crn_random_between(random, 0, 5)) {
+        case 0:
+            bytes[at] ^= (unsigned char)(1 << crn_random_between(random, 0, 7));
+            break;
+        case 1:
+            bytes[at] = (unsigned char)crn_random_next(random);
+            break;
+        case 2:
+            bytes[at] = crn_random_between(random, 0, 1) ? 0xff : 0;
+            break;
+        case 3:
+            size = crn_random_between(random, 0, 3) ? size : at;
+            break;
+        case 4:
+            memmove(bytes + at, bytes + at + 1, size - at - 1);
+            size--;
+            break;
+        default:
+            memmove(bytes + at + 1, bytes + at, size - at);
+            size++;
+            break;
+        }
+    }
+    return size;
 }

@@ -3,6 +3,7 @@
 #define CRN_TESTS_SUPPORT_RANDOM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct crn_random {
@@ -29,5 +30,10 @@ bool crn_random_once_in(crn_random *random, uint32_t times);
 
 /* 0 <= result < 1. */
 double crn_random_unit(crn_random *random);
+
+/* Changes, deletes and inserts up to CRN_SPOILT_MORE bytes of a file, or cuts it. Returns the size,
+ * which is at most CRN_SPOILT_MORE more. */
+#define CRN_SPOILT_MORE 6
+size_t crn_random_spoil(crn_random *random, unsigned char *bytes, size_t size);
 
 #endif

@@ -12,13 +12,12 @@
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/folder.h"
 #include "tests/support/line/daemon.h"
-
-static char folder[64];
 
 static void start_line(daemon_process *daemon)
 {
-    daemon_start_line(daemon, folder);
+    daemon_start_line(daemon, test_folder);
 }
 
 /* The id of the thread with that name. */
@@ -96,13 +95,13 @@ static void a_second_daemon_cannot_steal_the_endpoint(void **state)
     daemon_process first, second;
     start_line(&first);
     char path[128];
-    daemon_good_config(folder, path);
+    daemon_good_config(test_folder, path);
     const char *const arguments[] = {"cernitad", "--config", path, NULL};
     daemon_start(&second, arguments);
     int status = daemon_end(&second);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 1);
-    assert_non_null(strstr(second.text, folder));
+    assert_non_null(strstr(second.text, test_folder));
     kill(first.pid, SIGTERM);
     assert_int_equal(daemon_end(&first), 0);
 }
@@ -120,7 +119,7 @@ static void bad_configuration_ends_with_78(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char path[128];
-        daemon_write_config(folder, "bad.yaml", cases[i].yaml, path);
+        daemon_write_config(test_folder, "bad.yaml", cases[i].yaml, path);
         const char *const arguments[] = {"cernitad", "--config", path, "--check", NULL};
         daemon_process daemon;
         daemon_start(&daemon, arguments);
@@ -161,28 +160,16 @@ static void check_and_print_config_agree(void **state)
 {
     (void)state;
     char path[128];
-    daemon_good_config(folder, path);
+    daemon_good_config(test_folder, path);
     daemon_process daemon;
     const char *const print[] = {"cernitad", "--config", path, "--print-config", NULL};
     daemon_start(&daemon, print);
     assert_int_equal(daemon_end(&daemon), 0);
-    daemon_write_config(folder, "printed.yaml", daemon.text, path);
+    daemon_write_config(test_folder, "printed.yaml", daemon.text, path);
     const char *const check[] = {"cernitad", "--config", path, "--check", NULL};
     daemon_start(&daemon, check);
     assert_int_equal(daemon_end(&daemon), 0);
     assert_non_null(strstr(daemon.text, "MiB"));
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return daemon_make_folder(folder);
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return daemon_remove_folder(folder);
 }
 
 /* As systemd does for a service. */
@@ -200,11 +187,11 @@ static void under_the_journal_every_line_has_its_priority(void **state)
     (void)state;
     daemon_process daemon;
     char path[128];
-    daemon_good_config(folder, path);
+    daemon_good_config(test_folder, path);
     const char *const arguments[] = {"cernitad", "--config", path, NULL};
     daemon_start_as(&daemon, CRN_BIN "/cernitad", arguments, name_stderr_as_journal);
     daemon_read_until(&daemon, "ready: ");
-    daemon_write_config(folder, "line.yaml", "classes: []\n", path);
+    daemon_write_config(test_folder, "line.yaml", "classes: []\n", path);
     kill(daemon.pid, SIGHUP);
     daemon_read_until(&daemon, "settings refused");
     kill(daemon.pid, SIGTERM);
@@ -227,5 +214,5 @@ int main(void)
         cmocka_unit_test(a_wrong_command_line_is_one_line_with_78),
         cmocka_unit_test(check_and_print_config_agree),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

@@ -18,13 +18,12 @@
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/folder.h"
 #include "tests/support/line/daemon.h"
 #include "tests/support/sanitized.h"
 
 /* An address of no machine: reserved for documentation (RFC 5737). */
 #define STRANGE_ADDRESS "192.0.2.1"
-
-static char folder[64];
 
 static const char chain[] = "classes: [{name: rot, level: 0.5}]\n"
                             "chain: [contours: {}]\n"
@@ -36,7 +35,7 @@ static const char chain[] = "classes: [{name: rot, level: 0.5}]\n"
 static int run(daemon_process *daemon, const char *yaml, const char *option, void (*prepare)(void))
 {
     char path[128];
-    daemon_write_config(folder, "line.yaml", yaml, path);
+    daemon_write_config(test_folder, "line.yaml", yaml, path);
     const char *const arguments[] = {"cernitad", "--config", path, option, NULL};
     daemon_start_as(daemon, CRN_BIN "/cernitad", arguments, prepare);
     int status = daemon_end(daemon);
@@ -49,7 +48,7 @@ static void expect_fault(const char *yaml, const char *said, void (*prepare)(voi
 {
     daemon_process daemon;
     char line[600];
-    snprintf(line, sizeof line, "%s/line.yaml: %s\n", folder, said);
+    snprintf(line, sizeof line, "%s/line.yaml: %s\n", test_folder, said);
     int status = run(&daemon, yaml, "--check", prepare);
     assert_string_equal(daemon.text, line);
     assert_int_equal(status, 78);
@@ -71,7 +70,7 @@ static void it_says_what_the_line_takes(void **state)
              "recipes: {plum: {classes: {rot: 0, hail: 0.25}}, none: {}}\n"
              "chain: [convolve: {}, contours: {}]\n"
              "run: {workers: 1, threads: 1, backend: openmp}\n",
-             folder, folder, folder);
+             test_folder, test_folder, test_folder);
     assert_int_equal(run(&daemon, yaml, "--check", NULL), 0);
     assert_memory_equal(daemon.text, "OK: 3 classes, 2 stages, at most ", 33);
     assert_string_equal(strchr(daemon.text, '\n'),
@@ -110,7 +109,7 @@ static void addresses_must_be_this_machine_s(void **state)
                  "ingest: {bind: ['ipc://%s/in']}\n"
                  "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'tcp://%s:5557'}}\n"
                  "%s",
-                 folder, folder, addresses[i][0], chain);
+                 test_folder, test_folder, addresses[i][0], chain);
         snprintf(said, sizeof said, "publish.viewers.bind: cannot bind tcp://%s:5557: %s",
                  addresses[i][0], addresses[i][1]);
         expect_fault(yaml, said, NULL);
@@ -143,7 +142,7 @@ static void interfaces_must_be_listed_for_an_address(void **state)
         yaml, sizeof yaml,
         "ingest: {bind: ['ipc://%s/in']}\n"
         "publish: {grader: {bind: 'ipc://%s/a'}, viewers: {bind: 'tcp://127.0.0.1:45557'}}\n%s",
-        folder, folder, chain);
+        test_folder, test_folder, chain);
     expect_fault(yaml,
                  "publish.viewers.bind: cannot bind tcp://127.0.0.1:45557: this machine's "
                  "interfaces cannot be listed: Address family not supported by protocol; allow it "
@@ -174,14 +173,14 @@ static void what_a_running_daemon_has_is_a_note(void **state)
              "ingest: {bind: ['ipc://%s/in', 'tcp://127.0.0.1:%d']}\n"
              "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'}}\n"
              "%s",
-             folder, port, folder, folder, chain);
+             test_folder, port, test_folder, test_folder, chain);
     daemon_process running, checked;
-    daemon_start_line(&running, folder); /* occupies the ipc paths */
+    daemon_start_line(&running, test_folder); /* occupies the ipc paths */
     assert_int_equal(run(&checked, yaml, "--check", NULL), 0);
     snprintf(said, sizeof said,
              "note: in use: perhaps by this line's running daemon, and a second one cannot have "
              "it: ingest.bind ipc://%s/in (process %d), ingest.bind tcp://127.0.0.1:%d",
-             folder, running.pid, port);
+             test_folder, running.pid, port);
     assert_memory_equal(checked.text, "OK: ", 4);
     assert_non_null(strstr(checked.text, said));
     assert_null(strstr(running.text, "connected"));
@@ -210,7 +209,8 @@ static void the_pages_address_is_tested(void **state)
         "chain: [contours: {}]\n"
         "run: {workers: 1, threads: 1, backend: openmp}\n"
         "monitor: {http: '%s'}\n";
-    snprintf(yaml, sizeof yaml, file, folder, folder, folder, STRANGE_ADDRESS ":9464");
+    snprintf(yaml, sizeof yaml, file, test_folder, test_folder, test_folder,
+             STRANGE_ADDRESS ":9464");
     expect_fault(yaml,
                  "monitor.http: cannot bind " STRANGE_ADDRESS ":9464: this machine has no such "
                  "address: see `ip address`, or give *:PORT",
@@ -218,7 +218,7 @@ static void the_pages_address_is_tested(void **state)
     char at[32];
     daemon_process daemon;
     snprintf(at, sizeof at, "127.0.0.1:%d", bind_any_port(&listener));
-    snprintf(yaml, sizeof yaml, file, folder, folder, folder, at);
+    snprintf(yaml, sizeof yaml, file, test_folder, test_folder, test_folder, at);
     assert_int_equal(run(&daemon, yaml, "--check", NULL), 0);
     snprintf(said, sizeof said, "cannot have it: monitor.http %s\n", at);
     assert_non_null(strstr(daemon.text, said));
@@ -232,15 +232,16 @@ static void folders_must_be_there(void **state)
 {
     (void)state;
     char yaml[1024], said[512], file[128];
-    daemon_write_config(folder, "file", "", file);
+    daemon_write_config(test_folder, "file", "", file);
     static const char ipc[] =
         "ingest: {bind: ['ipc://%s/in']}\n"
         "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s'}}\n"
         "record: {dir: '%s'}\n%s";
     char viewers[192];
 
-    snprintf(viewers, sizeof viewers, "%s/viewers", folder);
-    snprintf(yaml, sizeof yaml, ipc, folder, folder, viewers, "/nonexistent/recordings", chain);
+    snprintf(viewers, sizeof viewers, "%s/viewers", test_folder);
+    snprintf(yaml, sizeof yaml, ipc, test_folder, test_folder, viewers, "/nonexistent/recordings",
+             chain);
     const struct passwd *user = getpwuid(geteuid());
     assert_non_null(user);
     snprintf(said, sizeof said,
@@ -253,20 +254,20 @@ static void folders_must_be_there(void **state)
         "ingest: {bind: ['ipc://%s/in']}\n"
         "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'}, "
         "log: {dir: '%s'}}\n%s";
-    snprintf(yaml, sizeof yaml, log, folder, folder, folder, file, chain);
+    snprintf(yaml, sizeof yaml, log, test_folder, test_folder, test_folder, file, chain);
     snprintf(said, sizeof said,
              "publish.log.dir: %s: cannot log verdicts there: Not a directory; name a folder that "
              "can be written",
              file);
     expect_fault(yaml, said, NULL);
-    snprintf(yaml, sizeof yaml, ipc, folder, folder, file, "", chain);
+    snprintf(yaml, sizeof yaml, ipc, test_folder, test_folder, file, "", chain);
     snprintf(
         said, sizeof said,
         "publish.viewers.bind: %s exists and is not a socket: move it away, or give another path",
         file);
     expect_fault(yaml, said, NULL);
     snprintf(viewers, sizeof viewers, "%s/below/viewers", file);
-    snprintf(yaml, sizeof yaml, ipc, folder, folder, viewers, "", chain);
+    snprintf(yaml, sizeof yaml, ipc, test_folder, test_folder, viewers, "", chain);
     snprintf(said, sizeof said,
              "publish.viewers.bind: cannot make the lock file %s.lock: Not a directory; give a "
              "path in a folder that this user may write to",
@@ -280,7 +281,7 @@ static void a_log_is_counted_and_not_begun(void **state)
     (void)state;
     char yaml[2][1024], logs[128];
     unsigned long mib[2] = {0};
-    snprintf(logs, sizeof logs, "%s/logs", folder);
+    snprintf(logs, sizeof logs, "%s/logs", test_folder);
     assert_int_equal(mkdir(logs, 0700), 0);
     for (int with = 0; with < 2; with++) {
         daemon_process daemon;
@@ -289,7 +290,7 @@ static void a_log_is_counted_and_not_begun(void **state)
             "ingest: {bind: ['ipc://%s/in']}\n"
             "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'}, "
             "log: {dir: '%s', keep_mib: 16777216}}\n%s",
-            folder, folder, folder, with ? logs : "", chain);
+            test_folder, test_folder, test_folder, with ? logs : "", chain);
         assert_int_equal(run(&daemon, yaml[with], "--check", NULL), 0);
         const char *most = strstr(daemon.text, "at most ");
         assert_non_null(most);
@@ -308,18 +309,18 @@ static void check_leaves_no_trace(void **state)
     (void)state;
     char yaml[1024], missing[128], said[512];
     struct stat about;
-    snprintf(missing, sizeof missing, "%s/not/yet", folder);
+    snprintf(missing, sizeof missing, "%s/not/yet", test_folder);
     snprintf(yaml, sizeof yaml,
              "ingest: {bind: ['ipc://%s/in']}\n"
              "publish: {grader: {bind: 'ipc://%s/a'}, viewers: {bind: 'ipc://%s/b'}}\n%s",
-             missing, folder, folder, chain);
+             missing, test_folder, test_folder, chain);
     daemon_process daemon;
     assert_int_equal(run(&daemon, yaml, "--check", NULL), 0);
     snprintf(said, sizeof said, "note: ingest.bind: the folder %s is made at the start\n", missing);
     assert_non_null(strstr(daemon.text, said));
-    snprintf(missing, sizeof missing, "%s/not", folder);
+    snprintf(missing, sizeof missing, "%s/not", test_folder);
     assert_int_equal(stat(missing, &about), -1);
-    snprintf(missing, sizeof missing, "%s/a", folder);
+    snprintf(missing, sizeof missing, "%s/a", test_folder);
     assert_int_equal(stat(missing, &about), -1);
     strcat(missing, ".lock");
     assert_int_equal(stat(missing, &about), -1);
@@ -331,7 +332,7 @@ static void ipc_yaml(char yaml[1024], const char *limits)
              "ingest: {bind: ['ipc://%s/in']}\n"
              "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'}}\n"
              "%s%s",
-             folder, folder, folder, limits, chain);
+             test_folder, test_folder, test_folder, limits, chain);
 }
 
 static void the_reservation_must_fit_into_memory(void **state)
@@ -406,7 +407,7 @@ static void there_must_be_threads(void **state)
         skip(); /* other processes of this user count, too */
     char yaml[1024];
     ipc_yaml(yaml, "");
-    assert_int_equal(chmod(folder, 0777), 0);
+    assert_int_equal(chmod(test_folder, 0777), 0);
     const char *const options[] = {"--check", NULL};
     for (int i = 0; i < 2; i++) {
         daemon_process daemon;
@@ -420,7 +421,7 @@ static void there_must_be_threads(void **state)
     daemon_process daemon;
     assert_int_equal(run(&daemon, yaml, NULL, allow_one_too_few), 1);
     assert_non_null(strstr(daemon.text, "can start 7; raise their number"));
-    assert_int_equal(chmod(folder, 0700), 0);
+    assert_int_equal(chmod(test_folder, 0700), 0);
 }
 
 static void the_start_line_names_what_runs(void **state)
@@ -428,29 +429,17 @@ static void the_start_line_names_what_runs(void **state)
     (void)state;
     char path[128], said[512];
     daemon_process daemon;
-    daemon_good_config(folder, path);
-    daemon_start_line(&daemon, folder);
+    daemon_good_config(test_folder, path);
+    daemon_start_line(&daemon, test_folder);
     snprintf(said, sizeof said,
              "ready: cernitad " CRN_VERSION
              ", %s; views at ipc://%s/in, grader at ipc://%s/grader, "
              "viewers at ipc://%s/viewers; 1 class, 1 stage; ",
-             path, folder, folder, folder);
+             path, test_folder, test_folder, test_folder);
     if (!strstr(daemon.text, said))
         fail_msg("'%s' is not in: %s", said, daemon.text);
     kill(daemon.pid, SIGTERM);
     assert_int_equal(daemon_end(&daemon), 0);
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return daemon_make_folder(folder);
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return daemon_remove_folder(folder);
 }
 
 int main(void)
@@ -469,5 +458,5 @@ int main(void)
         cmocka_unit_test(there_must_be_threads),
         cmocka_unit_test(the_start_line_names_what_runs),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

@@ -7,9 +7,8 @@
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/folder.h"
 #include "tests/support/line/daemon.h"
-
-static char folder[64];
 
 static void expect_clean_end(daemon_process *daemon)
 {
@@ -24,13 +23,13 @@ static void it_reads_its_file_again_at_sighup(void **state)
     (void)state;
     char path[128];
     daemon_process daemon;
-    daemon_start_line(&daemon, folder);
+    daemon_start_line(&daemon, test_folder);
     for (int i = 0; i < 2; i++) {
         daemon.text[0] = '\0';
         kill(daemon.pid, SIGHUP);
         daemon_read_until(&daemon, "reload: fruits from now on are judged by the settings ");
     }
-    daemon_write_config(folder, "line.yaml", "classes: []\n", path);
+    daemon_write_config(test_folder, "line.yaml", "classes: []\n", path);
     daemon.text[0] = '\0';
     kill(daemon.pid, SIGHUP);
     daemon_read_until(&daemon, "settings refused: ");
@@ -57,8 +56,8 @@ static void signals_during_its_start_wait_for_the_line(void **state)
 {
     (void)state;
     char path[128], program[128];
-    daemon_good_config(folder, path);
-    snprintf(program, sizeof program, "%s/early", folder);
+    daemon_good_config(test_folder, path);
+    snprintf(program, sizeof program, "%s/early", test_folder);
     assert_int_equal(symlink(CRN_BIN "/cernitad", program), 0);
     const char *const arguments[] = {"early", "--config", path, NULL};
     for (int i = 0; i < 10; i++) {
@@ -84,7 +83,7 @@ static void a_signal_mask_that_it_inherits_does_not_matter(void **state)
 {
     (void)state;
     char path[128];
-    daemon_good_config(folder, path);
+    daemon_good_config(test_folder, path);
     const char *const arguments[] = {"cernitad", "--config", path, NULL};
     daemon_process daemon;
     daemon_start_as(&daemon, CRN_BIN "/cernitad", arguments, block_stop);
@@ -116,7 +115,7 @@ static void the_unit_fits_the_daemon(void **state)
 {
     (void)state;
     char path[128], value[64];
-    daemon_write_config(folder, "bad.yaml", "classes: []\n", path);
+    daemon_write_config(test_folder, "bad.yaml", "classes: []\n", path);
     const char *const arguments[] = {"cernitad", "--config", path, NULL};
     daemon_process daemon;
     daemon_start(&daemon, arguments);
@@ -138,18 +137,6 @@ static void the_unit_fits_the_daemon(void **state)
     assert_non_null(strstr(value, "AF_NETLINK"));
 }
 
-static int make_folder(void **state)
-{
-    (void)state;
-    return daemon_make_folder(folder);
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return daemon_remove_folder(folder);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,5 +145,5 @@ int main(void)
         cmocka_unit_test(a_signal_mask_that_it_inherits_does_not_matter),
         cmocka_unit_test(the_unit_fits_the_daemon),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

@@ -15,21 +15,8 @@
 
 #include "stages/base/process/cpus.h"
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/folder.h"
 #include "tests/support/line/daemon.h"
-
-static char folder[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return daemon_make_folder(folder);
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return daemon_remove_folder(folder);
-}
 
 /* Writes the small line's file with this section. */
 static void write_line(const char *realtime, char ret_path[128])
@@ -44,8 +31,8 @@ static void write_line(const char *realtime, char ret_path[128])
              "limits: {view_mib: 1}\n"
              "monitor: {http: ''}\n"
              "realtime: {%s}\n",
-             folder, folder, folder, realtime);
-    daemon_write_config(folder, "line.yaml", yaml, ret_path);
+             test_folder, test_folder, test_folder, realtime);
+    daemon_write_config(test_folder, "line.yaml", yaml, ret_path);
 }
 
 static void start(daemon_process *daemon, const char *realtime, void (*prepare)(void))
@@ -376,5 +363,5 @@ int main(void)
         cmocka_unit_test(the_self_check_has_a_json_form_and_needs_no_file),
         cmocka_unit_test(a_bad_file_is_78),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

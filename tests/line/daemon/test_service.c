@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/folder.h"
 #include "tests/support/line/daemon.h"
 #include "tests/support/peers/notify_socket.h"
 
 #ifdef CRN_SYSTEMD
-static char folder[64];
 
 static void name_watched_process(void)
 {
@@ -25,8 +25,8 @@ static void it_tells_its_manager_how_it_does(void **state)
 {
     (void)state;
     char path[128];
-    int manager = notify_socket_open(folder);
-    daemon_good_config(folder, path);
+    int manager = notify_socket_open(test_folder);
+    daemon_good_config(test_folder, path);
     const char *const arguments[] = {"cernitad", "--config", path, NULL};
     daemon_process daemon;
     daemon_start_as(&daemon, CRN_BIN "/cernitad", arguments, name_watched_process);
@@ -45,20 +45,13 @@ static void it_tells_its_manager_how_it_does(void **state)
     close(manager);
 }
 
-static int make_folder(void **state)
-{
-    (void)state;
-    return daemon_make_folder(folder);
-}
-
 static int remove_folder(void **state)
 {
-    (void)state;
     unsetenv("NOTIFY_SOCKET");
-    return daemon_remove_folder(folder);
+    return test_folder_remove(state);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, test_folder_make, remove_folder)
 
 int main(void)
 {

@@ -1,5 +1,6 @@
 #include "tests/support/parts/logged.h"
 
+#include <inttypes.h>
 #include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
@@ -151,4 +152,24 @@ void logged_expect(uint64_t from, uint64_t to, size_t notices)
     assert_int_equal(log->count, to - from);
     if (log->notices != notices)
         fail_msg("%zu notices, the last: %s", log->notices, log->notice);
+}
+
+void logged_made_up(const char *dir, const logged_fruit *verdicts)
+{
+    crn_verdict_writer *writer;
+    crn_verdict_log_settings settings = {dir, UINT64_MAX, 0, 0};
+    crn_error error;
+    assert_int_equal(crn_verdict_writer_open(&settings, &writer, &error), 0);
+    for (; verdicts->kind; verdicts++) {
+        char text[256];
+        int size = snprintf(text, sizeof text,
+                            "{\"v\":1,\"run\":\"a\",\"sequence\":0,\"lane\":%u,\"epoch\":%" PRIu64
+                            ",\"fruit\":%u,\"verdict\":\"%s\",\"budget_ms\":100,"
+                            "\"latency_ms\":{\"total\":%g},\"defects\":[]}",
+                            verdicts->lane, verdicts->epoch, verdicts->fruit, verdicts->kind,
+                            verdicts->total_ms);
+        assert_int_equal(
+            crn_verdict_writer_append(writer, verdicts->lane, text, (size_t)size, &error), 0);
+    }
+    crn_verdict_writer_close(&writer);
 }

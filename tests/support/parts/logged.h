@@ -45,4 +45,16 @@ const logged_log *logged_read(void);
 /* The same, and asserts that it holds exactly the verdicts from `from` to `to`, in order. */
 void logged_expect(uint64_t from, uint64_t to, size_t notices);
 
+/* A verdict without defects, of a budget of 100 ms. */
+typedef struct logged_fruit {
+    unsigned lane;
+    uint64_t epoch;
+    unsigned fruit;
+    const char *kind;
+    double total_ms;
+} logged_fruit;
+
+/* Adds a segment of these verdicts to a log, up to one without a kind. */
+void logged_made_up(const char *dir, const logged_fruit *verdicts);
+
 #endif

@@ -12,6 +12,7 @@
 #include "tests/support/cleanup.h"
 #include "tests/support/peers/http.h"
 #include "tests/support/programs/picture_files.h"
+#include "tests/support/programs/apply_program.h"
 
 #define ARGUMENTS_MAX 12
 
@@ -193,4 +194,20 @@ const char *workbench_text(const char *json, const char *key)
     }
     text[used] = '\0';
     return text;
+}
+
+workbench the_bench;
+
+int workbench_setup(void **state)
+{
+    if (apply_setup(state))
+        return -1;
+    workbench_start(&the_bench, NULL);
+    return 0;
+}
+
+int workbench_teardown(void **state)
+{
+    workbench_stop(&the_bench);
+    return apply_teardown(state);
 }

@@ -18,6 +18,12 @@ void workbench_start(workbench *bench, const char *const arguments[]);
 /* Ends it with SIGTERM and expects exit status 0. */
 void workbench_stop(workbench *bench);
 
+/* For tests of one workbench, in the folder of apply_setup: set-up and tear-down start and stop
+ * it. */
+extern workbench the_bench;
+int workbench_setup(void **state);
+int workbench_teardown(void **state);
+
 /* An answer; the caller frees `body`, which is ended by a 0. */
 typedef struct workbench_reply {
     int code;

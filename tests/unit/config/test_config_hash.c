@@ -8,28 +8,12 @@
 
 #include "stages/config/config.h"
 #include "tests/support/cmocka_prelude.h"
-
-static char folder[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    strcpy(folder, "/tmp/cernita-test-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char command[100];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command);
-}
+#include "tests/support/folder.h"
 
 static void write_file(const char *name, const void *bytes, size_t size)
 {
     char path[128];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s", test_folder, name);
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, size, file), size);
@@ -90,7 +74,8 @@ static void test_it_is_of_the_print_and_the_files(void **state)
     write_file("kernel.txt", kernel, strlen(kernel));
     static crn_config config;
     char chain[256];
-    snprintf(chain, sizeof chain, "{convolve: {kernel: '%s/kernel.txt'}}, {convolve: {}},", folder);
+    snprintf(chain, sizeof chain, "{convolve: {kernel: '%s/kernel.txt'}}, {convolve: {}},",
+             test_folder);
     load(chain, &config);
     char *text = NULL;
     size_t size = 0;
@@ -114,7 +99,7 @@ static void test_it_changes_with_settings_and_files(void **state)
     config.latency.budget_ms++;
     seen[1] = hash_of(&config);
     crn_config_done(&config);
-    snprintf(chain, sizeof chain, "{morphology: {element: '%s/element.tif'}},", folder);
+    snprintf(chain, sizeof chain, "{morphology: {element: '%s/element.tif'}},", test_folder);
     for (uint8_t corner = 0; corner < 2; corner++) {
         write_element("element.tif", corner);
         load(chain, &config);
@@ -136,9 +121,9 @@ static void test_a_file_that_has_gone_is_named(void **state)
     static crn_config config;
     char chain[256], path[128];
     write_file("gone.txt", "1\n", 2);
-    snprintf(chain, sizeof chain, "{convolve: {kernel: '%s/gone.txt'}},", folder);
+    snprintf(chain, sizeof chain, "{convolve: {kernel: '%s/gone.txt'}},", test_folder);
     load(chain, &config);
-    snprintf(path, sizeof path, "%s/gone.txt", folder);
+    snprintf(path, sizeof path, "%s/gone.txt", test_folder);
     assert_int_equal(unlink(path), 0);
     uint64_t hash = 7;
     crn_error error = {""};
@@ -159,5 +144,5 @@ int main(void)
         cmocka_unit_test(test_it_changes_with_settings_and_files),
         cmocka_unit_test(test_a_file_that_has_gone_is_named),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

@@ -12,6 +12,7 @@
 
 #include "src/formats/recording/recording.h"
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/folder.h"
 #include "tools/tail/renderer.h"
 
 #define WIDTH  400
@@ -21,27 +22,10 @@
 #define TOP   62
 #define SCALE 2
 
-static char folder[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    strcpy(folder, "/tmp/cernita-test-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char command[100];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command);
-}
-
 static const char *path_of(const char *name)
 {
     static char path[128];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s", test_folder, name);
     return path;
 }
 
@@ -354,13 +338,13 @@ static void only_what_waits_is_drawn(void **state)
     (void)state;
     char dir[80];
     uint64_t drawn, missed;
-    snprintf(dir, sizeof dir, "%s/last", folder);
+    snprintf(dir, sizeof dir, "%s/last", test_folder);
     draw_fruits(dir, 3, 20, &drawn, &missed);
     assert_int_equal(drawn, 3);
     assert_int_equal(missed, 0);
     for (int i = 0; i < 20; i++)
         assert_int_equal(has_picture(dir, i), i >= 17);
-    snprintf(dir, sizeof dir, "%s/all", folder);
+    snprintf(dir, sizeof dir, "%s/all", test_folder);
     draw_fruits(dir, 0, CRN_PICTURES_MAX + 4, &drawn, &missed);
     assert_int_equal(drawn, CRN_PICTURES_MAX);
     assert_int_equal(missed, 4);
@@ -434,5 +418,5 @@ int main(void)
         cmocka_unit_test(only_what_waits_is_drawn),
         cmocka_unit_test(photographs_are_found_by_lane_fruit_and_view),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

@@ -31,33 +31,6 @@ static int tear_down(void **state)
     return logged_teardown(state);
 }
 
-typedef struct made_up {
-    unsigned lane;
-    uint64_t epoch;
-    unsigned fruit;
-    const char *kind;
-} made_up;
-
-/* Adds a segment of these verdicts, up to one without a kind. */
-static void log_verdicts(const char *dir, const made_up *verdicts)
-{
-    crn_verdict_writer *writer;
-    crn_verdict_log_settings settings = {dir, UINT64_MAX, 0, 0};
-    crn_error error;
-    assert_int_equal(crn_verdict_writer_open(&settings, &writer, &error), 0);
-    for (; verdicts->kind; verdicts++) {
-        char text[256];
-        int size = snprintf(text, sizeof text,
-                            "{\"lane\":%u,\"epoch\":%llu,\"fruit\":%u,\"verdict\":\"%s\","
-                            "\"defects\":[]}",
-                            verdicts->lane, (unsigned long long)verdicts->epoch, verdicts->fruit,
-                            verdicts->kind);
-        assert_int_equal(
-            crn_verdict_writer_append(writer, verdicts->lane, text, (size_t)size, &error), 0);
-    }
-    crn_verdict_writer_close(&writer);
-}
-
 static void begin(void)
 {
     crn_error error;
@@ -120,16 +93,17 @@ static const uint64_t one_epoch[] = {5};
 static void two_replays_are_compared(void **state)
 {
     (void)state;
-    log_verdicts(
-        expected,
-        (made_up[]){{0, 99, 1, "complete"}, {7, 99, 1, "late"}, {0, 99, 2, "complete"}, {0}});
-    log_verdicts(got, (made_up[]){{0, 99, 1, "late"}, {0}}); /* an earlier run */
+    logged_made_up(expected, (logged_fruit[]){{0, 99, 1, "complete", 0},
+                                              {7, 99, 1, "late", 0},
+                                              {0, 99, 2, "complete", 0},
+                                              {0}});
+    logged_made_up(got, (logged_fruit[]){{0, 99, 1, "late", 0}, {0}}); /* an earlier run */
     begin();
     sent(0, 0, 1), sent(7, 0, 1), sent(0, 0, 2);
-    log_verdicts(got, (made_up[]){{0, RUN_EPOCH, 2, "complete"},
-                                  {0, RUN_EPOCH, 1, "complete"},
-                                  {7, RUN_EPOCH, 1, "late"},
-                                  {0}});
+    logged_made_up(got, (logged_fruit[]){{0, RUN_EPOCH, 2, "complete", 0},
+                                         {0, RUN_EPOCH, 1, "complete", 0},
+                                         {7, RUN_EPOCH, 1, "late", 0},
+                                         {0}});
     assert_string_equal(run(one_epoch, 1, true), "");
     assert_int_equal(result.fruits, 3);
     assert_int_equal(result.unequal + result.unsent, 0);
@@ -138,13 +112,14 @@ static void two_replays_are_compared(void **state)
 static void the_recorded_run_itself_is_compared(void **state)
 {
     (void)state;
-    static const uint64_t epochs[] = {70, 5};             /* the sender restarted */
-    log_verdicts(expected, (made_up[]){{0, 1, 1, "late"}, /* not in the recordings */
-                                       {0, 70, 1, "complete"},
-                                       {0, 5, 1, "partial"},
-                                       {0}});
-    log_verdicts(got,
-                 (made_up[]){{0, RUN_EPOCH, 1, "complete"}, {0, RUN_EPOCH + 1, 1, "late"}, {0}});
+    static const uint64_t epochs[] = {70, 5};                       /* the sender restarted */
+    logged_made_up(expected, (logged_fruit[]){{0, 1, 1, "late", 0}, /* not in the recordings */
+                                              {0, 70, 1, "complete", 0},
+                                              {0, 5, 1, "partial", 0},
+                                              {0}});
+    logged_made_up(
+        got,
+        (logged_fruit[]){{0, RUN_EPOCH, 1, "complete", 0}, {0, RUN_EPOCH + 1, 1, "late", 0}, {0}});
     begin();
     sent(0, 0, 1), sent(0, 1, 1);
     assert_string_equal(run(epochs, 2, true), "lane 0, fruit 1: verdict late, expected partial\n");
@@ -156,9 +131,11 @@ static void the_recorded_run_itself_is_compared(void **state)
 static void fruits_of_one_run_only_are_differences(void **state)
 {
     (void)state;
-    log_verdicts(expected,
-                 (made_up[]){{0, 5, 1, "late"}, {0, 5, 2, "late"}, {0, 5, 4, "late"}, {0}});
-    log_verdicts(got, (made_up[]){{0, RUN_EPOCH, 1, "late"}, {0, RUN_EPOCH, 3, "late"}, {0}});
+    logged_made_up(
+        expected,
+        (logged_fruit[]){{0, 5, 1, "late", 0}, {0, 5, 2, "late", 0}, {0, 5, 4, "late", 0}, {0}});
+    logged_made_up(
+        got, (logged_fruit[]){{0, RUN_EPOCH, 1, "late", 0}, {0, RUN_EPOCH, 3, "late", 0}, {0}});
     begin();
     sent(0, 0, 1), sent(0, 0, 2), sent(0, 0, 3), sent(0, 0, 5);
     assert_string_equal(run(one_epoch, 1, true),
@@ -174,9 +151,10 @@ static void fruits_of_one_run_only_are_differences(void **state)
 static void what_was_not_sent_is_not_compared(void **state)
 {
     (void)state;
-    log_verdicts(expected,
-                 (made_up[]){{0, 5, 1, "late"}, {0, 5, 2, "late"}, {1, 5, 1, "late"}, {0}});
-    log_verdicts(got, (made_up[]){{0, RUN_EPOCH, 2, "late"}, {0}});
+    logged_made_up(
+        expected,
+        (logged_fruit[]){{0, 5, 1, "late", 0}, {0, 5, 2, "late", 0}, {1, 5, 1, "late", 0}, {0}});
+    logged_made_up(got, (logged_fruit[]){{0, RUN_EPOCH, 2, "late", 0}, {0}});
     begin();
     sent(0, 0, 2);
     assert_string_equal(run(one_epoch, 1, false), "");
@@ -188,10 +166,10 @@ static void both_runs_may_be_in_one_log(void **state)
 {
     (void)state;
     strcpy(got, expected);
-    log_verdicts(expected, (made_up[]){{0, 99, 1, "late"}, {0}});
+    logged_made_up(expected, (logged_fruit[]){{0, 99, 1, "late", 0}, {0}});
     begin();
     sent(0, 0, 1);
-    log_verdicts(expected, (made_up[]){{0, RUN_EPOCH, 1, "complete"}, {0}});
+    logged_made_up(expected, (logged_fruit[]){{0, RUN_EPOCH, 1, "complete", 0}, {0}});
     assert_string_equal(run(one_epoch, 1, true),
                         "lane 0, fruit 1: verdict complete, expected late\n");
     assert_int_equal(result.fruits, 1);
@@ -200,8 +178,8 @@ static void both_runs_may_be_in_one_log(void **state)
 static void a_second_verdict_is_a_difference(void **state)
 {
     (void)state;
-    log_verdicts(expected, (made_up[]){{0, 5, 1, "late"}, {0, 5, 1, "late"}, {0}});
-    log_verdicts(got, (made_up[]){{0, RUN_EPOCH, 1, "late"}, {0}});
+    logged_made_up(expected, (logged_fruit[]){{0, 5, 1, "late", 0}, {0, 5, 1, "late", 0}, {0}});
+    logged_made_up(got, (logged_fruit[]){{0, RUN_EPOCH, 1, "late", 0}, {0}});
     begin();
     sent(0, 0, 1);
     assert_string_equal(run(one_epoch, 1, true),
@@ -212,11 +190,12 @@ static void a_second_verdict_is_a_difference(void **state)
 static void what_cannot_be_read_is_told(void **state)
 {
     (void)state;
-    log_verdicts(expected, (made_up[]){{0, 5, 1, "late"}, {0, 5, 2, "late"}, {0}});
+    logged_made_up(expected, (logged_fruit[]){{0, 5, 1, "late", 0}, {0, 5, 2, "late", 0}, {0}});
     damage(expected, 5);
     begin();
     sent(0, 0, 1), sent(0, 0, 2);
-    log_verdicts(got, (made_up[]){{0, RUN_EPOCH, 1, "late"}, {0, RUN_EPOCH, 2, "late"}, {0}});
+    logged_made_up(
+        got, (logged_fruit[]){{0, RUN_EPOCH, 1, "late", 0}, {0, RUN_EPOCH, 2, "late", 0}, {0}});
     damage(got, 5);
     run(one_epoch, 1, true);
     assert_non_null(strstr(told, "/got/cernita-0000000001.verdicts: the verdict at byte "));
@@ -231,7 +210,7 @@ static void a_line_without_any_verdict_is_one_line(void **state)
 {
     (void)state;
     crn_error error;
-    log_verdicts(expected, (made_up[]){{0, 5, 1, "late"}, {0, 5, 2, "late"}, {0}});
+    logged_made_up(expected, (logged_fruit[]){{0, 5, 1, "late", 0}, {0, 5, 2, "late", 0}, {0}});
     begin();
     sent(0, 0, 1), sent(0, 0, 2);
     assert_int_equal(try_run(one_epoch, 1, true, &error), -ENOENT);
@@ -245,7 +224,7 @@ static void logs_that_are_not_there_are_named(void **state)
     crn_error error;
     assert_true(crn_expect_open(expected, got, &expect, &error) < 0);
     assert_non_null(strstr(error.text, "/expected: there is no verdict log"));
-    log_verdicts(expected, (made_up[]){{0, 5, 1, "late"}, {0}});
+    logged_made_up(expected, (logged_fruit[]){{0, 5, 1, "late", 0}, {0}});
     assert_true(crn_expect_open(expected, "/nonexistent", &expect, &error) < 0);
     assert_non_null(strstr(error.text, "/nonexistent: cannot list this folder: "));
     assert_null(expect);

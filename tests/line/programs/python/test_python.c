@@ -16,36 +16,10 @@
 #include "src/formats/view/wire.h"
 #include "stages/stage/classes.h"
 #include "tests/support/cmocka_prelude.h"
-
-typedef struct python_fixture {
-    void *zmq, *socket;
-    FILE *out;
-} python_fixture;
-
-static int set_up(void **state)
-{
-    python_fixture *f = calloc(1, sizeof *f);
-    *state = f;
-    f->zmq = zmq_ctx_new();
-    return f->zmq ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    python_fixture *f = *state;
-    int linger = 0;
-    if (f->socket) {
-        zmq_setsockopt(f->socket, ZMQ_LINGER, &linger, sizeof linger);
-        zmq_close(f->socket);
-    }
-    zmq_ctx_term(f->zmq);
-    free(f);
-    return 0;
-}
+#include "tests/support/peers/one_socket.h"
 
 /* Binds and starts the script with `flag` ENDPOINT. */
-static void start(python_fixture *f, int type, const char *script, const char *flag,
-                  const char *rest)
+static void start(one_socket *f, int type, const char *script, const char *flag, const char *rest)
 {
     if (system("/usr/bin/python3 -c 'import msgpack, numpy, zmq' 2>/dev/null"))
         skip();
@@ -64,21 +38,21 @@ static void start(python_fixture *f, int type, const char *script, const char *f
     assert_non_null(f->out);
 }
 
-static void expect_line(python_fixture *f, const char *expected)
+static void expect_line(one_socket *f, const char *expected)
 {
     char line[1024];
     assert_non_null(fgets(line, sizeof line, f->out));
     assert_string_equal(line, expected);
 }
 
-static void expect_end(python_fixture *f)
+static void expect_end(one_socket *f)
 {
     assert_int_equal(fgetc(f->out), EOF);
     assert_int_equal(pclose(f->out), 0);
 }
 
 /* Receives one view message and checks it and its parts' sizes as the daemon does. */
-static crn_view_header receive_view(python_fixture *f, const crn_wire_rules *rules)
+static crn_view_header receive_view(one_socket *f, const crn_wire_rules *rules)
 {
     unsigned char header[256];
     crn_view_header view = {0};
@@ -110,7 +84,7 @@ static crn_view_header receive_view(python_fixture *f, const crn_wire_rules *rul
 
 static void the_sender_sends_good_views(void **state)
 {
-    python_fixture *f = *state;
+    one_socket *f = *state;
     crn_classes classes = {.count = 3, .name = {"background", "rot", "fresh hail"}};
     crn_wire_rules rules = {
         .max_bytes = 16 << 20, .channels = 3, .views = 16, .class_set = crn_classes_hash(&classes)};
@@ -155,13 +129,13 @@ typedef struct told {
     bool stale, past; /* past: it arrives after its deadline */
 } told;
 
-static void send_packed(python_fixture *f, const char *topic, const msgpack_sbuffer *buffer)
+static void send_packed(one_socket *f, const char *topic, const msgpack_sbuffer *buffer)
 {
     assert_true(zmq_send(f->socket, topic, strlen(topic), ZMQ_SNDMORE) >= 0);
     assert_true(zmq_send(f->socket, buffer->data, buffer->size, 0) >= 0);
 }
 
-static void send_text(python_fixture *f, const char *topic, const char *text)
+static void send_text(one_socket *f, const char *topic, const char *text)
 {
     send_packed(f, topic,
                 &(msgpack_sbuffer){.data = (char *)(uintptr_t)text, .size = strlen(text)});
@@ -205,7 +179,7 @@ static void put_defect(msgpack_packer *packer, double area_px)
     msgpack_pack_bin_with_body(packer, xy, sizeof xy);
 }
 
-static void send_verdict(python_fixture *f, told verdict)
+static void send_verdict(one_socket *f, told verdict)
 {
     msgpack_sbuffer buffer;
     msgpack_packer packer;
@@ -242,7 +216,7 @@ static void send_verdict(python_fixture *f, told verdict)
     msgpack_sbuffer_destroy(&buffer);
 }
 
-static void send_json(python_fixture *f, told verdict, const char *area_px)
+static void send_json(one_socket *f, told verdict, const char *area_px)
 {
     char text[1024];
     snprintf(text, sizeof text,
@@ -260,7 +234,7 @@ static void send_json(python_fixture *f, told verdict, const char *area_px)
 }
 
 /* A verdict that lacks nothing but what its one defect does. */
-static void send_json_defect(python_fixture *f, const char *defect)
+static void send_json_defect(one_socket *f, const char *defect)
 {
     char text[512];
     snprintf(text, sizeof text,
@@ -270,7 +244,7 @@ static void send_json_defect(python_fixture *f, const char *defect)
     send_text(f, "fruit/3", text);
 }
 
-static void send_alive(python_fixture *f, int alive_ms, int sequence)
+static void send_alive(one_socket *f, int alive_ms, int sequence)
 {
     char text[256];
     snprintf(text, sizeof text,
@@ -282,7 +256,7 @@ static void send_alive(python_fixture *f, int alive_ms, int sequence)
 
 static void the_subscriber_decides_and_counts(void **state)
 {
-    python_fixture *f = *state;
+    one_socket *f = *state;
     start(f, ZMQ_PUSH, "subscriber.py", "--from", "--reject rot --count 6");
     send_verdict(f, (told){"complete", 4, 12, 9.5, false, false});
     send_verdict(f, (told){"complete", 5, 60, 101, false, false});
@@ -303,7 +277,7 @@ static void the_subscriber_decides_and_counts(void **state)
 
 static void the_subscriber_reads_json(void **state)
 {
-    python_fixture *f = *state;
+    one_socket *f = *state;
     start(f, ZMQ_PUSH, "subscriber.py", "--from", "--reject rot --count 2");
     send_json(f, (told){.word = "complete", .sequence = 4, .total_ms = 9.5}, "12.5");
     send_json(f, (told){.word = "complete", .sequence = 5, .total_ms = 9.5}, "50.5");
@@ -315,7 +289,7 @@ static void the_subscriber_reads_json(void **state)
 
 static void the_subscriber_names_views_that_were_not_judged(void **state)
 {
-    python_fixture *f = *state;
+    one_socket *f = *state;
     start(f, ZMQ_PUSH, "subscriber.py", "--from", "--reject rot --count 1");
     char text[1024];
     snprintf(text, sizeof text,
@@ -339,7 +313,7 @@ static void the_subscriber_names_views_that_were_not_judged(void **state)
 /* By a mistyped name, or a recipe without a level for the class. */
 static void a_class_that_was_not_looked_for_is_fail_safe(void **state)
 {
-    python_fixture *f = *state;
+    one_socket *f = *state;
     start(f, ZMQ_PUSH, "subscriber.py", "--from", "--reject rots,mould --count 2");
     send_verdict(f, (told){"complete", 4, 12, 9.5, false, false});
     send_verdict(f, (told){"complete", 5, 60, 9.5, false, false});
@@ -358,7 +332,7 @@ static void a_class_that_was_not_looked_for_is_fail_safe(void **state)
     expect_end(f);
 }
 
-static void expect_unreadable(python_fixture *f)
+static void expect_unreadable(one_socket *f)
 {
     char line[1024];
     assert_non_null(fgets(line, sizeof line, f->out));
@@ -369,7 +343,7 @@ static void expect_unreadable(python_fixture *f)
 /* Nothing terminates a grader; unreadable verdicts count as fail-safe. */
 static void what_the_subscriber_cannot_read_is_fail_safe(void **state)
 {
-    python_fixture *f = *state;
+    one_socket *f = *state;
     start(f, ZMQ_PUSH, "subscriber.py", "--from", "--reject rot --count 2");
     send_verdict(f, (told){"complete", 4, NAN, 9.5, false, false});
     send_json(f, (told){.word = "complete", .sequence = 5, .total_ms = 9.5}, "null");
@@ -392,7 +366,7 @@ static void what_the_subscriber_cannot_read_is_fail_safe(void **state)
 
 static void the_subscriber_applies_its_fail_safe_to_silence(void **state)
 {
-    python_fixture *f = *state;
+    one_socket *f = *state;
     start(f, ZMQ_PUSH, "subscriber.py", "--from", "--reject rot --count 2");
     send_verdict(f, (told){"complete", 4, 12, 9.5, false, false});
     expect_line(f, "lane 3 fruit 74: keep (complete, 9.5 of 100 ms): 1 rot\n");
@@ -418,17 +392,20 @@ static void the_subscriber_applies_its_fail_safe_to_silence(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_sender_sends_good_views, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_subscriber_decides_and_counts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_subscriber_reads_json, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_subscriber_names_views_that_were_not_judged, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_class_that_was_not_looked_for_is_fail_safe, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(what_the_subscriber_cannot_read_is_fail_safe, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(the_subscriber_applies_its_fail_safe_to_silence, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_sender_sends_good_views, one_socket_setup,
+                                        one_socket_teardown),
+        cmocka_unit_test_setup_teardown(the_subscriber_decides_and_counts, one_socket_setup,
+                                        one_socket_teardown),
+        cmocka_unit_test_setup_teardown(the_subscriber_reads_json, one_socket_setup,
+                                        one_socket_teardown),
+        cmocka_unit_test_setup_teardown(the_subscriber_names_views_that_were_not_judged,
+                                        one_socket_setup, one_socket_teardown),
+        cmocka_unit_test_setup_teardown(a_class_that_was_not_looked_for_is_fail_safe,
+                                        one_socket_setup, one_socket_teardown),
+        cmocka_unit_test_setup_teardown(what_the_subscriber_cannot_read_is_fail_safe,
+                                        one_socket_setup, one_socket_teardown),
+        cmocka_unit_test_setup_teardown(the_subscriber_applies_its_fail_safe_to_silence,
+                                        one_socket_setup, one_socket_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

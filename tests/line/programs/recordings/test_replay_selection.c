@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "src/formats/verdict_log/writer.h"
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/parts/logged.h"
 #include "tests/support/programs/replay_program.h"
 
 /* Which fruits are sent is decided by lane, number and the time of their first view. */
@@ -80,35 +80,6 @@ static void fruits_are_selected(void **state)
 
 /* --- by their verdicts --- */
 
-typedef struct logged_verdict {
-    unsigned lane;
-    uint64_t epoch;
-    unsigned fruit;
-    const char *kind;
-    double total_ms; /* of a budget of 100 */
-} logged_verdict;
-
-/* Adds a segment of these verdicts, up to one without a kind. */
-static void log_verdicts(const char *dir, const logged_verdict *verdicts)
-{
-    crn_verdict_writer *writer;
-    crn_verdict_log_settings settings = {dir, UINT64_MAX, 0, 0};
-    crn_error error;
-    assert_int_equal(crn_verdict_writer_open(&settings, &writer, &error), 0);
-    for (; verdicts->kind; verdicts++) {
-        char text[256];
-        int size = snprintf(text, sizeof text,
-                            "{\"v\":1,\"run\":\"a\",\"sequence\":0,\"lane\":%u,\"epoch\":%" PRIu64
-                            ",\"fruit\":%u,\"verdict\":\"%s\",\"budget_ms\":100,"
-                            "\"latency_ms\":{\"total\":%g}}",
-                            verdicts->lane, verdicts->epoch, verdicts->fruit, verdicts->kind,
-                            verdicts->total_ms);
-        assert_int_equal(
-            crn_verdict_writer_append(writer, verdicts->lane, text, (size_t)size, &error), 0);
-    }
-    crn_verdict_writer_close(&writer);
-}
-
 static void fruits_are_selected_by_their_verdicts(void **state)
 {
     (void)state;
@@ -117,9 +88,9 @@ static void fruits_are_selected_by_their_verdicts(void **state)
     snprintf(dir, sizeof dir, "%s/log", recorded_folder);
     assert_int_equal(mkdir(dir, 0700), 0);
     /* Two replays of it: the last one counts. */
-    log_verdicts(dir,
-                 (logged_verdict[]){{0, 80, 1000, "late", 100}, {7, 80, 1000, "late", 100}, {0}});
-    log_verdicts(dir, (logged_verdict[]){{0, 90, 1001, "late", 90},
+    logged_made_up(dir,
+                   (logged_fruit[]){{0, 80, 1000, "late", 100}, {7, 80, 1000, "late", 100}, {0}});
+    logged_made_up(dir, (logged_fruit[]){{0, 90, 1001, "late", 90},
                                          {7, 90, 1000, "partial", 90},
                                          {7, 90, 1001, "complete", 99},
                                          {7, 90, 1002, "complete", 101},
@@ -134,13 +105,13 @@ static void fruits_are_selected_by_their_verdicts(void **state)
     assert_int_equal(replay_finish(), 1);
     assert_non_null(strstr(replay_output, "none of the 1 fruits that "));
     /* The recorded run itself: its epoch is the recording's. */
-    log_verdicts(dir, (logged_verdict[]){{0, 5, 1002, "late", 100}, {0}});
+    logged_made_up(dir, (logged_fruit[]){{0, 5, 1002, "late", 100}, {0}});
     snprintf(options, sizeof options, "--only late --from %s", dir);
     expect_selected(options, "2 of 12 views, 1 of 6 fruits", (const int[]){8, 10}, 2);
     snprintf(command, sizeof command, "rm -r %s", dir);
     assert_int_equal(system(command), 0);
     assert_int_equal(mkdir(dir, 0700), 0);
-    log_verdicts(dir, (logged_verdict[]){{0, 5, 1002, "complete", 1}, {0}});
+    logged_made_up(dir, (logged_fruit[]){{0, 5, 1002, "complete", 1}, {0}});
     replay_start(options);
     assert_int_equal(replay_finish(), 1);
     assert_non_null(strstr(replay_output, "/log: none of its verdicts is late\n"));

@@ -8,38 +8,11 @@
 
 #include "tests/support/programs/apply_program.h"
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/peers/one_socket.h"
 #include "tests/support/programs/tail_output.h"
 
-/* A publishing socket and the tail that is connected to it. */
-typedef struct tail_fixture {
-    void *zmq, *socket;
-    char endpoint[64];
-    FILE *out; /* the tail's stdout and stderr */
-} tail_fixture;
-
-static int set_up(void **state)
-{
-    tail_fixture *f = calloc(1, sizeof *f);
-    *state = f;
-    f->zmq = zmq_ctx_new();
-    return f->zmq ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    tail_fixture *f = *state;
-    int linger = 0;
-    if (f->socket) {
-        zmq_setsockopt(f->socket, ZMQ_LINGER, &linger, sizeof linger);
-        zmq_close(f->socket);
-    }
-    zmq_ctx_term(f->zmq);
-    free(f);
-    return 0;
-}
-
 /* Binds, starts the tail, and for a viewer waits until it has subscribed to `subscriptions`. */
-static void start(tail_fixture *f, int type, int subscriptions, const char *arguments)
+static void start(one_socket *f, int type, int subscriptions, const char *arguments)
 {
     f->socket = zmq_socket(f->zmq, type);
     size_t size = sizeof f->endpoint;
@@ -54,13 +27,13 @@ static void start(tail_fixture *f, int type, int subscriptions, const char *argu
     }
 }
 
-static void send_text(tail_fixture *f, const char *topic, const char *text)
+static void send_text(one_socket *f, const char *topic, const char *text)
 {
     assert_true(zmq_send(f->socket, topic, strlen(topic), ZMQ_SNDMORE) >= 0);
     assert_true(zmq_send(f->socket, text, strlen(text), 0) >= 0);
 }
 
-static void send_verdict(tail_fixture *f, const char *run, int lane, int sequence)
+static void send_verdict(one_socket *f, const char *run, int lane, int sequence)
 {
     char topic[16], text[1024];
     snprintf(topic, sizeof topic, "fruit/%d", lane);
@@ -70,7 +43,7 @@ static void send_verdict(tail_fixture *f, const char *run, int lane, int sequenc
 
 static void losses_and_a_new_run_are_told(void **state)
 {
-    tail_fixture *f = *state;
+    one_socket *f = *state;
     start(f, ZMQ_PUSH, 0, "--grader --count 6 --table");
     send_verdict(f, "a", 3, 16);
     send_verdict(f, "a", 0, 5);
@@ -101,7 +74,7 @@ static void losses_and_a_new_run_are_told(void **state)
 /* Views received are distinguished from views judged, with the reason. */
 static void views_that_were_not_judged_are_told(void **state)
 {
-    tail_fixture *f = *state;
+    one_socket *f = *state;
     start(f, ZMQ_PUSH, 0, "--grader --count 1");
     send_text(f, "fruit/0",
               "{\"v\":1,\"run\":\"a\",\"lane\":0,\"fruit\":9,\"sequence\":5,"
@@ -121,7 +94,7 @@ static void views_that_were_not_judged_are_told(void **state)
 
 static void a_viewer_sees_its_lane_and_the_status(void **state)
 {
-    tail_fixture *f = *state;
+    one_socket *f = *state;
     start(f, ZMQ_XPUB, 2, "--lane 3 --count 2");
     static const char status[] =
         "{\"v\":1,\"run\":\"a\",\"state\":\"%s\",\"lanes\":[{\"lane\":3,\"sequence\":7}]}";
@@ -145,7 +118,7 @@ static void a_viewer_sees_its_lane_and_the_status(void **state)
     tail_expect_end(f->out, 0);
 }
 
-static void send_bytes(tail_fixture *f, const char *topic, const void *bytes, size_t size)
+static void send_bytes(one_socket *f, const char *topic, const void *bytes, size_t size)
 {
     assert_true(zmq_send(f->socket, topic, strlen(topic), ZMQ_SNDMORE) >= 0);
     assert_true(zmq_send(f->socket, bytes, size, 0) >= 0);
@@ -154,7 +127,7 @@ static void send_bytes(tail_fixture *f, const char *topic, const void *bytes, si
 /* A topic, a file's name or an answer may hold what a terminal obeys. */
 static void escape_sequences_do_not_reach_the_terminal(void **state)
 {
-    tail_fixture *f = *state;
+    one_socket *f = *state;
     start(f, ZMQ_PUSH, 0, "--grader --count 1");
     send_bytes(f, "fruit/3\033]0;title\a\033[2J", "\xc1", 1);
     send_verdict(f, "a", 3, 7);
@@ -175,7 +148,7 @@ static void escape_sequences_do_not_reach_the_terminal(void **state)
 /* Five bytes that declare four billion values; other unreadable messages; then a verdict. */
 static void lying_messages_are_skipped_and_counted(void **state)
 {
-    tail_fixture *f = *state;
+    one_socket *f = *state;
     start(f, ZMQ_PUSH, 0, "--grader --count 2");
     send_verdict(f, "a", 3, 6);
     send_bytes(f, "fruit/3", "\xdd\xff\xff\xff\xff", 5);
@@ -196,7 +169,7 @@ static void lying_messages_are_skipped_and_counted(void **state)
  * are skipped silently. */
 static void alive_is_no_verdict_and_other_topics_are_passed_over(void **state)
 {
-    tail_fixture *f = *state;
+    one_socket *f = *state;
     start(f, ZMQ_PUSH, 0, "--grader --count 2");
     static const char alive[] =
         "{\"v\":1,\"run\":\"a\",\"state\":\"running\",\"published_ns\":1,\"alive_ms\":100,"
@@ -217,7 +190,7 @@ static void alive_is_no_verdict_and_other_topics_are_passed_over(void **state)
 
 static void json_is_a_line_a_verdict(void **state)
 {
-    tail_fixture *f = *state;
+    one_socket *f = *state;
     start(f, ZMQ_PUSH, 0, "--grader --json --count 1");
     send_verdict(f, "a", 0, 5);
     char expected[1024];
@@ -229,7 +202,7 @@ static void json_is_a_line_a_verdict(void **state)
 /* A stage's additions to a defect are passed on and do not disturb the text. */
 static void textures_pass(void **state)
 {
-    tail_fixture *f = *state;
+    one_socket *f = *state;
     static const char text[] =
         "{\"v\":1,\"run\":\"a\",\"lane\":0,\"fruit\":1,\"fruit_text\":\"1\",\"sequence\":5,"
         "\"verdict\":\"complete\","
@@ -248,7 +221,7 @@ static void textures_pass(void **state)
 
 static void silence_ends_it_with_status_1(void **state)
 {
-    tail_fixture *f = *state;
+    one_socket *f = *state;
     start(f, ZMQ_PUSH, 0, "--grader --timeout 0.1 --count 2");
     char line[1024];
     assert_non_null(fgets(line, sizeof line, f->out));
@@ -259,7 +232,7 @@ static void silence_ends_it_with_status_1(void **state)
 /* A daemon sends viewers its status every second, so that silence has a cause. */
 static void a_viewer_that_hears_nothing_is_told_why(void **state)
 {
-    tail_fixture *f = *state;
+    one_socket *f = *state;
     char line[1024];
     start(f, ZMQ_XPUB, 2, "--timeout 6");
     assert_non_null(fgets(line, sizeof line, f->out));
@@ -295,7 +268,7 @@ static void what_is_asked_wrongly_is_said(void **state)
 }
 
 /* Size of the only picture drawn of a verdict over photographs of 100 x 40 pixels. */
-static crn_image draw_over(tail_fixture *f, const char *over)
+static crn_image draw_over(one_socket *f, const char *over)
 {
     char arguments[256];
     crn_picture picture = {0};
@@ -315,7 +288,7 @@ static crn_image draw_over(tail_fixture *f, const char *over)
 /* A folder of recordings is accepted like its files. */
 static void photographs_may_lie_in_a_folder(void **state)
 {
-    tail_fixture *f = *state;
+    one_socket *f = *state;
     assert_int_equal(apply_setup(NULL), 0);
     assert_int_equal(system("mkdir some none; " CRN_BIN
                             "/cernita-synth some/a.tif --fruits 1 --size "
@@ -337,19 +310,27 @@ static void photographs_may_lie_in_a_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(losses_and_a_new_run_are_told, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(views_that_were_not_judged_are_told, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_viewer_sees_its_lane_and_the_status, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(losses_and_a_new_run_are_told, one_socket_setup,
+                                        one_socket_teardown),
+        cmocka_unit_test_setup_teardown(views_that_were_not_judged_are_told, one_socket_setup,
+                                        one_socket_teardown),
+        cmocka_unit_test_setup_teardown(a_viewer_sees_its_lane_and_the_status, one_socket_setup,
+                                        one_socket_teardown),
         cmocka_unit_test_setup_teardown(alive_is_no_verdict_and_other_topics_are_passed_over,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(escape_sequences_do_not_reach_the_terminal, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(lying_messages_are_skipped_and_counted, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(json_is_a_line_a_verdict, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(textures_pass, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(photographs_may_lie_in_a_folder, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(silence_ends_it_with_status_1, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_viewer_that_hears_nothing_is_told_why, set_up, tear_down),
+                                        one_socket_setup, one_socket_teardown),
+        cmocka_unit_test_setup_teardown(escape_sequences_do_not_reach_the_terminal,
+                                        one_socket_setup, one_socket_teardown),
+        cmocka_unit_test_setup_teardown(lying_messages_are_skipped_and_counted, one_socket_setup,
+                                        one_socket_teardown),
+        cmocka_unit_test_setup_teardown(json_is_a_line_a_verdict, one_socket_setup,
+                                        one_socket_teardown),
+        cmocka_unit_test_setup_teardown(textures_pass, one_socket_setup, one_socket_teardown),
+        cmocka_unit_test_setup_teardown(photographs_may_lie_in_a_folder, one_socket_setup,
+                                        one_socket_teardown),
+        cmocka_unit_test_setup_teardown(silence_ends_it_with_status_1, one_socket_setup,
+                                        one_socket_teardown),
+        cmocka_unit_test_setup_teardown(a_viewer_that_hears_nothing_is_told_why, one_socket_setup,
+                                        one_socket_teardown),
         cmocka_unit_test(what_is_asked_wrongly_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

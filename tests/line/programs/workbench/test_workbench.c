@@ -5,27 +5,12 @@
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/fixture.h"
 #include "tests/support/parts/recorded.h"
 #include "tests/support/operators/compare.h"
 #include "tests/support/programs/apply_program.h"
 #include "tests/support/programs/picture_files.h"
 #include "tests/support/programs/workbench_program.h"
-
-static workbench bench;
-
-static int set_up(void **state)
-{
-    if (apply_setup(state))
-        return -1;
-    workbench_start(&bench, NULL);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    workbench_stop(&bench);
-    return apply_teardown(state);
-}
 
 /* The body of /apply: an argument a line. */
 static void as_lines(const char *arguments, char *ret_lines)
@@ -43,11 +28,11 @@ static void expect_same(uint64_t id, const char *arguments, const char *ending)
     unsigned char *wanted;
     as_lines(arguments, lines);
     snprintf(path, sizeof path, "/apply?in=%d&out=%s", (int)id, ending);
-    workbench_reply reply = workbench_post(&bench, 200, path, lines);
+    workbench_reply reply = workbench_post(&the_bench, 200, path, lines);
     snprintf(path, sizeof path, "/pictures/%d/file", (int)workbench_number(reply.body, "id"));
     snprintf(named, sizeof named, "%s", workbench_text(reply.body, "command"));
     workbench_reply_free(&reply);
-    workbench_reply got = workbench_ask(&bench, "GET", path, "-", NULL, 0);
+    workbench_reply got = workbench_ask(&the_bench, "GET", path, "-", NULL, 0);
     assert_int_equal(got.code, 200);
 
     /* The command line that the page shows, as its user would copy it. */
@@ -79,7 +64,7 @@ static void operators_give_what_cernita_apply_gives(void **state)
     (void)state;
     crn_picture picture = apply_picture("a b.png", CRN_U8, 1, 1, false, 61, 83);
     crn_picture_free(&picture);
-    uint64_t id = workbench_open(&bench, "a b.png", "a%20b.png");
+    uint64_t id = workbench_open(&the_bench, "a b.png", "a%20b.png");
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
         for (size_t k = 0; k < 2; k++) {
             char arguments[200];
@@ -100,9 +85,9 @@ static void other_types_and_planes_too(void **state)
     crn_picture_free(&picture);
     picture = apply_picture("colour.png", CRN_U8, 1, 3, true, 33, 21);
     crn_picture_free(&picture);
-    uint64_t pages = workbench_open(&bench, "pages.tif", "pages.tif");
-    uint64_t maps = workbench_open(&bench, "maps.tif", "maps.tif");
-    uint64_t colour = workbench_open(&bench, "colour.png", "colour.png");
+    uint64_t pages = workbench_open(&the_bench, "pages.tif", "pages.tif");
+    uint64_t maps = workbench_open(&the_bench, "maps.tif", "maps.tif");
+    uint64_t colour = workbench_open(&the_bench, "colour.png", "colour.png");
     expect_same(pages, "morphology --operation open --element rect --size 3", "tif");
     expect_same(pages, "ranklet --windows 4", "tif");
     expect_same(maps, "contours --level 0.5", "json");
@@ -121,18 +106,18 @@ static void elements_and_kernels_may_be_open_files(void **state)
     apply_write("element.png", &element);
     crn_picture_free(&element);
     apply_write_text("k3.txt", "0 1 0\n1 4 1\n0 1 0\n");
-    uint64_t id = workbench_open(&bench, "in.png", "in.png");
-    uint64_t shape = workbench_open(&bench, "element.png", "element.png");
+    uint64_t id = workbench_open(&the_bench, "in.png", "in.png");
+    uint64_t shape = workbench_open(&the_bench, "element.png", "element.png");
     char arguments[128];
     snprintf(arguments, sizeof arguments, "morphology --operation erode --element @%d", (int)shape);
     expect_same(id, arguments, "tif");
-    shape = workbench_open(&bench, "k3.txt", "k3.txt");
+    shape = workbench_open(&the_bench, "k3.txt", "k3.txt");
     snprintf(arguments, sizeof arguments, "convolve --kernel @%d", (int)shape);
     expect_same(id, arguments, "tif");
-    workbench_expect_refusal(&bench, 404, "/apply?in=1&out=tif",
+    workbench_expect_refusal(&the_bench, 404, "/apply?in=1&out=tif",
                              "morphology\n--operation\nerode\n--element\n@999",
                              "not open any more");
-    workbench_expect_refusal(&bench, 422, "/pictures?name=k3.txt", "0,5 1 0,5\n",
+    workbench_expect_refusal(&the_bench, 422, "/pictures?name=k3.txt", "0,5 1 0,5\n",
                              ":1:2: a decimal comma? blanks separate numbers in this row");
 }
 
@@ -164,10 +149,10 @@ static void a_check_says_what_the_run_would(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        workbench_expect_refusal(&bench, 422, cases[i].path, cases[i].text, cases[i].wanted);
-    workbench_expect_refusal(&bench, 404, "/apply?in=99&out=tif", "haar\n--levels\n1",
+        workbench_expect_refusal(&the_bench, 422, cases[i].path, cases[i].text, cases[i].wanted);
+    workbench_expect_refusal(&the_bench, 404, "/apply?in=99&out=tif", "haar\n--levels\n1",
                              "not open any more");
-    workbench_reply reply = workbench_post(&bench, 200, "/apply?in=1&out=tif&check=1",
+    workbench_reply reply = workbench_post(&the_bench, 200, "/apply?in=1&out=tif&check=1",
                                            "convolve\n--kernel\nsobel-x\n--size\n3");
     assert_null(strstr(reply.body, "\"result\"")); /* nothing was run */
     workbench_reply_free(&reply);
@@ -176,7 +161,7 @@ static void a_check_says_what_the_run_would(void **state)
 static void times_are_the_operators_own(void **state)
 {
     (void)state;
-    workbench_reply reply = workbench_post(&bench, 200, "/apply?in=1&out=tif",
+    workbench_reply reply = workbench_post(&the_bench, 200, "/apply?in=1&out=tif",
                                            "haar\n--levels\n3\n--time\n--repeat\n5");
     const char *output = workbench_text(reply.body, "output");
     assert_int_equal(strncmp(output, "time_ms median=", 15), 0);
@@ -189,10 +174,10 @@ static void planes_are_the_files_values(void **state)
 {
     (void)state;
     crn_picture picture = apply_picture("two.tif", CRN_F32, 1, 2, false, 9, 11);
-    uint64_t id = workbench_open(&bench, "two.tif", "two.tif");
+    uint64_t id = workbench_open(&the_bench, "two.tif", "two.tif");
     char path[80];
     snprintf(path, sizeof path, "/pictures/%d/planes?from=0&count=2", (int)id);
-    workbench_reply reply = workbench_ask(&bench, "GET", path, "-", NULL, 0);
+    workbench_reply reply = workbench_ask(&the_bench, "GET", path, "-", NULL, 0);
     assert_int_equal(reply.code, 200);
     assert_int_equal(reply.size, 2 * 9 * 11 * sizeof(float));
     const float *at = (const float *)(const void *)reply.head;
@@ -207,7 +192,7 @@ static void planes_are_the_files_values(void **state)
     workbench_reply_free(&reply);
     crn_picture_free(&picture);
     snprintf(path, sizeof path, "/pictures/%d/planes?from=1&count=2", (int)id);
-    reply = workbench_ask(&bench, "GET", path, "-", NULL, 0);
+    reply = workbench_ask(&the_bench, "GET", path, "-", NULL, 0);
     assert_int_equal(reply.code, 422);
     workbench_reply_free(&reply);
 }
@@ -217,39 +202,39 @@ static void a_recording_gives_its_views(void **state)
     (void)state;
     assert_int_equal(recorded_setup(state), 0);
     recorded_write_small(3);
-    uint64_t id = workbench_open(&bench, recorded_path, "night.tif");
+    uint64_t id = workbench_open(&the_bench, recorded_path, "night.tif");
     assert_int_equal(recorded_teardown(state), 0);
     char path[80];
     snprintf(path, sizeof path, "/views?picture=%d&view=2", (int)id);
-    workbench_reply reply = workbench_post(&bench, 200, path, "");
+    workbench_reply reply = workbench_post(&the_bench, 200, path, "");
     assert_string_equal(workbench_text(reply.body, "kind"), "maps");
     assert_string_equal(workbench_text(reply.body, "name"), "night-view-2.tif");
     assert_int_equal((int)workbench_number(reply.body, "planes"), 3);
     assert_true(workbench_number(reply.body, "photograph") > 0);
     workbench_reply_free(&reply);
     snprintf(path, sizeof path, "/views?picture=%d&view=3", (int)id);
-    workbench_expect_refusal(&bench, 422, path, "", "has views 0 to 2");
+    workbench_expect_refusal(&the_bench, 422, path, "", "has views 0 to 2");
     snprintf(path, sizeof path, "/apply?in=%d&out=tif", (int)id);
-    workbench_expect_refusal(&bench, 422, path, "haar\n--levels\n1", "choose one of its views");
+    workbench_expect_refusal(&the_bench, 422, path, "haar\n--levels\n1", "choose one of its views");
 }
 
 static void the_same_words_make_one_picture(void **state)
 {
     (void)state;
-    workbench_reply one = workbench_post(&bench, 200, "/generate", "field\n5\n3\n0.25");
-    workbench_reply two = workbench_post(&bench, 200, "/generate", "field\n5\n3\n0.25");
+    workbench_reply one = workbench_post(&the_bench, 200, "/generate", "field\n5\n3\n0.25");
+    workbench_reply two = workbench_post(&the_bench, 200, "/generate", "field\n5\n3\n0.25");
     assert_string_equal(one.body, two.body);
     assert_string_equal(workbench_text(one.body, "spec"), "field:5:3:0.25");
     workbench_reply_free(&one);
     workbench_reply_free(&two);
-    one = workbench_post(&bench, 200, "/generate", "fruit\n11\n1");
-    two = workbench_post(&bench, 200, "/generate", "fruit\n11\n1");
+    one = workbench_post(&the_bench, 200, "/generate", "fruit\n11\n1");
+    two = workbench_post(&the_bench, 200, "/generate", "fruit\n11\n1");
     assert_string_equal(one.body, two.body);
     workbench_reply_free(&one);
     workbench_reply_free(&two);
-    workbench_expect_refusal(&bench, 422, "/generate", "field\n14\n3\n0.25",
+    workbench_expect_refusal(&the_bench, 422, "/generate", "field\n14\n3\n0.25",
                              "exponent from 1 to 13");
-    workbench_expect_refusal(&bench, 422, "/generate", "fruit\n1\n4", "view from 0 to 3");
+    workbench_expect_refusal(&the_bench, 422, "/generate", "fruit\n1\n4", "view from 0 to 3");
 }
 
 static const char chain_yaml[] =
@@ -263,11 +248,11 @@ static void a_chain_finds_the_defects_of_maps(void **state)
     crn_picture maps = apply_picture("maps.tif", CRN_F32, 3, 1, false, 20, 30);
     crn_picture_free(&maps);
     char path[80];
-    int id = (int)workbench_open(&bench, "maps.tif", "maps.tif");
+    int id = (int)workbench_open(&the_bench, "maps.tif", "maps.tif");
     snprintf(path, sizeof path, "/chain?in=%d&backend=serial&threads=1", id);
-    workbench_reply serial = workbench_post(&bench, 200, path, chain_yaml);
+    workbench_reply serial = workbench_post(&the_bench, 200, path, chain_yaml);
     snprintf(path, sizeof path, "/chain?in=%d&backend=openmp&threads=2", id);
-    workbench_reply openmp = workbench_post(&bench, 200, path, chain_yaml);
+    workbench_reply openmp = workbench_post(&the_bench, 200, path, chain_yaml);
     char *end = strstr(serial.body, "\"stages\"");
     assert_non_null(end);
     assert_memory_equal(serial.body, openmp.body, (size_t)(end - serial.body));
@@ -275,16 +260,16 @@ static void a_chain_finds_the_defects_of_maps(void **state)
     assert_null(strstr(serial.body, "\"class\":\"b\""));
     workbench_reply_free(&serial);
     workbench_reply_free(&openmp);
-    workbench_expect_refusal(&bench, 422, path,
+    workbench_expect_refusal(&the_bench, 422, path,
                              "classes: [{name: a, level: 0.5}]\nchain: [contours]\n",
                              "3 planes, but 1 class");
-    workbench_expect_refusal(&bench, 422, path, "chain: [nix]\n", "chain:1:");
-    workbench_expect_refusal(&bench, 422, path, "chain: [{convolve: {kernel: '/etc/passwd'}}]",
+    workbench_expect_refusal(&the_bench, 422, path, "chain: [nix]\n", "chain:1:");
+    workbench_expect_refusal(&the_bench, 422, path, "chain: [{convolve: {kernel: '/etc/passwd'}}]",
                              "has no /");
-    workbench_expect_refusal(&bench, 422, path,
+    workbench_expect_refusal(&the_bench, 422, path,
                              "chain: [{convolve: {kernel: \"\\x2Fetc\\x2fpasswd\"}}]", "has no /");
     workbench_reply named =
-        workbench_post(&bench, 200, path,
+        workbench_post(&the_bench, 200, path,
                        "classes: [{name: \"a \\\"b\\\"\", level: 0.5}, {name: b}, "
                        "{name: c}]\nchain: [contours]\n");
     workbench_reply_free(&named);
@@ -292,16 +277,17 @@ static void a_chain_finds_the_defects_of_maps(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(operators_give_what_cernita_apply_gives, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(other_types_and_planes_too, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(elements_and_kernels_may_be_open_files, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_check_says_what_the_run_would, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(times_are_the_operators_own, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(planes_are_the_files_values, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_recording_gives_its_views, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_same_words_make_one_picture, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_chain_finds_the_defects_of_maps, set_up, tear_down),
+    struct CMUnitTest tests[] = {
+        cmocka_unit_test(operators_give_what_cernita_apply_gives),
+        cmocka_unit_test(other_types_and_planes_too),
+        cmocka_unit_test(elements_and_kernels_may_be_open_files),
+        cmocka_unit_test(a_check_says_what_the_run_would),
+        cmocka_unit_test(times_are_the_operators_own),
+        cmocka_unit_test(planes_are_the_files_values),
+        cmocka_unit_test(a_recording_gives_its_views),
+        cmocka_unit_test(the_same_words_make_one_picture),
+        cmocka_unit_test(a_chain_finds_the_defects_of_maps),
     };
+    CRN_SET_FIXTURE(tests, workbench_setup, workbench_teardown)
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

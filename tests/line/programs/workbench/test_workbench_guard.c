@@ -10,42 +10,26 @@
 #include "tests/support/programs/picture_files.h"
 #include "tests/support/programs/workbench_program.h"
 
-static workbench bench;
-
-static int set_up(void **state)
-{
-    if (apply_setup(state))
-        return -1;
-    workbench_start(&bench, NULL);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    workbench_stop(&bench);
-    return apply_teardown(state);
-}
-
 /* --- who may ask ------------------------------------------------------------------------------ */
 
 static void only_its_own_page_may_ask(void **state)
 {
     (void)state;
-    workbench_expect_get(&bench, "/", "-", 200);
-    workbench_expect_get(&bench, "/page/workbench.js", "-", 200);
-    workbench_expect_get(&bench, "/page/../store.c", "-", 404);
-    workbench_expect_get(&bench, "/nix", "-", 404);
-    workbench_expect_get(&bench, "/page/workbench.js%00.html", "-", 400);
-    workbench_expect_get(&bench, "/%0a", "-", 400);
-    workbench_expect_get(&bench, "/?a=%00", "-", 400);
-    workbench_expect_get(&bench, "/?a=%0a%C3%A0", "-", 200);
-    workbench_expect_get(&bench, "/apply", "-", 405);
-    workbench_expect_get(&bench, "/pictures/18446744073709551617/file", "-", 404);
-    workbench_expect_get(&bench, "/pictures/1/nix", "-", 404);
-    workbench_expect_get(&bench, "/", "-Host: evil.example\r\n", 421);
-    workbench_expect_get(&bench, "/pictures/1/planes", "-Sec-Fetch-Site: cross-site\r\n", 403);
-    workbench_expect_get(&bench, "/", "-Sec-Fetch-Site: cross-site\r\n", 200);
-    workbench_expect_get(&bench, "/pictures/1/planes", "-Sec-Fetch-Site: same-origin\r\n", 200);
+    workbench_expect_get(&the_bench, "/", "-", 200);
+    workbench_expect_get(&the_bench, "/page/workbench.js", "-", 200);
+    workbench_expect_get(&the_bench, "/page/../store.c", "-", 404);
+    workbench_expect_get(&the_bench, "/nix", "-", 404);
+    workbench_expect_get(&the_bench, "/page/workbench.js%00.html", "-", 400);
+    workbench_expect_get(&the_bench, "/%0a", "-", 400);
+    workbench_expect_get(&the_bench, "/?a=%00", "-", 400);
+    workbench_expect_get(&the_bench, "/?a=%0a%C3%A0", "-", 200);
+    workbench_expect_get(&the_bench, "/apply", "-", 405);
+    workbench_expect_get(&the_bench, "/pictures/18446744073709551617/file", "-", 404);
+    workbench_expect_get(&the_bench, "/pictures/1/nix", "-", 404);
+    workbench_expect_get(&the_bench, "/", "-Host: evil.example\r\n", 421);
+    workbench_expect_get(&the_bench, "/pictures/1/planes", "-Sec-Fetch-Site: cross-site\r\n", 403);
+    workbench_expect_get(&the_bench, "/", "-Sec-Fetch-Site: cross-site\r\n", 200);
+    workbench_expect_get(&the_bench, "/pictures/1/planes", "-Sec-Fetch-Site: same-origin\r\n", 200);
     const char text[] = "field\n4\n1\n0.5";
     static const struct {
         const char *headers;
@@ -60,12 +44,12 @@ static void only_its_own_page_may_ask(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         workbench_reply reply =
-            workbench_ask(&bench, "POST", "/generate", cases[i].headers, text, strlen(text));
+            workbench_ask(&the_bench, "POST", "/generate", cases[i].headers, text, strlen(text));
         if (reply.code != cases[i].code)
             fail_msg("'%s': %d", cases[i].headers, reply.code);
         workbench_reply_free(&reply);
     }
-    workbench_reply page = workbench_ask(&bench, "GET", "/", "-", NULL, 0);
+    workbench_reply page = workbench_ask(&the_bench, "GET", "/", "-", NULL, 0);
     assert_non_null(strstr(page.head, "Content-Security-Policy: default-src 'none'"));
     workbench_reply_free(&page);
 }
@@ -111,7 +95,7 @@ static void expect_refused(const char *name, const void *bytes, size_t size, con
 {
     char path[128];
     snprintf(path, sizeof path, "/pictures?name=%s", name);
-    workbench_reply reply = workbench_ask(&bench, "POST", path, "", bytes, size);
+    workbench_reply reply = workbench_ask(&the_bench, "POST", path, "", bytes, size);
     if (reply.code != 422)
         fail_msg("%s: %d: %s", name, reply.code, reply.body);
     const char *sentence = workbench_text(reply.body, "error");
@@ -122,7 +106,7 @@ static void expect_refused(const char *name, const void *bytes, size_t size, con
 
 static int count_pictures(void)
 {
-    workbench_reply reply = workbench_ask(&bench, "GET", "/pictures", "-", NULL, 0);
+    workbench_reply reply = workbench_ask(&the_bench, "GET", "/pictures", "-", NULL, 0);
     int count = 0;
     for (const char *at = reply.body; (at = strstr(at, "\"id\":")); at++)
         count++;
@@ -174,7 +158,7 @@ static void a_looping_tiff_is_refused_or_read_once(void **state)
     memcpy(&directory, bytes + 4, sizeof directory);
     memcpy(&entries, bytes + directory, sizeof entries);
     memcpy(bytes + directory + 2 + 12 * entries, &directory, sizeof directory);
-    workbench_reply reply = workbench_ask(&bench, "POST", path, "", bytes, size);
+    workbench_reply reply = workbench_ask(&the_bench, "POST", path, "", bytes, size);
     assert_true(reply.code == 422 || workbench_number(reply.body, "pages") == 1);
     workbench_reply_free(&reply);
     free(bytes);
@@ -200,7 +184,7 @@ static void a_name_is_made_unique_and_harmless(void **state)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[128];
         snprintf(path, sizeof path, "/pictures?name=%s", names[i][0]);
-        workbench_reply reply = workbench_ask(&bench, "POST", path, "", bytes, size);
+        workbench_reply reply = workbench_ask(&the_bench, "POST", path, "", bytes, size);
         assert_int_equal(reply.code, 200);
         assert_string_equal(workbench_text(reply.body, "name"), names[i][1]);
         workbench_reply_free(&reply);
@@ -214,11 +198,11 @@ static void half_an_upload_leaves_nothing(void **state)
     (void)state;
     static const char head[] = "POST /pictures?name=large.tif HTTP/1.1\r\nHost: localhost\r\n"
                                "X-Cernita-Workbench: 1\r\nContent-Length: ";
-    int connection = http_connect(bench.address);
+    int connection = http_connect(the_bench.address);
     assert_true(http_send(connection, head));
     assert_true(http_send(connection, "1000000\r\n\r\nabcd"));
     close(connection);
-    connection = http_connect(bench.address);
+    connection = http_connect(the_bench.address);
     assert_true(http_send(connection, head));
     assert_true(http_send(connection, "999999999999\r\n\r\nabcd"));
     close(connection);
@@ -228,12 +212,17 @@ static void half_an_upload_leaves_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(only_its_own_page_may_ask, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(only_its_own_page_may_ask, workbench_setup,
+                                        workbench_teardown),
         cmocka_unit_test(other_machines_need_a_token),
-        cmocka_unit_test_setup_teardown(hostile_files_get_a_sentence, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_looping_tiff_is_refused_or_read_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_name_is_made_unique_and_harmless, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(half_an_upload_leaves_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(hostile_files_get_a_sentence, workbench_setup,
+                                        workbench_teardown),
+        cmocka_unit_test_setup_teardown(a_looping_tiff_is_refused_or_read_once, workbench_setup,
+                                        workbench_teardown),
+        cmocka_unit_test_setup_teardown(a_name_is_made_unique_and_harmless, workbench_setup,
+                                        workbench_teardown),
+        cmocka_unit_test_setup_teardown(half_an_upload_leaves_nothing, workbench_setup,
+                                        workbench_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
