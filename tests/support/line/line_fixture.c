@@ -14,6 +14,7 @@
 #include "stages/base/log.h"
 #include "tests/support/cleanup.h"
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/line/gate.h"
 
 static void *run_line(void *argument)
 {
@@ -84,6 +85,7 @@ static void release(line_fixture *fixture)
 static void abandon(void *argument)
 {
     line_fixture *fixture = argument;
+    crn_gate_let_through(1000); /* its workers may wait there */
     if (fixture->runs)
         line_end(fixture);
     release(fixture);

@@ -94,13 +94,6 @@ static void receive(uint64_t fruit, const char *kind)
     assert_string_equal(verdict.verdict, kind);
 }
 
-static void wait_ms(int64_t ms)
-{
-    int64_t until_ns = crn_now_ns() + ms * CRN_NS_PER_MS;
-    while (crn_now_ns() < until_ns)
-        continue;
-}
-
 /* --- the program --- */
 
 static int run_why_on(const char *source, const char *arguments)
@@ -178,7 +171,7 @@ static void a_slow_sender(void **state)
     send_view(1, 0, 2);
     send_due(2, 0, 2); /* its verdict shows that the line has read what was sent before */
     receive(2, "late");
-    wait_ms(250);
+    line_move_clock(&line, 250 * CRN_NS_PER_MS);
     send_due(1, 1, 2);
     receive(1, "late");
     stop();
@@ -292,14 +285,16 @@ static void a_refused_class_set(void **state)
 static void a_step_that_takes_too_long(void **state)
 {
     (void)state;
-    start(LINE "latency: {budget_ms: 100, assemble_ms: 60000}\n", &crn_gated);
+    start(LINE PATIENT, &crn_gated);
     send_view(1, 0, 1);
+    crn_gate_wait();
+    line_move_clock(&line, 60 * CRN_NS_PER_S);
     receive(1, "late");
     stop();
     expect_why(1,
                "late: view 0 had run for " MS " ms, after waiting " MS " ms, when its time was up "
                "\\(latency.budget_ms, run.workers, or a lighter chain\\)"
-               "(; the verdict left [0-9]+ ms after the close, of 100 ms)?");
+               "(; the verdict left [0-9]+ ms after the close, of 60000 ms)?");
 }
 
 static void too_many_open_fruits(void **state)
