@@ -32,7 +32,7 @@ static int make_memory(crn_bench_work *work)
     size_t out_bytes = crn_bench_has_contours(inputs->of) ? in_bytes : out_bytes_of(work);
     work->copy_bytes = work->reuse_out ? (in_bytes + out_bytes) / 2 : 0;
     work->out = malloc(out_bytes);
-    work->copy = malloc(2 * work->copy_bytes + 1);
+    work->copy = malloc(2 * work->copy_bytes);
     if (!work->out || !work->copy)
         return -ENOMEM;
     /* Written, so that no run is the first to touch them. */
