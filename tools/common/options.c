@@ -196,8 +196,9 @@ crn_size crn_option_size(const crn_tool *tool, const char *name, const char *tex
     return (crn_size){(int32_t)width, (int32_t)height};
 }
 
-int crn_option_choice(const crn_tool *tool, const char *name, const char *text,
-                      const char *const *choices)
+/* Index of the text in the NULL-terminated `choices`; otherwise lists them and exits 2. */
+static int read_choice(const crn_tool *tool, const char *name, const char *text,
+                       const char *const *choices)
 {
     char bytes[400];
     crn_text list = CRN_TEXT_IN(bytes);
@@ -214,7 +215,7 @@ int crn_option_choice(const crn_tool *tool, const char *name, const char *text,
 static int64_t read_integer(const crn_tool *tool, const crn_option *row, const char *text)
 {
     if (row->choices)
-        return row->first + crn_option_choice(tool, row->name, text, row->choices);
+        return row->first + read_choice(tool, row->name, text, row->choices);
     int64_t max = row->max >= 0x1p63 ? INT64_MAX : (int64_t)row->max;
     int64_t value = crn_option_integer(tool, row->name, text, (int64_t)row->min, max);
     return row->unit ? value * row->unit : value;

@@ -113,10 +113,6 @@ double crn_option_real(const crn_tool *tool, const char *name, const char *text,
 crn_size crn_option_size(const crn_tool *tool, const char *name, const char *text, int64_t min,
                          int64_t max);
 
-/* Index of the text in the NULL-terminated `choices`; otherwise lists them and exits 2. */
-int crn_option_choice(const crn_tool *tool, const char *name, const char *text,
-                      const char *const *choices);
-
 /* `tool: text; see tool --help` on stderr, exit 2. */
 __attribute__((format(printf, 2, 3), noreturn)) void crn_usage_error(const crn_tool *tool,
                                                                      const char *format, ...);

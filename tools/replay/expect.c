@@ -10,6 +10,7 @@
 #include "src/formats/verdict_log/format.h"
 #include "src/formats/verdict_log/reader.h"
 #include "stages/base/clock.h"
+#include "tools/replay/filter.h"
 #include "tools/replay/log_fruits.h"
 #include "stages/base/buffer/array.h"
 
@@ -17,9 +18,7 @@
 
 /* A fruit that was sent. */
 typedef struct sent_fruit {
-    uint32_t lane;
-    uint64_t epoch; /* index */
-    uint64_t fruit;
+    crn_replay_fruit of;    /* epoch: index; first, to compare by */
     unsigned char *verdict; /* the line's, owned; NULL: none yet */
     size_t size;
     bool expected; /* the recorded run has it */
@@ -41,27 +40,17 @@ int crn_expect_sent(crn_expect *expect, uint32_t lane, uint64_t epoch, uint64_t 
 {
     if (crn_array_grow(&expect->fruits, expect->count, sizeof *expect->fruits) < 0)
         return -ENOMEM;
-    expect->fruits[expect->count++] = (sent_fruit){.lane = lane, .epoch = epoch, .fruit = fruit};
+    expect->fruits[expect->count++] = (sent_fruit){.of = {lane, epoch, fruit}};
     return 0;
-}
-
-static int compare_fruits(const void *left, const void *right)
-{
-    const sent_fruit *a = left, *b = right;
-    if (a->epoch != b->epoch)
-        return a->epoch < b->epoch ? -1 : 1;
-    if (a->lane != b->lane)
-        return a->lane < b->lane ? -1 : 1;
-    return (a->fruit > b->fruit) - (a->fruit < b->fruit);
 }
 
 static sent_fruit *find_sent(const crn_expect *expect, uint64_t lane, uint64_t epoch,
                              uint64_t fruit)
 {
-    sent_fruit like = {.lane = (uint32_t)lane, .epoch = epoch, .fruit = fruit};
+    sent_fruit like = {.of = {(uint32_t)lane, epoch, fruit}};
     if (lane > UINT32_MAX || !expect->count)
         return NULL;
-    return bsearch(&like, expect->fruits, expect->count, sizeof like, compare_fruits);
+    return bsearch(&like, expect->fruits, expect->count, sizeof like, crn_replay_fruit_compare);
 }
 
 /* --- the line's verdicts --- */
@@ -150,7 +139,7 @@ static int await_verdicts(run *r, bool (*give_up)(void *), void *context, crn_er
 static bool is_own(const run *r, uint64_t epoch)
 {
     const crn_expect *expect = r->expect;
-    uint64_t last = expect->count ? expect->fruits[expect->count - 1].epoch : 0;
+    uint64_t last = expect->count ? expect->fruits[expect->count - 1].of.epoch : 0;
     return epoch >= r->settings->run_epoch && epoch - r->settings->run_epoch <= last;
 }
 
@@ -198,7 +187,7 @@ static void note_recipes(crn_expect_result *result, const msgpack_object *expect
 
 static int compare_fruit(const run *r, sent_fruit *fruit, const msgpack_object *expected)
 {
-    crn_expect_fruit name = {fruit->lane, fruit->fruit};
+    crn_expect_fruit name = {fruit->of.lane, fruit->of.fruit};
     uint64_t before = r->result->counts.differences;
     crn_messagepack_json packed;
     crn_error error;
@@ -253,7 +242,7 @@ static void tell_missing(const run *r)
         sent_fruit *fruit = &r->expect->fruits[i];
         bool lacks = !fruit->verdict || !fruit->expected;
         if (lacks)
-            tell_lone(r, fruit->lane, fruit->fruit,
+            tell_lone(r, fruit->of.lane, fruit->of.fruit,
                       fruit->verdict    ? "only in this run"
                       : fruit->expected ? "only in the recorded run: the line gave no verdict"
                                         : "in neither run's verdicts");
@@ -267,7 +256,7 @@ static int run_all(run *r, bool (*give_up)(void *context), void *context, crn_er
     expect->epochs.recorded = r->settings->epochs;
     expect->epochs.recorded_count = r->settings->epoch_count;
     if (expect->count)
-        qsort(expect->fruits, expect->count, sizeof *expect->fruits, compare_fruits);
+        qsort(expect->fruits, expect->count, sizeof *expect->fruits, crn_replay_fruit_compare);
     int result = await_verdicts(r, give_up, context, error);
     if (!result && !give_up(context))
         result = explain_missing(r, error);

@@ -12,6 +12,16 @@
 /* Runs of numbers that a message lists. */
 #define LISTED_MAX 8
 
+int crn_replay_fruit_compare(const void *left, const void *right)
+{
+    const crn_replay_fruit *a = left, *b = right;
+    if (a->epoch != b->epoch)
+        return a->epoch < b->epoch ? -1 : 1;
+    if (a->lane != b->lane)
+        return a->lane < b->lane ? -1 : 1;
+    return (a->fruit > b->fruit) - (a->fruit < b->fruit);
+}
+
 /* --- reading --- */
 
 bool crn_replay_filter_read_lanes(crn_replay_filter *filter, const char *text)

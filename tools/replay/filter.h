@@ -19,6 +19,9 @@ typedef struct crn_replay_fruit {
     uint64_t epoch, fruit;
 } crn_replay_fruit;
 
+/* Of two crn_replay_fruit, for qsort and bsearch: by epoch, then by lane. */
+int crn_replay_fruit_compare(const void *left, const void *right);
+
 /* N, N-M, LANE/N or LANE/EPOCH/N. */
 typedef struct crn_replay_range {
     bool has_lane, has_epoch;

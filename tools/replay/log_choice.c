@@ -45,16 +45,6 @@ static int visit(void *context, const crn_log_fruit *fruit, const crn_messagepac
     return r == -EBADMSG ? 0 : r;
 }
 
-static int compare_fruits(const void *left, const void *right)
-{
-    const crn_replay_fruit *a = left, *b = right;
-    if (a->epoch != b->epoch)
-        return a->epoch < b->epoch ? -1 : 1;
-    if (a->lane != b->lane)
-        return a->lane < b->lane ? -1 : 1;
-    return (a->fruit > b->fruit) - (a->fruit < b->fruit);
-}
-
 /* Keeps the fruits of epochs that the recordings have, and their index in the epoch's place. */
 static void find_epochs(scan *s)
 {
@@ -71,7 +61,7 @@ static void find_epochs(scan *s)
     }
     s->choice.count = kept;
     if (kept)
-        qsort(s->choice.fruits, kept, sizeof *s->choice.fruits, compare_fruits);
+        qsort(s->choice.fruits, kept, sizeof *s->choice.fruits, crn_replay_fruit_compare);
 }
 
 int crn_log_choice_read(const crn_replay_filter *filter, const uint64_t *epochs, uint32_t count,
@@ -108,5 +98,5 @@ bool crn_log_choice_has(const crn_log_choice *choice, uint32_t lane, uint32_t ep
 {
     crn_replay_fruit like = {lane, epoch_index, fruit};
     return choice->count &&
-           bsearch(&like, choice->fruits, choice->count, sizeof like, compare_fruits);
+           bsearch(&like, choice->fruits, choice->count, sizeof like, crn_replay_fruit_compare);
 }

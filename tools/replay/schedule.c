@@ -110,21 +110,15 @@ static int scan_file(const crn_tool *tool, crn_replay_schedule *schedule, int fi
 
 /* A view's sort key, to group the views of a fruit. */
 typedef struct replay_position {
-    uint32_t lane, epoch;
-    uint64_t fruit;
+    crn_replay_fruit of; /* epoch: index */
     size_t index;
 } replay_position;
 
 static int compare_positions(const void *a, const void *b)
 {
     const replay_position *p = a, *q = b;
-    if (p->lane != q->lane)
-        return p->lane < q->lane ? -1 : 1;
-    if (p->epoch != q->epoch)
-        return p->epoch < q->epoch ? -1 : 1;
-    if (p->fruit != q->fruit)
-        return p->fruit < q->fruit ? -1 : 1;
-    return p->index < q->index ? -1 : p->index > q->index;
+    int order = crn_replay_fruit_compare(&p->of, &q->of);
+    return order ? order : p->index < q->index ? -1 : p->index > q->index;
 }
 
 /* Numbers the fruits by first appearance. */
@@ -139,13 +133,11 @@ static int count_fruits(crn_replay_schedule *schedule)
     }
     for (size_t i = 0; i < schedule->count; i++) {
         const crn_replay_schedule_view *view = &schedule->views[i];
-        positions[i] = (replay_position){view->lane, view->epoch, view->recorded.header.fruit, i};
+        positions[i] = (replay_position){{view->lane, view->epoch, view->recorded.header.fruit}, i};
     }
     qsort(positions, schedule->count, sizeof *positions, compare_positions);
     for (size_t i = 0; i < schedule->count; i++) {
-        bool same = i && positions[i].lane == positions[i - 1].lane &&
-                    positions[i].epoch == positions[i - 1].epoch &&
-                    positions[i].fruit == positions[i - 1].fruit;
+        bool same = i && !crn_replay_fruit_compare(&positions[i].of, &positions[i - 1].of);
         leader[positions[i].index] = same ? leader[positions[i - 1].index] : positions[i].index;
     }
     for (size_t i = 0; i < schedule->count; i++) {
