@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "stages/base/clock.h"
 
 const char *const crn_gpu_fault_names[] = {"sound", "fails once", "fails",        "hangs",
                                            "stuck", "vanishes",   "slow uploads", "busy"};
@@ -105,7 +104,7 @@ static int upload(crn_context *context, void *device, const void *host, size_t b
 {
     uploaded = true;
     if (atomic_load(&fault) == CRN_GPU_SLOW_UPLOADS)
-        nanosleep(&(struct timespec){.tv_nsec = 50 * CRN_NS_PER_MS}, NULL);
+        crn_clock_move(CRN_FAULTY_GPU_UPLOAD_NS);
     FAULTY(upload(context, device, host, bytes));
 }
 
@@ -114,9 +113,11 @@ static int download(crn_context *context, void *host, const void *device, size_t
     FAULTY(download(context, host, device, bytes));
 }
 
-/* Busy device, used by its thread only: per context, the end time of its latest batch. */
-#define BUSY_NS  (250 * CRN_NS_PER_MS)
-#define BUSY_MAX 64
+/* Busy device, used by its thread only: per context, the end time of its latest batch. Each
+ * question whether it has ended takes some time of the clock that the device's thread reads, so
+ * that it does not matter how often it finds a core to ask. */
+#define QUESTION_NS (CRN_FAULTY_GPU_BATCH_NS / 16)
+#define BUSY_MAX    64
 static struct {
     const crn_context *context;
     int64_t until_ns;
@@ -129,13 +130,14 @@ static void be_busy(const crn_context *context)
     int32_t i = 0;
     while (i < BUSY_MAX - 1 && busy[i].context && busy[i].context != context)
         i++;
-    busy_until_ns = (busy_until_ns > now_ns ? busy_until_ns : now_ns) + BUSY_NS;
+    busy_until_ns = (busy_until_ns > now_ns ? busy_until_ns : now_ns) + CRN_FAULTY_GPU_BATCH_NS;
     busy[i].context = context;
     busy[i].until_ns = busy_until_ns;
 }
 
 static bool is_busy(const crn_context *context)
 {
+    crn_clock_move(QUESTION_NS);
     for (int32_t i = 0; i < BUSY_MAX; i++)
         if (busy[i].context == context)
             return crn_now_ns() < busy[i].until_ns;

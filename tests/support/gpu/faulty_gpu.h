@@ -2,7 +2,12 @@
 #ifndef CRN_TESTS_SUPPORT_FAULTY_GPU_H
 #define CRN_TESTS_SUPPORT_FAULTY_GPU_H
 
+#include "stages/base/clock.h"
 #include "gpu/gpu.h"
+
+/* By a clock that the device moves itself: much longer than a thread waits for a core. */
+#define CRN_FAULTY_GPU_UPLOAD_NS CRN_NS_PER_S
+#define CRN_FAULTY_GPU_BATCH_NS  (5 * CRN_NS_PER_S)
 
 typedef enum crn_gpu_fault {
     CRN_GPU_SOUND,
@@ -11,9 +16,9 @@ typedef enum crn_gpu_fault {
     CRN_GPU_HANGS,      /* from then on nothing completes: poll returns -EAGAIN */
     CRN_GPU_STUCK,      /* that call blocks until crn_faulty_gpu_let_go */
     CRN_GPU_VANISHES,   /* that call and all later ones return -ENODEV */
-    /* From now on an upload takes 50 ms, as from memory that is not pinned. */
+    /* From now on an upload takes CRN_FAULTY_GPU_UPLOAD_NS, as from memory that is not pinned. */
     CRN_GPU_SLOW_UPLOADS,
-    /* From now on batches take 250 ms each, one after the other. */
+    /* From now on batches take CRN_FAULTY_GPU_BATCH_NS each, one after the other. */
     CRN_GPU_BUSY,
 } crn_gpu_fault;
 
