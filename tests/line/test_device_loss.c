@@ -164,10 +164,10 @@ static void one_of_two_devices_is_lost(void **state)
     lose_one_of_two(crn_fake_gpu(2, false));
 }
 
-/* Waits for a status (sent once a second) that reports this. */
+/* Waits for a status that reports this; they are sent once a second. */
 static void wait_for_state(void *viewer, crn_peer_message *message, const char *state)
 {
-    for (int told = 0; told < 20; told++) {
+    for (int told = 0; told < 300; told++) {
         const msgpack_object *said =
             crn_decoded_field(crn_peer_receive_map(viewer, message), "state");
         assert_string_equal(message->topic, "status");
@@ -175,7 +175,7 @@ static void wait_for_state(void *viewer, crn_peer_message *message, const char *
             memcmp(said->via.str.ptr, state, strlen(state)) == 0)
             return;
     }
-    fail_msg("20 times the state was another than '%s'", state);
+    fail_msg("300 times the state was another than '%s'", state);
 }
 
 static void viewers_are_told(void **state)

@@ -128,12 +128,12 @@ static void a_busy_device_is_not_lost(void **state)
     run_all_with(CRN_GPU_BUSY);
 }
 
-/* Batches take 5 s, and a quarter of the budget is 4.5: the simulated device is busy with another
+/* Batches take 5 s, and a quarter of the budget is 4: the simulated device is busy with another
  * process's kernels. Returns the batches that were counted as slow. */
 static uint64_t run_beside_another(bool mps)
 {
     bench it;
-    budget_ms = 18000;
+    budget_ms = 16000;
     const crn_gpu *gpu = crn_fake_gpu(1, false);
     crn_fake_gpu_others = 1;
     crn_fake_gpu_mps = mps;
