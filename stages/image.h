@@ -41,6 +41,13 @@ static inline void *crn_image_element(const crn_image *image, int32_t plane, int
            crn_image_index(image, plane, y, x) * (ptrdiff_t)crn_type_bytes(image->type);
 }
 
+/** True if there is an image with memory and an element of a known type at least. */
+static inline bool crn_image_is_usable(const crn_image *image)
+{
+    return image && image->data && crn_type_bytes(image->type) > 0 && image->planes > 0 &&
+           image->height > 0 && image->width > 0;
+}
+
 /** True if both have the same numbers of planes, rows and columns. */
 static inline bool crn_image_same_size(const crn_image *a, const crn_image *b)
 {

@@ -277,10 +277,7 @@ crn_ingest_path crn_ingest_get_path(const crn_ingest *ingest)
 
 bool crn_ingest_pending(crn_ingest *ingest)
 {
-    int events = 0;
-    size_t size = sizeof events;
-    /* A socket that returns an error has failed: the next receive will report it. */
-    return zmq_getsockopt(ingest->socket, ZMQ_EVENTS, &events, &size) < 0 || events & ZMQ_POLLIN;
+    return crn_endpoint_process(ingest->endpoint);
 }
 
 crn_values_seen crn_ingest_copy(crn_ingest *ingest, crn_values_copy_fn *copy, void *maps,

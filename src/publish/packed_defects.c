@@ -38,6 +38,15 @@ typedef struct packed_head {
     bool truncated;
 } packed_head;
 
+/* What is packed. */
+typedef struct packed_source {
+    const crn_config *config;
+    const crn_defects *defects;
+    uint32_t view_index;
+    bool textures;         /* defects have the key, even if empty */
+    const crn_view *limit; /* NULL: none */
+} packed_source;
+
 struct crn_defects_packer {
     const crn_config *config;
     packed_head head;
@@ -151,14 +160,14 @@ static void put_parent(packed_format *packed, const crn_defect *defect)
             (gap){.at = crn_encoder_gap(packed->encoder), .parent = defect->parent};
 }
 
-static void put_defect(const crn_classes *classes, packed_format *packed, const crn_defects *view,
-                       const crn_defect *defect, uint32_t view_index, bool textures)
+static void put_defect(const packed_source *from, packed_format *packed, const crn_defect *defect)
 {
+    const crn_classes *classes = &from->config->classes;
     crn_encoder *encoder = packed->encoder;
     const double bbox[] = {defect->x0, defect->y0, defect->x1, defect->y1};
     const double centroid[] = {defect->centroid_x, defect->centroid_y};
-    crn_encoder_map(encoder, textures ? CRN_KEYS_defect : CRN_KEYS_defect_always);
-    crn_encoder_pair_unsigned(encoder, CRN_KEY(defect, view), view_index);
+    crn_encoder_map(encoder, from->textures ? CRN_KEYS_defect : CRN_KEYS_defect_always);
+    crn_encoder_pair_unsigned(encoder, CRN_KEY(defect, view), from->view_index);
     crn_encoder_pair_text(encoder, CRN_KEY(defect, class), classes->name[defect->channel]);
     crn_encoder_pair_real(encoder, CRN_KEY(defect, level), classes->level[defect->channel]);
     crn_encoder_pair_bool(encoder, CRN_KEY(defect, closed), defect->closed);
@@ -170,9 +179,10 @@ static void put_defect(const crn_classes *classes, packed_format *packed, const 
     put_reals(encoder, CRN_KEY(defect, centroid), centroid, 2);
     crn_encoder_pair_real(encoder, CRN_KEY(defect, mean_probability), defect->mean_probability);
     crn_encoder_text(encoder, CRN_KEY(defect, xy));
-    crn_encoder_points(encoder, view->xy + (size_t)defect->first_point * 2, defect->point_count);
-    if (textures)
-        put_textures(encoder, view, defect);
+    crn_encoder_points(encoder, from->defects->xy + (size_t)defect->first_point * 2,
+                       defect->point_count);
+    if (from->textures)
+        put_textures(encoder, from->defects, defect);
     crn_encoder_map_end(encoder);
 }
 
@@ -182,17 +192,16 @@ static bool is_over(const crn_view *limit)
                      crn_now_ns() >= limit->deadline_ns);
 }
 
-static int pack_format(const crn_config *config, crn_format format, packed_format *packed,
-                       const crn_defects *view, uint32_t view_index, bool textures,
-                       const crn_view *limit)
+static int pack_format(const packed_source *from, crn_format format, packed_format *packed)
 {
+    const crn_defects *view = from->defects;
     crn_encoder_begin(packed->encoder);
     crn_encoder_array(packed->encoder, view->defect_count);
     packed->gap_count = 0;
     for (uint32_t i = 0; i < view->defect_count; i++) {
-        if (i % DEFECTS_PER_CHECK == DEFECTS_PER_CHECK - 1 && is_over(limit))
+        if (i % DEFECTS_PER_CHECK == DEFECTS_PER_CHECK - 1 && is_over(from->limit))
             return -ETIME;
-        put_defect(&config->classes, packed, view, &view->defects[i], view_index, textures);
+        put_defect(from, packed, &view->defects[i]);
     }
     crn_encoder_array_end(packed->encoder);
     int r = crn_encoder_end(packed->encoder, &packed->bytes, &packed->size);
@@ -231,13 +240,13 @@ int crn_defects_pack(crn_defects_packer *packer, const crn_defects *defects, uin
                      uint32_t skipped, const crn_view *limit)
 {
     const crn_config *config = limit && limit->config ? limit->config : packer->config;
-    bool textures = has_textures(config, skipped);
+    packed_source from = {config, defects, view_index, has_textures(config, skipped), limit};
     packed_head head = {.count = defects->defect_count, .truncated = defects->truncated};
     for (crn_format format = 0; format < CRN_FORMATS; format++) {
         packed_format *packed = &packer->formats[format];
         if (!packed->encoder)
             continue;
-        int r = pack_format(config, format, packed, defects, view_index, textures, limit);
+        int r = pack_format(&from, format, packed);
         if (r < 0)
             return r;
         head.bytes[format] = packed->size;

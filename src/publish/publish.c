@@ -144,18 +144,6 @@ fail:
     return r;
 }
 
-/*
- * Makes libzmq process what its I/O thread queued for the socket: peers that connected,
- * disconnected or read on. Sending does this only occasionally, and the descriptor stays readable
- * until it is done.
- */
-static void process_commands(void *socket)
-{
-    int events = 0;
-    size_t size = sizeof events;
-    zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size);
-}
-
 /* Sends topic and body. True: libzmq accepted both; false: the body
  * remains the caller's, with errno. */
 static bool send_message(void *socket, const char *topic, zmq_msg_t *body)
@@ -273,7 +261,7 @@ static void send_to_grader(crn_publish *publish, crn_waiting *item, int64_t now_
 static void service_socket(crn_publish *publish, int64_t now_ns)
 {
     publish->unread = false;
-    process_commands(publish->socket);
+    crn_endpoint_process(publish->grader);
     flush_backlog(publish, now_ns);
     crn_viewers_stats viewers;
     crn_viewers_get_stats(publish->viewers, &viewers);
@@ -294,21 +282,30 @@ static void service_socket(crn_publish *publish, int64_t now_ns)
         publish->stats.log = crn_verdict_log_get_stats(publish->log);
 }
 
+/* A verdict to be packed. */
+typedef struct verdict_source {
+    const crn_fruit *fruit;
+    const crn_result_store *store;
+    crn_verdict_facts facts;
+    crn_verdict_bytes packed[CRN_FORMAT_JSON + 1]; /* by format; `bytes` NULL: not yet */
+} verdict_source;
+
 /* Packs the verdict as a message, once per format. If memory is short the fruit still gets its
  * verdict, without the defects. */
-static int make_message(crn_publish *publish, crn_format format, const crn_fruit *fruit,
-                        crn_verdict_facts *facts, const crn_result_store *store,
-                        crn_verdict_bytes *packed, zmq_msg_t *ret_body)
+static int make_message(crn_publish *publish, crn_format format, verdict_source *from,
+                        zmq_msg_t *ret_body)
 {
+    crn_verdict_facts *facts = &from->facts;
+    crn_verdict_bytes *packed = &from->packed[format];
     for (;;) {
         int r = packed->bytes ? 0
-                              : crn_verdict_pack(publish->packer, publish->encoders[format], fruit,
-                                                 facts, store, packed);
+                              : crn_verdict_pack(publish->packer, publish->encoders[format],
+                                                 from->fruit, facts, from->store, packed);
         if (r == 0 && zmq_msg_init_size(ret_body, packed->size) == 0) {
             unsigned char *body = zmq_msg_data(ret_body);
             memcpy(body, packed->bytes, packed->size);
             crn_encoder_set_bool(format, body + packed->stale_at,
-                                 facts->now_ns > fruit->deadline_ns);
+                                 facts->now_ns > from->fruit->deadline_ns);
             return 0;
         }
         if (facts->without_defects)
@@ -330,7 +327,8 @@ void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit,
 {
     crn_format to_grader = publish->formats[CRN_OUTLET_GRADER];
     crn_format to_viewers = publish->formats[CRN_OUTLET_VIEWERS];
-    crn_verdict_facts facts = {
+    verdict_source from = {.fruit = fruit, .store = store};
+    from.facts = (crn_verdict_facts){
         .run = publish->run,
         .lane = fruit->lane->number,
         .sequence = crn_lane_next_sequence(fruit->lane),
@@ -338,32 +336,31 @@ void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit,
         .published_ns = (uint64_t)crn_realtime_ns(),
         .now_ns = now_ns,
     };
-    crn_verdict_bytes packed[CRN_FORMAT_JSON + 1] = {{NULL, 0, 0}, {NULL, 0, 0}};
     publish->stats.verdicts++;
 
-    crn_waiting item = {.deadline_ns = fruit->deadline_ns, .lane = facts.lane};
-    if (make_message(publish, to_grader, fruit, &facts, store, &packed[to_grader], &item.body) ==
-        0) {
-        item.stale_at = packed[to_grader].stale_at;
+    crn_waiting item = {.deadline_ns = fruit->deadline_ns, .lane = from.facts.lane};
+    if (make_message(publish, to_grader, &from, &item.body) == 0) {
+        item.stale_at = from.packed[to_grader].stale_at;
         if (publish->log)
-            crn_verdict_log_offer(publish->log, facts.lane, zmq_msg_data(&item.body),
+            crn_verdict_log_offer(publish->log, from.facts.lane, zmq_msg_data(&item.body),
                                   zmq_msg_size(&item.body), now_ns);
         send_to_grader(publish, &item, now_ns);
     } else {
         publish->stats.failed++;
     }
 
-    if (facts.without_defects)
+    if (from.facts.without_defects)
         log_without_defects(publish, now_ns);
 
     zmq_msg_t body;
     if (crn_viewers_wanted(publish->viewers) &&
-        make_message(publish, to_viewers, fruit, &facts, store, &packed[to_viewers], &body) == 0) {
+        make_message(publish, to_viewers, &from, &body) == 0) {
         char topic[CRN_TOPIC_BYTES];
-        crn_topic_write(topic, facts.lane);
+        crn_topic_write(topic, from.facts.lane);
         crn_viewers_send(publish->viewers, topic, &body);
     }
-    publish->last = (crn_published){facts, packed[to_grader].size, packed[CRN_FORMAT_MSGPACK]};
+    publish->last =
+        (crn_published){from.facts, from.packed[to_grader].size, from.packed[CRN_FORMAT_MSGPACK]};
     service_socket(publish, now_ns);
 }
 

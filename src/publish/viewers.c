@@ -173,23 +173,13 @@ static bool read_events(crn_viewers *self)
     return true;
 }
 
-/* Makes libzmq process what its I/O thread queued for the socket. Returns true if something can be
- * read. */
-static bool process_commands(crn_viewers *self)
-{
-    int events = 0;
-    size_t size = sizeof events;
-    zmq_getsockopt(self->socket, ZMQ_EVENTS, &events, &size);
-    return events & ZMQ_POLLIN;
-}
-
 static void send_queued(crn_viewers *self)
 {
     queued *item;
     while ((item = crn_ring_pop(&self->full))) {
         /* zmq_send() looks only once a millisecond how much a viewer has read, so a burst would
          * be dropped for one that keeps up. */
-        process_commands(self);
+        crn_endpoint_process(self->endpoint);
         if (zmq_send(self->socket, item->topic, strlen(item->topic), ZMQ_DONTWAIT | ZMQ_SNDMORE) >=
             0)
             zmq_msg_send(&item->body, self->socket, ZMQ_DONTWAIT);
@@ -215,7 +205,7 @@ static bool serve(crn_viewers *self)
     send_queued(self);
     crn_endpoint_report(self->endpoint);
     /* The edge-triggered descriptor signals nothing that is still queued. */
-    return process_commands(self) || more;
+    return crn_endpoint_process(self->endpoint) || more;
 }
 
 static void *run_viewers(void *argument)

@@ -39,17 +39,11 @@ static bool find_extent(const crn_image *image, extent *ret_all)
            ret_all->end <= REACH_MAX;
 }
 
-/* Those that the operators themselves refuse, with more to say about it. */
-static bool is_none(const crn_image *image)
-{
-    return !image || !image->data || !crn_type_bytes(image->type) || image->planes < 1 ||
-           image->height < 1 || image->width < 1;
-}
-
 int crn_library_check_image(const char *name, const crn_image *image, crn_error *error)
 {
     extent all;
-    if (is_none(image))
+    /* The operators themselves refuse others, with more to say about it. */
+    if (!crn_image_is_usable(image))
         return 0;
     size_t bytes = crn_type_bytes(image->type);
     if (image->planes > SIDE_MAX || image->height > SIDE_MAX || image->width > SIDE_MAX ||
@@ -132,12 +126,12 @@ int crn_library_check_images(const crn_image *in, const crn_image *out, crn_erro
     int r = crn_library_check_image("in", in, error);
     if (r == 0)
         r = crn_library_check_image("out", out, error);
-    if (r < 0 || is_none(out))
+    if (r < 0 || !crn_image_is_usable(out))
         return r;
     if (overlaps_itself(out))
         return crn_error_set(error, -EINVAL,
                              "out has a stride of 0, which puts its elements in one place");
-    if (!is_none(in) && share(in, out))
+    if (crn_image_is_usable(in) && share(in, out))
         return crn_error_set(error, -EINVAL,
                              "out shares memory with in; give it memory of its own");
     return 0;

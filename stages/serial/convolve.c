@@ -8,11 +8,10 @@
 
 int crn_convolve_check(const crn_convolve_params *params, const crn_image *in, const crn_image *out)
 {
-    if (!params || !in || !out || !params->weights || !in->data || !out->data)
+    if (!params || !params->weights || !crn_image_is_usable(in) || !crn_image_is_usable(out))
         return -EINVAL;
-    if ((in->type != CRN_U8 && in->type != CRN_F32) || out->type != in->type)
-        return -EINVAL;
-    if (in->planes < 1 || in->height < 1 || in->width < 1 || !crn_image_same_size(in, out))
+    if ((in->type != CRN_U8 && in->type != CRN_F32) || out->type != in->type ||
+        !crn_image_same_size(in, out))
         return -EINVAL;
     if ((unsigned)params->border > CRN_CONVOLVE_ZERO || params->width < 1 || params->height < 1)
         return -EINVAL;

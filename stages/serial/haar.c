@@ -25,11 +25,10 @@ int32_t crn_haar_levels_max(int32_t height, int32_t width)
 
 int crn_haar_check(const crn_haar_params *params, const crn_image *in, const crn_image *out)
 {
-    if (!params || !in || !out || !in->data || !out->data)
+    if (!params || !crn_image_is_usable(in) || !crn_image_is_usable(out))
         return -EINVAL;
-    if ((in->type != CRN_U8 && in->type != CRN_F32) || out->type != CRN_F32)
-        return -EINVAL;
-    if (in->planes < 1 || in->height < 1 || in->width < 1 || !crn_image_same_size(in, out))
+    if ((in->type != CRN_U8 && in->type != CRN_F32) || out->type != CRN_F32 ||
+        !crn_image_same_size(in, out))
         return -EINVAL;
     if ((unsigned)params->direction > CRN_HAAR_DENOISE || params->levels < 0 ||
         params->levels > crn_haar_levels_max(in->height, in->width))

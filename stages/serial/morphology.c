@@ -12,11 +12,9 @@ enum { SLOT_FIRST, SLOT_SECOND };
 int crn_morphology_check(const crn_morphology_params *params, const crn_image *in,
                          const crn_image *out)
 {
-    if (!params || !in || !out || !in->data || !out->data)
+    if (!params || !crn_image_is_usable(in) || !crn_image_is_usable(out))
         return -EINVAL;
-    if ((unsigned)params->operation > CRN_BLACKHAT)
-        return -EINVAL;
-    if (in->planes < 1 || in->height < 1 || in->width < 1 || !crn_image_same_size(in, out) ||
+    if ((unsigned)params->operation > CRN_BLACKHAT || !crn_image_same_size(in, out) ||
         in->type != out->type)
         return -EINVAL;
     return crn_element_check(&params->element, in->type);

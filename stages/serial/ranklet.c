@@ -13,11 +13,9 @@ enum { SLOT_RANKS, SLOT_COUNTS };
 
 int crn_ranklet_check(const crn_ranklet_params *params, const crn_image *in, const crn_image *out)
 {
-    if (!params || !in || !out || !in->data || !out->data)
+    if (!params || !crn_image_is_usable(in) || !crn_image_is_usable(out))
         return -EINVAL;
-    if (in->type != CRN_U8 && in->type != CRN_U16)
-        return -EINVAL;
-    if (in->planes < 1 || in->height < 1 || in->width < 1 || in->planes > INT32_MAX / 3)
+    if ((in->type != CRN_U8 && in->type != CRN_U16) || in->planes > INT32_MAX / 3)
         return -EINVAL;
     if (params->width < 2 || params->width % 2 || params->width > in->width)
         return -EINVAL;

@@ -379,6 +379,13 @@ void crn_endpoint_descriptors(const crn_endpoint *endpoint, int descriptors[2])
     descriptors[1] = crn_socket_monitor_descriptor(endpoint->monitor);
 }
 
+bool crn_endpoint_process(crn_endpoint *endpoint)
+{
+    int events = 0;
+    size_t size = sizeof events;
+    return zmq_getsockopt(endpoint->socket, ZMQ_EVENTS, &events, &size) < 0 || events & ZMQ_POLLIN;
+}
+
 int crn_endpoint_event(crn_endpoint *endpoint, crn_endpoint_event_kind *ret_kind)
 {
     return crn_socket_monitor_next(endpoint->monitor, ret_kind);

@@ -90,6 +90,12 @@ void *crn_endpoint_socket(const crn_endpoint *endpoint);
  * Edge-triggered like ZMQ_FD: drain before waiting. */
 void crn_endpoint_descriptors(const crn_endpoint *endpoint, int descriptors[2]);
 
+/* Makes libzmq process what its I/O thread queued for the socket: peers that connected,
+ * disconnected or read on. Sending does so only occasionally, and the descriptor stays readable
+ * until it is done. Returns true if something can be read, or the socket has failed: the next read
+ * tells. */
+bool crn_endpoint_process(crn_endpoint *endpoint);
+
 /* Reads the monitor's next event without waiting: 1 with *ret_kind, 0 if there is none. */
 int crn_endpoint_event(crn_endpoint *endpoint, crn_endpoint_event_kind *ret_kind);
 
