@@ -324,7 +324,8 @@ static void damaged_files_do_no_harm(void **state)
     fflush(stderr);
     int console = dup(STDERR_FILENO), catcher = open(said, O_RDWR | O_CREAT | O_TRUNC, 0600);
     dup2(catcher, STDERR_FILENO);
-    for (uint32_t i = 0; i < crn_random_cases(3000); i++) {
+    const uint32_t cases = crn_random_cases(3000);
+    for (uint32_t i = 0; i < cases; i++) {
         unsigned char *bytes;
         size_t size = picture_load_bytes(seeds[i % (uint32_t)count], &bytes);
         size = damage(&random, bytes, size);
@@ -348,8 +349,8 @@ static void damaged_files_do_no_harm(void **state)
     assert_string_equal(wrong.text, "");
     assert_int_equal(lseek(catcher, 0, SEEK_END), 0); /* the libraries printed nothing */
     close(catcher);
-    assert_true(read > 100);
-    assert_true(refused > 100);
+    assert_true(read > (int)cases / 30);
+    assert_true(refused > (int)cases / 30);
 }
 
 int main(void)
