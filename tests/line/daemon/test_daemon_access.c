@@ -345,8 +345,8 @@ static void clients_come_and_go_by_a_reload(void **state)
     end_well(&daemon);
 }
 
-/* A client that stays until the daemon has said why it was refused: one that leaves during its
- * handshake would be logged for that. */
+/* A client that stays until the daemon has said why it was refused, and has refused it, which comes
+ * after that: one that leaves during its handshake would be logged for that. */
 static void be_refused(daemon_process *daemon, int port, int type, const char *key,
                        const char *server_key, const char *reason)
 {
@@ -360,9 +360,19 @@ static void be_refused(daemon_process *daemon, int port, int type, const char *k
     int never = -1, zero = 0;
     assert_int_equal(zmq_setsockopt(socket, ZMQ_RECONNECT_IVL, &never, sizeof never), 0);
     assert_int_equal(zmq_setsockopt(socket, ZMQ_LINGER, &zero, sizeof zero), 0);
+    assert_int_equal(zmq_socket_monitor(socket, "inproc://refused",
+                                        ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+                                            ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                                            ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL),
+                     0);
+    void *events = zmq_socket(zmq, ZMQ_PAIR);
+    assert_int_equal(zmq_connect(events, "inproc://refused"), 0);
     assert_int_equal(crn_client_connect(socket, endpoint, &files, &error), 0);
     daemon_read_until(daemon, reason);
+    zmq_pollitem_t polled = {.socket = events, .events = ZMQ_POLLIN};
+    assert_int_equal(zmq_poll(&polled, 1, 60000), 1);
     zmq_close(socket);
+    zmq_close(events);
     zmq_ctx_term(zmq);
 }
 
