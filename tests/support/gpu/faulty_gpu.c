@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 #include <time.h>
 
-
 const char *const crn_gpu_fault_names[] = {"sound", "fails once", "fails",        "hangs",
                                            "stuck", "vanishes",   "slow uploads", "busy"};
 
