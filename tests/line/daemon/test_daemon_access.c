@@ -1,12 +1,9 @@
 /* Keys from the command line: cernita-keys, the daemon's start with and without them, and the
  * programs that connect. */
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +13,7 @@
 #include "src/client/keys.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/daemon.h"
+#include "tests/support/peers/free_port.h"
 #include "tests/support/peers/keys.h"
 #include "tests/support/programs/shell.h"
 
@@ -185,25 +183,6 @@ static void keys_are_checked_before_the_start(void **state)
     expect(78, "line.yaml:8:15: access.ipc: ", cernitad("--check"));
 }
 
-/* A port such that it and the next one are free. */
-static int find_ports(void)
-{
-    for (int port = 45000 + (int)(getpid() % 900);; port += 2) {
-        int bound = 0, probe[2];
-        for (int i = 0; i < 2; i++) {
-            struct sockaddr_in at = {.sin_family = AF_INET,
-                                     .sin_port = htons((uint16_t)(port + i)),
-                                     .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-            probe[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-            bound += bind(probe[i], (struct sockaddr *)&at, sizeof at) == 0;
-        }
-        close(probe[0]);
-        close(probe[1]);
-        if (bound == 2)
-            return port;
-    }
-}
-
 /* The line's keys, those of its client cnn, and a line that requires them. */
 static void start_with_keys(daemon_process *daemon, int port)
 {
@@ -229,7 +208,7 @@ static void programs_connect_with_their_keys(void **state)
 {
     (void)state;
     static const char with[] = "--key cnn.key --server-key k/server.pub";
-    int port = find_ports();
+    int port = crn_test_free_ports(false, 2);
     daemon_process daemon;
     start_with_keys(&daemon, port);
     assert_int_equal(keys("k --client viewer --for viewers"), 0);
@@ -277,7 +256,7 @@ static void the_recorder_stands_between_with_keys(void **state)
 {
     (void)state;
     static const char with[] = "--key cnn.key --server-key k/server.pub";
-    int port = find_ports(), between = port + 1000;
+    int port = crn_test_free_ports(false, 2), between = port + 1000;
     daemon_process daemon;
     start_with_keys(&daemon, port);
     assert_int_equal(run(CRN_BIN "/cernita-synth rec.tif --fruits 2 --classes 2 --size 64x32"), 0);
@@ -307,7 +286,7 @@ static void the_recorder_opens_no_address_without_keys(void **state)
     expect(2, "leave out one", run("%s tcp://eth0:45998 --keys k --plain-tcp", record));
     expect(1, "k/server.key does not exist", run("%s 'tcp://*:45998' --keys k", record));
     assert_int_equal(run(CRN_BIN "/cernita-synth rec.tif --fruits 2 --classes 2 --size 64x32"), 0);
-    int port = find_ports();
+    int port = crn_test_free_ports(false, 2);
     expect(0, "8 views recorded",
            run("%s tcp://0.0.0.0:%d --plain-tcp & p=$!; " CRN_BIN
                "/cernita-replay rec.tif --to tcp://127.0.0.1:%d --wait 60; kill $p; wait $p",
@@ -325,7 +304,7 @@ static int try_client(int port, const char *name, int wait_s)
 static void clients_come_and_go_by_a_reload(void **state)
 {
     (void)state;
-    int port = find_ports();
+    int port = crn_test_free_ports(false, 2);
     daemon_process daemon;
     start_with_keys(&daemon, port);
     expect(0, "knows it after a reload", keys("k --client late"));
@@ -385,7 +364,7 @@ static void a_refused_key_is_logged_once(void **state)
         "failed the ZeroMQ handshake",  /* ingest */
         "or has the wrong socket type", /* viewers */
     };
-    int port = find_ports();
+    int port = crn_test_free_ports(false, 2);
     daemon_process daemon;
     assert_int_equal(keys("other"), 0);
     assert_int_equal(keys("other --client stranger"), 0);

@@ -381,7 +381,7 @@ static void there_must_be_descriptors(void **state)
 /* A user without another process, as a service's: the limit is the user's, and not root's. */
 static void allow_threads(rlim_t count)
 {
-    const uid_t nobody_else = 1234567;
+    const uid_t nobody_else = 1000000 + (uid_t)getpid(); /* not another test's, either */
     struct rlimit few = {count, count};
     setrlimit(RLIMIT_NPROC, &few);
     if (setresgid(nobody_else, nobody_else, nobody_else) < 0 ||

@@ -15,6 +15,7 @@
 #include "src/ingest/access/access.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/line_fixture.h"
+#include "tests/support/peers/free_port.h"
 #include "tests/support/peers/keys.h"
 #include "tests/support/peers/peer.h"
 #include "tests/support/peers/zmtp.h"
@@ -39,17 +40,6 @@ typedef struct guarded_line {
     uint64_t fruits;
 } guarded_line;
 
-static void find_port(char endpoint[64])
-{
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof at;
-    int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(probe, (struct sockaddr *)&at, size), 0);
-    assert_int_equal(getsockname(probe, (struct sockaddr *)&at, &size), 0);
-    close(probe);
-    snprintf(endpoint, 64, "tcp://127.0.0.1:%d", ntohs(at.sin_port));
-}
-
 static void *join_line(guarded_line *g, int type, int port, const crn_test_pair *pair)
 {
     return crn_test_keys_connect(g->line.zmq, type, g->endpoint[port], pair, g->keys.server);
@@ -69,8 +59,9 @@ static void start(guarded_line *g)
     crn_test_pair_make(&g->unknown);
     if (crn_access_open(g->keys.folder, false, &f->config.guard, &f->error) < 0)
         fail_msg("%s", f->error.text);
+    int first = crn_test_free_ports(false, PORTS);
     for (int port = 0; port < PORTS; port++)
-        find_port(g->endpoint[port]);
+        snprintf(g->endpoint[port], sizeof g->endpoint[port], "tcp://127.0.0.1:%d", first + port);
     f->config.ingest.bind.count = 2;
     snprintf(f->config.ingest.bind.item[1], CRN_TEXT_BYTES, "%s", g->endpoint[IN]);
     snprintf(f->config.publish.grader.bind, CRN_TEXT_BYTES, "%s", g->endpoint[GRADER]);

@@ -244,11 +244,12 @@ static void too_low_limits_are_told(void **state)
         assert_int_equal(shell("ulimit -n 12; exec timeout 60 %s", connecting[i]), 1);
         expect_said("cannot open 16 files more: raise the limit (ulimit -n)");
         if (geteuid() != 0)
-            continue; /* other processes of this user count, too */
+            continue;                       /* other processes of this user count, too */
+        int user = 1000000 + (int)getpid(); /* not another test's, either */
         assert_int_equal(chmod(".", 0777), 0);
-        assert_int_equal(shell("exec timeout 60 setpriv --reuid=1234567 --regid=1234567 "
-                               "--clear-groups prlimit --nproc=2 %s",
-                               connecting[i]),
+        assert_int_equal(shell("exec timeout 60 setpriv --reuid=%d --regid=%d --clear-groups "
+                               "prlimit --nproc=2 %s",
+                               user, user, connecting[i]),
                          1);
         expect_said("cannot start 2 threads: raise the user's limit (ulimit -u)");
     }

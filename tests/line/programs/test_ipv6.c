@@ -1,16 +1,15 @@
 /* Every program that connects to a line, at a line that listens on IPv6 alone. */
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/daemon.h"
+#include "tests/support/peers/free_port.h"
 #include "tests/support/programs/shell.h"
 
 #define PYTHON CRN_TEST_DATA "/../tools/python"
@@ -23,18 +22,10 @@ static daemon_process line;
 /* Ports of this machine's IPv6 loopback that nobody has; false without one. */
 static bool find_ports(void)
 {
-    for (int i = 0; i < PORTS; i++) {
-        struct sockaddr_in6 at = {.sin6_family = AF_INET6, .sin6_addr = in6addr_loopback};
-        socklen_t size = sizeof at;
-        int probe = socket(AF_INET6, SOCK_STREAM, 0);
-        bool there = probe >= 0 && bind(probe, (struct sockaddr *)&at, sizeof at) == 0 &&
-                     getsockname(probe, (struct sockaddr *)&at, &size) == 0;
-        close(probe);
-        if (!there)
-            return false;
-        snprintf(address[i], sizeof address[i], "tcp://[::1]:%u", ntohs(at.sin6_port));
-    }
-    return true;
+    int port = crn_test_free_ports(true, PORTS);
+    for (int i = 0; i < PORTS && port > 0; i++)
+        snprintf(address[i], sizeof address[i], "tcp://[::1]:%d", port + i);
+    return port > 0;
 }
 
 static int set_up(void **state)

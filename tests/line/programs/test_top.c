@@ -1,13 +1,12 @@
 /* cernita-top: a daemon's state as text, and the screen in tmux (check_top.py). */
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/line_fixture.h"
+#include "tests/support/peers/free_port.h"
 #include "tests/support/peers/http.h"
 #include "tests/support/programs/shell.h"
 
@@ -51,18 +50,6 @@ static void without_a_daemon_it_says_so(void **state)
     assert_non_null(strstr(text, "cernita-top: this is not a terminal; --once prints"));
 }
 
-/* A port that nobody has now. */
-static int free_port(void)
-{
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    assert_int_equal(bind(listener, (struct sockaddr *)&address, size), 0);
-    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
-    close(listener);
-    return ntohs(address.sin_port);
-}
-
 static void it_lives_in_a_terminal(void **state)
 {
     (void)state;
@@ -70,7 +57,7 @@ static void it_lives_in_a_terminal(void **state)
     if (system("command -v tmux >/dev/null") != 0)
         skip();
     assert_non_null(mkdtemp(folder));
-    int port = free_port();
+    int port = crn_test_free_ports(false, 1);
     snprintf(path, sizeof path, "%s/line.yaml", folder);
     FILE *file = fopen(path, "w");
     assert_non_null(file);

@@ -176,7 +176,7 @@ static rlim_t processes; /* of a user without another one: root's are not limite
 
 static void lower_threads(void)
 {
-    const uid_t nobody_else = 1234567;
+    const uid_t nobody_else = 1000000 + (uid_t)getpid(); /* not another test's, either */
     struct rlimit limit = {processes, processes};
     setrlimit(RLIMIT_NPROC, &limit);
     if (setresuid(nobody_else, nobody_else, nobody_else) < 0)
