@@ -35,7 +35,7 @@ static const crn_tool tool = {
     .options =
         (const crn_option[]){
             CRN_OPTION_AT("frame", "FILE.npy", judge_trial, frame,
-                          .help = "float32 maps, H x W x C; required", .required = true),
+                          .help = "float32 maps, H x W x C", .required = true),
             CRN_OPTION_AT("config", "LINE.yaml", judge_trial, config,
                           .help = "whose chain; as many classes as the maps. Default: "
                                   "config/line.yaml"),

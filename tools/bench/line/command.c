@@ -51,7 +51,7 @@ static const crn_tool tool = {
         (const crn_option[]){
             CRN_OPTION_AT("recording", "REC.tif|DIR", bench_line_settings, recording,
                           .help = "the views to send, or a folder of recordings (cernita-synth "
-                                  "makes one);\nrequired",
+                                  "makes one)",
                           .required = true),
             CRN_OPTION_AT("config", "FILE", bench_line_settings, daemon_config,
                           .help = "the daemon's, except for its sockets; default: the installed "

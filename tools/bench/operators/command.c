@@ -31,13 +31,12 @@ static const crn_tool tool = {
         "to host memory, with the shares of kernels and transfers.",
     .options =
         (const crn_option[]){
-            CRN_OPTION_AT(
-                "operator", "NAME", operators_request, only,
-                .help = "only contours, morphology, convolve, haar, ranklet or diamond-square",
-                .choices = crn_bench_operator_names),
+            CRN_OPTION_AT("operator", "NAME", operators_request, only,
+                          .help = "only this one; default: all",
+                          .choices = crn_bench_operator_names),
             CRN_OPTION_AT("backend", "B", operators_request, backend,
-                          .help = "serial, openmp or cuda; default: all available",
-                          .choices = crn_backend_names + 1, .first = CRN_BACKEND_SERIAL),
+                          .help = "default: all available", .choices = crn_backend_names + 1,
+                          .first = CRN_BACKEND_SERIAL),
             CRN_OPTION_AT("threads", "N", operators_request, threads,
                           .help = "only with so many; default 1, 2, 4, … up to the number of "
                                   "processors",
