@@ -52,7 +52,7 @@ FLOORS = [
     ["src/fruit"],
     ["src/engine"],
     ["src/publish"],
-    ["src/monitor", "src/monitor/log_messages", "src/monitor/fruits", "src/monitor/events", "src/monitor/http",
+    ["src/monitor", "src/monitor/log_messages", "src/monitor/resources", "src/monitor/fruits", "src/monitor/events", "src/monitor/http",
      "src/monitor/http/responses"],
     ["src", "src/control", "src/self_check"],
     ["tools/common", "tools/common/drawing", "tools/common/operators", "tools/common/scene", "tools/common/verdicts"],
