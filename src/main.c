@@ -365,6 +365,7 @@ static int serve(const options *given, char **argv, crn_config *config)
     static crn_config file;
     file = *config; /* shares the steps' settings, which nobody changes */
     crn_config_resolve(config, (int32_t)sysconf(_SC_NPROCESSORS_ONLN));
+    crn_config_use_unit_folders(config);
     if (given->self_check)
         return self_check(config, given->json);
     if (config->run.threads > 1)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -60,6 +61,7 @@ typedef struct search {
     uint32_t answering, denied;
     char names[512], first_denied[sizeof(((crn_socket_address *)0)->sun_path)];
     crn_socket_address found; /* the first that answers */
+    struct stat about;        /* of its file */
 } search;
 
 static void try_one(search *all, const char *path, const char *name)
@@ -69,9 +71,17 @@ static void try_one(search *all, const char *path, const char *name)
         return;
     int r = try_connect(&address);
     if (r >= 0) {
+        struct stat about = {0};
         close(r);
-        if (all->answering++ == 0)
+        (void)stat(path, &about);
+        /* A control.path elsewhere has a link in the unit's folder (src/control). */
+        if (all->answering > 0 && about.st_ino == all->about.st_ino &&
+            about.st_dev == all->about.st_dev)
+            return;
+        if (all->answering++ == 0) {
             all->found = address;
+            all->about = about;
+        }
         size_t used = strlen(all->names);
         snprintf(all->names + used, sizeof all->names - used, "%s%s", used ? ", " : "", name);
     } else if (r == -EACCES && all->denied++ == 0) {
@@ -131,8 +141,9 @@ int crn_socket_find(const char *folder, const char *line, crn_socket_address *re
         return crn_error_set(error, -EACCES, "%s: %s", all.first_denied, GROUP_CURE);
     if (all.answering == 0)
         return crn_error_set(error, -ENOENT,
-                             "no daemon answers below %s: is one running, and does its file have "
-                             "control: {path: %s/NAME/control}? --socket takes another path",
+                             "no daemon answers below %s: is one running? As cernitad@NAME it has "
+                             "%s/NAME/control; otherwise its file must name a socket, "
+                             "control: {path: PATH}, and --socket PATH asks there",
                              folder, folder);
     *ret_address = all.found;
     return 0;

@@ -210,10 +210,29 @@ static void *run(void *argument)
 
 /* --- open and close --- */
 
+/* Listens at control.path. Elsewhere than where the unit has it, a link there leads to it. */
+static int listen_to_clients(crn_control *control, crn_error *error)
+{
+    const crn_config *config = control->settings.reload.running;
+    const char *path = config->control.path, *of_unit = config->control.unit_path;
+    bool elsewhere = of_unit[0] && strcmp(path, of_unit) != 0;
+    if (!path[0])
+        return 0;
+    int r = crn_control_listen(path, &control->listener, error);
+    if (r == 0 && elsewhere)
+        r = crn_control_link(of_unit, path, error);
+    if (r == 0)
+        crn_log(CRN_LOG_INFO, "control: cernitactl asks at %s%s%s", path,
+                elsewhere    ? ", and by the link "
+                : of_unit[0] ? ", of the folder that systemd gave"
+                             : "",
+                elsewhere ? of_unit : "");
+    return r;
+}
+
 int crn_control_open(const crn_control_settings *settings, crn_control **ret_control,
                      crn_error *error)
 {
-    const char *path = settings->reload.running->control.path;
     crn_control *control = calloc(1, sizeof *control);
     if (!control)
         return crn_error_set(error, -ENOMEM, "control: no memory");
@@ -227,8 +246,8 @@ int crn_control_open(const crn_control_settings *settings, crn_control **ret_con
         r = crn_reloader_create(&control->settings.reload, &control->reloader);
     if (r < 0)
         crn_error_set(error, r, "control: %s", strerror(-r));
-    if (r == 0 && path[0])
-        r = crn_control_listen(path, &control->listener, error);
+    if (r == 0)
+        r = listen_to_clients(control, error);
     if (r == 0) {
         r = crn_thread_start(&control->thread, run, control);
         control->started = r == 0;

@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -134,6 +136,17 @@ int crn_control_listen(const char *path, crn_control_listener *ret_listener, crn
     else
         *ret_listener = listener;
     return r;
+}
+
+int crn_control_link(const char *link, const char *path, crn_error *error)
+{
+    char whole[PATH_MAX];
+    if (!realpath(path, whole) || (unlink(link) < 0 && errno != ENOENT) || symlink(whole, link) < 0)
+        return crn_error_set(error, -errno,
+                             "control.path: cannot make the link '%s' to it, by which systemctl "
+                             "reload finds it: %s",
+                             link, strerror(errno));
+    return 0;
 }
 
 void crn_control_unlisten(crn_control_listener *listener)

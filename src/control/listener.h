@@ -24,6 +24,10 @@ int crn_control_listen(const char *path, crn_control_listener *ret_listener, crn
 /* Tests whether that would work, and leaves nothing behind. */
 int crn_control_try(const char *path, crn_error *error);
 
+/* Makes `link`, in a folder of this daemon's, lead to the socket, in the place of what lay there.
+ * Returns 0 or a negative errno with *error. */
+int crn_control_link(const char *link, const char *path, crn_error *error);
+
 /* Closes it and removes its files, unless they are another one's meanwhile. */
 void crn_control_unlisten(crn_control_listener *listener);
 

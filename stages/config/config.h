@@ -181,6 +181,8 @@ typedef struct crn_config {
     } monitor;
     struct {
         char path[CRN_TEXT_BYTES]; /**< of an AF_UNIX socket; empty: none */
+        /** where cernitactl looks for that of a unit; empty: the daemon is not one */
+        char unit_path[CRN_TEXT_BYTES];
     } control;
     struct {
         int32_t level; /**< crn_log_level */
@@ -252,6 +254,13 @@ CRN_API uint32_t crn_config_textures(const crn_config *config);
  * @param cores that the line may use
  */
 CRN_API void crn_config_resolve(crn_config *config, int32_t cores);
+
+/**
+ * Gives what the file leaves empty its place in the folders that systemd makes for a unit:
+ * control.path in $RUNTIME_DIRECTORY. Without that variable nothing changes. Call it after
+ * crn_config_hash(): the folders belong to the machine.
+ */
+CRN_API void crn_config_use_unit_folders(crn_config *config);
 
 /** Which of CRN_GENERATIONS sets of resources belongs to these settings; 0 for NULL. */
 static inline uint32_t crn_config_slot(const crn_config *config)

@@ -209,8 +209,10 @@ static const crn_param monitor[] = {
 
 static const crn_param control[] = {
     KEY(control, path, .fallback = "",
-        .help = "socket (AF_UNIX) that cernitactl asks at: status, reload, recipes; for this user, "
-                "its group and root; empty: none"),
+        .help =
+            "socket (AF_UNIX) that cernitactl asks at: status, reload, recipes; for this user, "
+            "its group and root; empty: RUNTIME_DIRECTORY/control under systemd (cernitad@NAME: "
+            "/run/cernita/NAME/control), otherwise none"),
     {0}};
 
 /* Indexed by crn_log_level. */

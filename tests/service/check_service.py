@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """The installed units under a real systemd: starts, states, restarts, stops, and what the watchdog costs.
 
-    tests/service/check_service.py --build BUILD        a build configured with -DCMAKE_INSTALL_PREFIX=/usr
+    tests/service/check_service.py --build BUILD
 
-Boots a bare Debian in namespaces (machine.py), installs BUILD there and runs a line with a sender and a grader. Stops
+Boots a bare Debian in namespaces (machine.py), installs BUILD in its /usr and runs a line with a sender and a grader. Stops
 each thread in turn by ptrace, as a hang would, and prints what was lost. Needs root. The last line counts passed,
 failed and skipped; the exit status is 0 only if none failed.
 """
@@ -159,6 +159,24 @@ def a_bad_file_is_not_tried_again(machine):
     about = machine.run("systemctl", "show", "--property", "SubState,ExecMainStatus,NRestarts", "cernitad@bad")
     assert set(about.split()) == {"SubState=failed", "ExecMainStatus=78", "NRestarts=0"}, about
     machine.run("systemctl", "reset-failed", "cernitad@bad")
+
+
+def a_reload_waits_for_its_result(machine):
+    """By cernitactl, at the socket that the line has without a key: the machine has no procps."""
+    line = machine.path("/etc/cernita/line.yaml")
+    good = line.read_text()
+    assert "control" not in good
+    try:
+        with Service(machine) as service:
+            for text, status in ((good, 0), (good.replace("budget_ms: 500", "budget_ms: 5O0"), 1), (good, 0)):
+                line.write_text(text)
+                done = machine.run("sh", "-c", f"systemctl reload {UNIT}; echo status $?")
+                assert f"status {status}\n" in done, done
+                assert service.show("ActiveState") == "active" and service.show("NRestarts") == "0"
+            told = machine.run("cernitactl", "status")
+            assert "2 taken in, 1 refused" in told, told
+    finally:
+        line.write_text(good)
 
 
 def restarts(machine, kill):
@@ -333,16 +351,14 @@ def the_state_of_an_old_daemon_is_taken_over(machine):
 
 
 TESTS = [exposure_of_both_units, a_started_line_is_ready_and_says_so, sockets_and_folders_are_for_the_group,
-         the_status_follows_the_line, a_bad_file_is_not_tried_again, a_kill_is_followed_by_a_restart,
+         the_status_follows_the_line, a_bad_file_is_not_tried_again, a_reload_waits_for_its_result, a_kill_is_followed_by_a_restart,
          a_clean_exit_that_nobody_asked_for_is_followed_by_a_restart, a_stuck_thread_is_followed_by_a_restart, a_stuck_device_does_not_stay_in_the_way, views_pass_the_recorder, keys_come_as_credentials,
          a_stuck_writer_is_reported_and_nothing_else, a_stop_judges_the_open_fruits, the_state_of_an_old_daemon_is_taken_over]
 
 
 def install(build, folder):
-    subprocess.run(["cmake", "--install", build], check=True, stdout=subprocess.DEVNULL,
+    subprocess.run(["cmake", "--install", build, "--prefix", "/usr"], check=True, stdout=subprocess.DEVNULL,
                    env=os.environ | {"DESTDIR": str(folder)})
-    if not (folder / "usr/lib/systemd/system/cernitad@.service").exists():
-        sys.exit(f"{build} is not for /usr: cmake -B {build} -DCMAKE_INSTALL_PREFIX=/usr, and build it again")
     (folder / "usr/lib/cernita-test").mkdir(parents=True)
     shutil.copy(build / "bin/device_daemon", folder / "usr/lib/cernita-test")
     line = settings(RUN, {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the service costs a line: its latencies under the installed unit beside those of a plain process.
 
-    tests/service/cost.py --build BUILD        a build configured with -DCMAKE_INSTALL_PREFIX=/usr
+    tests/service/cost.py --build BUILD
 
 Both run in a bare Debian in namespaces (machine.py): one as cernitad@line, with its hardening, watchdog, recorder
 (every view) and verdict log, the other as a plain process with none of them. They take the same fruits of four views

@@ -60,7 +60,7 @@ static void the_only_one_is_found(void **state)
     close(gone);
     expect_found(NULL, "apples");
     close(apples);
-    expect_none(NULL, -ENOENT, "/NAME/control}");
+    expect_none(NULL, -ENOENT, "/NAME/control; otherwise its file must name a socket");
 }
 
 static void of_several_one_is_chosen_by_name(void **state)
@@ -74,6 +74,22 @@ static void of_several_one_is_chosen_by_name(void **state)
     close(descriptor);
     close(pears);
     close(apples);
+}
+
+/* A daemon whose file names a socket elsewhere has a link in its unit's folder. */
+static void a_daemon_with_a_link_is_one(void **state)
+{
+    (void)state;
+    char path[128], link[128];
+    int apples = open_line("apples");
+    snprintf(path, sizeof path, "%s/apples/control", folder);
+    snprintf(link, sizeof link, "%s/control", folder);
+    assert_int_equal(symlink(path, link), 0);
+    error.text[0] = '\0';
+    int r = crn_socket_find(folder, NULL, &found, &error);
+    close(apples);
+    assert_string_equal(error.text, "");
+    assert_int_equal(r, 0);
 }
 
 static void what_is_no_name_is_refused(void **state)
@@ -139,6 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_only_one_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(of_several_one_is_chosen_by_name, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_daemon_with_a_link_is_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_name_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_may_not_ask_is_told_so, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_socket_without_a_daemon_says_what_to_look_at, set_up,
