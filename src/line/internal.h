@@ -67,6 +67,7 @@ struct crn_line {
     crn_recorder *recorder; /* NULL: no recording */
     crn_values values;
     crn_meters meters;
+    crn_resources_reader *resources;
     crn_snapshots *snapshots; /* NULL without monitor.http, as flight and http */
     crn_flight *flight;
     crn_kept_maps *kept_maps; /* NULL also without monitor.keep_slots, as photos */

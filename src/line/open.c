@@ -124,6 +124,15 @@ static int open_logic(crn_line *line, crn_error *error)
     return 0;
 }
 
+static int open_resources(crn_line *line)
+{
+    const crn_config *config = line->config;
+    crn_resources_settings settings = {
+        .folders = {[CRN_RESOURCE_RECORD] = {config->record.dir, CRN_RECORDER_SPARE_BYTES},
+                    [CRN_RESOURCE_LOG] = {config->publish.log.dir, CRN_VERDICT_LOG_SPARE_BYTES}}};
+    return crn_resources_create(&settings, &line->resources);
+}
+
 /* Early, so that a service manager can watch the start. */
 static int open_http(crn_line *line, crn_error *error)
 {
@@ -138,6 +147,7 @@ static int open_http(crn_line *line, crn_error *error)
     crn_http_settings settings = {.run = crn_publish_run(line->publish),
                                   .meters = &line->meters,
                                   .snapshots = line->snapshots,
+                                  .resources = line->resources,
                                   .flight = line->flight,
                                   .kept_maps = line->kept_maps,
                                   .photos = line->photos,
@@ -202,6 +212,8 @@ int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_l
     line->stop_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int r = line->stop_descriptor < 0 ? -errno : crn_line_settings_init(line);
     if (r == 0)
+        r = open_resources(line);
+    if (r == 0)
         r = crn_line_service_create(&line->service);
     if (r == 0)
         r = open_context(line);
@@ -260,6 +272,7 @@ bool crn_line_close(crn_line **line)
     crn_live_photos_free(&(*line)->photos);
     crn_snapshots_free(&(*line)->snapshots);
     crn_line_service_free(&(*line)->service);
+    crn_resources_free(&(*line)->resources);
     crn_meters_done(&(*line)->meters);
     crn_fruits_free(&(*line)->fruits);
     crn_lanes_free(&(*line)->lanes);

@@ -209,6 +209,8 @@ const crn_family crn_counts[] = {
     OTHER("cernita_disk_free_bytes", GAUGE, "use", crn_samples_disk_free,
           "free space for record.dir (record) and publish.log.dir (log), where they are set")
     OTHER("cernita_disk_size_bytes", GAUGE, "use", crn_samples_disk_size, "size of these disks")
+    OTHER("cernita_disk_silent_seconds", GAUGE, "use", crn_samples_disk_silent,
+          "for how long such a disk has not answered the question for these figures; 0: it does")
     OTHER("cernita_memory_used_bytes", GAUGE, "part", crn_samples_memory,
           "of the memory reserved by the limits: slots, results, backlog (verdicts that wait for "
           "a grader), viewers (verdicts that wait for some viewer)")

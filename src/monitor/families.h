@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "src/monitor/machine.h"
+#include "src/monitor/resources/resources.h"
 #include "src/monitor/snapshot.h"
 
 CRN_C_BEGIN
@@ -56,6 +57,7 @@ typedef struct crn_observation {
     const crn_snapshot *snapshot;
     const crn_snapshot *before; /* of two minutes ago, or of the start (events/history.h) */
     crn_machine machine;
+    crn_resource_disk disks[CRN_RESOURCE_DISKS];
     crn_http_stats http;
     int64_t now_ns;
 } crn_observation;

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,16 +37,7 @@ static double cpu_s(void)
     return (double)used.tv_sec + (double)used.tv_nsec / 1e9;
 }
 
-static crn_machine_disk read_disk(const char *dir)
-{
-    struct statvfs disk;
-    if (!dir[0] || statvfs(dir, &disk) < 0)
-        return (crn_machine_disk){.size_bytes = 0};
-    return (crn_machine_disk){.free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize,
-                              .size_bytes = (uint64_t)disk.f_blocks * disk.f_frsize};
-}
-
-void crn_machine_read(const crn_config *config, crn_machine *ret_machine)
+void crn_machine_read(crn_machine *ret_machine)
 {
     uint64_t address_space_bytes, resident_bytes;
     crn_machine_memory(&address_space_bytes, &resident_bytes);
@@ -55,7 +45,5 @@ void crn_machine_read(const crn_config *config, crn_machine *ret_machine)
         .resident_bytes = resident_bytes,
         .descriptors = open_descriptors(),
         .cpu_s = cpu_s(),
-        .record = read_disk(config->record.dir),
-        .log = read_disk(config->publish.log.dir),
     };
 }

@@ -356,25 +356,46 @@ void crn_samples_memory(const crn_family *family, const crn_observation *observa
             observation->snapshot->metrics.publish.viewers_unread_bytes);
 }
 
-static void print_disks(const crn_family *family, const crn_machine *machine, size_t offset,
-                        FILE *out)
+static void print_disks(const crn_family *family, const crn_observation *observation,
+                        double (*figure)(const crn_resource_disk *), FILE *out)
 {
-    if (machine->record.size_bytes > 0)
-        fprintf(out, "%s{use=\"record\"} %" PRIu64 "\n", family->name,
-                number_at(&machine->record, offset));
-    if (machine->log.size_bytes > 0)
-        fprintf(out, "%s{use=\"log\"} %" PRIu64 "\n", family->name,
-                number_at(&machine->log, offset));
+    for (int use = 0; use < CRN_RESOURCE_DISKS; use++) {
+        const crn_resource_disk *disk = &observation->disks[use];
+        if (disk->on && crn_resource_known(figure(disk)))
+            fprintf(out, "%s{use=\"%s\"} %.15g\n", family->name, crn_resource_use_names[use],
+                    figure(disk));
+    }
+}
+
+static double free_of(const crn_resource_disk *disk)
+{
+    return disk->size_bytes > 0 ? (double)disk->free_bytes : CRN_RESOURCE_UNKNOWN;
+}
+
+static double size_of(const crn_resource_disk *disk)
+{
+    return disk->size_bytes > 0 ? (double)disk->size_bytes : CRN_RESOURCE_UNKNOWN;
+}
+
+static double silence_of(const crn_resource_disk *disk)
+{
+    return disk->silent_s;
 }
 
 void crn_samples_disk_free(const crn_family *family, const crn_observation *observation, FILE *out)
 {
-    print_disks(family, &observation->machine, offsetof(crn_machine_disk, free_bytes), out);
+    print_disks(family, observation, free_of, out);
 }
 
 void crn_samples_disk_size(const crn_family *family, const crn_observation *observation, FILE *out)
 {
-    print_disks(family, &observation->machine, offsetof(crn_machine_disk, size_bytes), out);
+    print_disks(family, observation, size_of, out);
+}
+
+void crn_samples_disk_silent(const crn_family *family, const crn_observation *observation,
+                             FILE *out)
+{
+    print_disks(family, observation, silence_of, out);
 }
 
 void crn_samples_cpu(const crn_family *family, const crn_observation *observation, FILE *out)

@@ -24,7 +24,6 @@ typedef struct crn_pulse {
     _Atomic bool retired;                /* by the same: the thread need not move any more */
     _Alignas(64) _Atomic uint64_t done;  /* pieces of work, or rounds; by the thread itself */
     _Atomic int64_t until_ns; /* the work in hand is limited by this time; 0: it is not */
-    _Atomic bool excused;     /* it waits for a disk, say, and may for long */
     /* The watchdog's: how long the thread has not moved although it should, as of the last look. */
     _Alignas(64) _Atomic int64_t quiet_ns;
     uint64_t seen; /* `done` at the last look */
@@ -59,12 +58,6 @@ static inline void crn_pulse_done(crn_pulse *pulse)
 static inline void crn_pulse_limit(crn_pulse *pulse, int64_t until_ns)
 {
     atomic_store_explicit(&pulse->until_ns, until_ns, memory_order_relaxed);
-}
-
-/* The thread begins (true) or ended a wait for something that may take any time. */
-static inline void crn_pulse_excuse(crn_pulse *pulse, bool excused)
-{
-    atomic_store_explicit(&pulse->excused, excused, memory_order_relaxed);
 }
 
 /* How long the thread has not moved although it should; 0 if nobody watches it. From any thread. */

@@ -44,7 +44,6 @@ static bool is_well(crn_pulse *pulse, int64_t now_ns)
                 atomic_load_explicit(&pulse->given, memory_order_relaxed) == done;
     int64_t until_ns = atomic_load_explicit(&pulse->until_ns, memory_order_relaxed);
     return moved || idle || (now_ns < until_ns && until_ns != CRN_NEVER_NS) ||
-           atomic_load_explicit(&pulse->excused, memory_order_relaxed) ||
            atomic_load_explicit(&pulse->retired, memory_order_relaxed);
 }
 

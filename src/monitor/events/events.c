@@ -207,7 +207,7 @@ static void put_recent(const crn_observation *observation, const crn_lane_meters
 
 /* A writer: the recorder, or the verdict log. */
 static void put_writer(const char *key, bool on, const uint64_t figures[3],
-                       const crn_machine_disk *disk, crn_encoder *encoder)
+                       const crn_resource_disk *disk, crn_encoder *encoder)
 {
     crn_encoder_text(encoder, key);
     crn_encoder_map(encoder, 6);
@@ -215,8 +215,8 @@ static void put_writer(const char *key, bool on, const uint64_t figures[3],
     crn_encoder_pair_unsigned(encoder, "written", figures[0]);
     crn_encoder_pair_unsigned(encoder, "lost", figures[1]);
     crn_encoder_pair_unsigned(encoder, "bytes", figures[2]);
-    crn_encoder_pair_unsigned(encoder, "free_bytes", disk->free_bytes);
-    crn_encoder_pair_unsigned(encoder, "size_bytes", disk->size_bytes);
+    crn_encoder_pair_unsigned(encoder, "free_bytes", (uint64_t)disk->free_bytes);
+    crn_encoder_pair_unsigned(encoder, "size_bytes", (uint64_t)disk->size_bytes);
     crn_encoder_map_end(encoder);
 }
 
@@ -229,10 +229,10 @@ static void put_writers(const crn_observation *observation, crn_encoder *encoder
                (uint64_t[]){recorder->written,
                             recorder->dropped + recorder->failed + recorder->missed,
                             recorder->bytes},
-               &observation->machine.record, encoder);
+               &observation->disks[CRN_RESOURCE_RECORD], encoder);
     put_writer("log", config->publish.log.dir[0],
                (uint64_t[]){log->written, log->dropped + log->failed, log->bytes},
-               &observation->machine.log, encoder);
+               &observation->disks[CRN_RESOURCE_LOG], encoder);
 }
 
 /* --- fruits --- */

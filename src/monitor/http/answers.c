@@ -38,9 +38,8 @@ void crn_http_observe(crn_http *http, bool machine, crn_observation *ret_observa
     };
     if (!machine)
         return;
-    crn_pulse_excuse(http->pulse, true); /* a disk may hang */
-    crn_machine_read(http->facts.config, &ret_observation->machine);
-    crn_pulse_excuse(http->pulse, false);
+    crn_machine_read(&ret_observation->machine);
+    crn_resources_disks(http->from.resources, ret_observation->disks);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */

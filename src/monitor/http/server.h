@@ -12,6 +12,7 @@
 #include "src/monitor/events/reasons.h"
 #include "src/monitor/meters.h"
 #include "src/monitor/fruits/live_photos.h"
+#include "src/monitor/resources/resources.h"
 #include "src/monitor/snapshot.h"
 #include "stages/base/error.h"
 
@@ -31,6 +32,7 @@ typedef struct crn_http_settings {
     const char *run; /* identifies the start */
     const crn_meters *meters;
     crn_snapshots *snapshots;
+    crn_resources_reader *resources; /* NULL: the disks are unknown */
     crn_flight *flight;
     crn_kept_maps *kept_maps; /* NULL: none are kept */
     crn_live_photos *photos;  /* NULL: none */

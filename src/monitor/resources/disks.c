@@ -32,11 +32,24 @@ struct crn_resource_disk_watch {
     pthread_t thread;
     sem_t wake, ended, answered; /* `answered`: once */
     atomic_bool stop;
+    atomic_int holders;   /* the thread, and who reads it: the last one frees it */
     pthread_mutex_t lock; /* of the following */
     int64_t asked_ns;     /* since then it owes an answer; 0: it does not */
     crn_resource_disk disk;
     crn_fill fill; /* the thread's */
 };
+
+static void let_go(crn_resource_disk_watch *self)
+{
+    if (atomic_fetch_sub(&self->holders, 1) > 1)
+        return;
+    sem_destroy(&self->wake);
+    sem_destroy(&self->ended);
+    sem_destroy(&self->answered);
+    pthread_mutex_destroy(&self->lock);
+    free(self->path);
+    free(self);
+}
 
 static void note_question(crn_resource_disk_watch *self)
 {
@@ -84,17 +97,8 @@ static void *run_watch(void *argument)
         (void)crn_sem_wait_until(&self->wake, crn_now_ns() + STEP_NS);
     }
     sem_post(&self->ended);
+    let_go(self);
     return NULL;
-}
-
-static void free_watch(crn_resource_disk_watch *watch)
-{
-    sem_destroy(&watch->wake);
-    sem_destroy(&watch->ended);
-    sem_destroy(&watch->answered);
-    pthread_mutex_destroy(&watch->lock);
-    free(watch->path);
-    free(watch);
 }
 
 int crn_resource_disk_watch_start(const crn_resource_folder *folder,
@@ -107,13 +111,15 @@ int crn_resource_disk_watch_start(const crn_resource_folder *folder,
     watch->spare_bytes = folder->spare_bytes;
     watch->disk = (crn_resource_disk){
         .on = true, .fall_bytes_s = CRN_RESOURCE_UNKNOWN, .hours_left = CRN_RESOURCE_UNKNOWN};
+    atomic_init(&watch->holders, 2);
     sem_init(&watch->wake, 0, 0);
     sem_init(&watch->ended, 0, 0);
     sem_init(&watch->answered, 0, 0);
     pthread_mutex_init(&watch->lock, NULL);
     int r = watch->path ? crn_thread_start(&watch->thread, run_watch, watch) : -ENOMEM;
     if (r < 0) {
-        free_watch(watch);
+        atomic_store(&watch->holders, 1);
+        let_go(watch);
         return r;
     }
     *ret_watch = watch;
@@ -149,10 +155,9 @@ void crn_resource_disk_watch_stop(crn_resource_disk_watch **watch)
     *watch = NULL;
     atomic_store(&stopping->stop, true);
     sem_post(&stopping->wake);
-    if (crn_sem_wait_until(&stopping->ended, crn_now_ns() + END_NS) < 0) {
-        pthread_detach(stopping->thread); /* it may use its memory at any time */
-        return;
-    }
-    pthread_join(stopping->thread, NULL);
-    free_watch(stopping);
+    if (crn_sem_wait_until(&stopping->ended, crn_now_ns() + END_NS) == 0)
+        pthread_join(stopping->thread, NULL);
+    else
+        pthread_detach(stopping->thread);
+    let_go(stopping);
 }

@@ -23,7 +23,7 @@ void crn_resource_disk_watch_read(crn_resource_disk_watch *watch, int64_t now_ns
                                   crn_resource_disk *ret_disk);
 
 /* Ends the thread and sets *watch to NULL; NULL is allowed. A thread whose disk does not answer
- * within a second keeps its memory. */
+ * within a second is left behind, and frees its memory once it does. */
 void crn_resource_disk_watch_stop(crn_resource_disk_watch **watch);
 
 CRN_C_END

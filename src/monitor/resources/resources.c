@@ -14,6 +14,8 @@
 /* How long the start waits for a disk's first answer. */
 #define FIRST_ANSWER_NS CRN_NS_PER_S
 
+const char *const crn_resource_use_names[CRN_RESOURCE_DISKS] = {"record", "log", "state"};
+
 int crn_resources_create(const crn_resources_settings *settings, crn_resources_reader **ret_reader)
 {
     crn_resources_reader *reader = calloc(1, sizeof *reader);
@@ -58,7 +60,7 @@ void crn_resources_disks(crn_resources_reader *reader,
                          crn_resource_disk ret_disks[CRN_RESOURCE_DISKS])
 {
     for (int i = 0; i < CRN_RESOURCE_DISKS; i++)
-        crn_resource_disk_watch_read(reader->disks[i], crn_now_ns(), &ret_disks[i]);
+        crn_resource_disk_watch_read(reader ? reader->disks[i] : NULL, crn_now_ns(), &ret_disks[i]);
 }
 
 static void take_sample(crn_resources_reader *reader, int64_t now_ns, crn_resource_memory *memory)

@@ -80,6 +80,8 @@ typedef enum crn_resource_use {
     CRN_RESOURCE_DISKS,
 } crn_resource_use;
 
+extern const char *const crn_resource_use_names[CRN_RESOURCE_DISKS]; /* "record", "log", "state" */
+
 typedef struct crn_resource_disk {
     bool on;             /* a folder is set */
     int64_t free_bytes;  /* to this user, as of the last answer */
@@ -128,12 +130,12 @@ int crn_resources_create(const crn_resources_settings *settings, crn_resources_r
 /* The figures as of now; by one thread. Calls less than half a second apart return the same. */
 void crn_resources_read(crn_resources_reader *reader, crn_resources *ret_resources);
 
-/* The disks alone, at once, from any thread. */
+/* The disks alone, at once, from any thread; `reader` NULL: none. */
 void crn_resources_disks(crn_resources_reader *reader,
                          crn_resource_disk ret_disks[CRN_RESOURCE_DISKS]);
 
-/* Frees and sets *reader to NULL; NULL is allowed. The thread of a disk that hangs is left behind
- * with its memory. */
+/* Frees and sets *reader to NULL; NULL is allowed. The thread of a disk that hangs is left
+ * behind. */
 void crn_resources_free(crn_resources_reader **reader);
 
 /* --- the judgement ---------------------------------------------------------------------------- */

@@ -63,7 +63,8 @@ static int set_up(void **state)
         .facts = &the.facts,
         .edges = the.edges,
         .snapshot = the.snapshot,
-        .machine = {.record = {1, 2}, .log = {3, 4}},
+        .disks = {[CRN_RESOURCE_RECORD] = {.on = true, .silent_s = 12.5},
+                  [CRN_RESOURCE_LOG] = {.on = true, .free_bytes = 3, .size_bytes = 4}},
         .now_ns = the.snapshot->taken_ns + CRN_NS_PER_S / 2,
     };
     size_t bytes = 0;
@@ -196,6 +197,11 @@ static void values_are_those_of_the_snapshot(void **state)
     assert_true(http_sample(the.text, "cernita_last_view_timestamp_seconds{lane=\"4294967295\"}") ==
                 1795000000.5);
     assert_true(http_sample(the.text, "cernita_disk_free_bytes{use=\"log\"}") == 3);
+    assert_null(
+        strstr(the.text, "cernita_disk_free_bytes{use=\"record\"}")); /* it never answered */
+    assert_true(http_sample(the.text, "cernita_disk_silent_seconds{use=\"record\"}") == 12.5);
+    assert_true(http_sample(the.text, "cernita_disk_silent_seconds{use=\"log\"}") == 0);
+    assert_null(strstr(the.text, "use=\"state\"")); /* no such folder is set */
     assert_non_null(strstr(the.text, "cernita_recipe{recipe=\"plum\"} 1\n"));
     assert_non_null(strstr(the.text, "cernita_reloads_total{result=\"refused\"} 8\n"));
     assert_non_null(strstr(the.text, "cernita_stage_seconds_count{stage=\"convolve_2\",backend="

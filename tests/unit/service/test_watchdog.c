@@ -107,18 +107,6 @@ static void a_time_limit_that_runs_is_waited_for(void **state)
     assert_true(is_stuck());
 }
 
-static void a_wait_for_a_disk_is_excused(void **state)
-{
-    (void)state;
-    watch(CRN_PULSE_ROUNDS);
-    crn_pulse_excuse(&pulse, true);
-    pass(100);
-    assert_false(is_stuck());
-    crn_pulse_excuse(&pulse, false);
-    pass(10);
-    assert_true(is_stuck());
-}
-
 static void a_thread_that_the_line_does_without_is_reported_only(void **state)
 {
     (void)state;
@@ -158,7 +146,6 @@ int main(void)
         TEST(a_thread_that_moves_has_time_again),
         TEST(a_thread_of_rounds_is_stuck_without_work),
         TEST(a_time_limit_that_runs_is_waited_for),
-        TEST(a_wait_for_a_disk_is_excused),
         TEST(a_thread_that_the_line_does_without_is_reported_only),
         TEST(a_retired_thread_need_not_move),
         TEST(time_without_looks_does_not_count),
