@@ -365,7 +365,7 @@ static int serve(const options *given, char **argv, crn_config *config)
     static crn_config file;
     file = *config; /* shares the steps' settings, which nobody changes */
     crn_config_resolve(config, (int32_t)sysconf(_SC_NPROCESSORS_ONLN));
-    crn_config_use_unit_folders(config);
+    crn_config_use_unit_folders(config, given->check);
     if (given->self_check)
         return self_check(config, given->json);
     if (config->run.threads > 1)
@@ -384,6 +384,7 @@ static int serve(const options *given, char **argv, crn_config *config)
     const crn_gpu *gpu = find_gpu(config);
     if (given->check)
         return check(config, gpu);
+    crn_preflight_unit_log(config);
     /* Not EXIT_CONFIG: an address or a disk may become available later,
      * so a service manager should retry. */
     if (crn_preflight(config, gpu, stderr, NULL) < 0)

@@ -217,6 +217,10 @@ void crn_preflight_control(crn_preflight_check *check)
     const char *path = check->config->control.path;
     char folder[CRN_TEXT_BYTES];
     crn_error error;
+    if (check->notes && path[0] && strcmp(path, check->config->control.unit_path) == 0) {
+        crn_preflight_note(check, "control.path", "the service has %s", path);
+        return;
+    }
     snprintf(folder, sizeof folder, "%s", path);
     strip_file_name(folder);
     if (crn_preflight_is_left_to_unit(check, "control.path", folder))

@@ -109,7 +109,13 @@ static void check_log(crn_preflight_check *check)
     crn_error error;
     crn_verdict_log_files files;
     struct statvfs disk;
-    if (!dir[0] || crn_preflight_is_left_to_unit(check, "publish.log.dir", dir))
+    bool of_unit = check->config->publish.log.of_unit && check->notes;
+    if (of_unit)
+        crn_preflight_note(check, "publish.log.dir",
+                           "the service logs verdicts in %s, for %" PRId64
+                           " days; \"\" in the file: it logs none",
+                           dir, check->config->publish.log.keep_days);
+    if (!dir[0] || of_unit || crn_preflight_is_left_to_unit(check, "publish.log.dir", dir))
         return;
     if (crn_verdict_writer_check(dir, &error) < 0) {
         crn_preflight_fail(check, "publish.log.dir", "%s", error.text);

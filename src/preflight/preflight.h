@@ -22,4 +22,9 @@
  */
 int crn_preflight(const crn_config *config, const crn_gpu *gpu, FILE *faults, FILE *notes);
 
+/* Before crn_preflight at the start: makes the folder of the verdict log that a unit keeps though
+ * its file does not ask for one (publish.log.of_unit), and limits it to a quarter of the disk's
+ * room. Where that fails a warning says so and there is no log: the line sorts without. */
+void crn_preflight_unit_log(crn_config *config);
+
 #endif

@@ -270,9 +270,10 @@ static void check_keep(crn_reader *reader, const crn_node *map, const char *key,
 
 static void check_segments(crn_reader *reader)
 {
-    const crn_config *config = reader->config;
-    check_keep(reader, crn_node_value(crn_node_value(reader->root, "publish"), "log"),
-               "publish.log.keep_mib", config->publish.log.keep_mib, 0,
+    crn_config *config = reader->config;
+    const crn_node *log = crn_node_value(crn_node_value(reader->root, "publish"), "log");
+    config->publish.log.dir_named = crn_node_value(log, "dir") != NULL;
+    check_keep(reader, log, "publish.log.keep_mib", config->publish.log.keep_mib, 0,
                config->publish.log.segment_mib);
     check_keep(reader, crn_node_value(reader->root, "record"), "record.keep_gib",
                config->record.keep_gib, 10, config->record.segment_mib);

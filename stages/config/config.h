@@ -160,6 +160,8 @@ typedef struct crn_config {
         struct {
             char dir[CRN_TEXT_BYTES]; /* empty: no log */
             int64_t segment_mib, keep_mib, keep_days;
+            bool dir_named; /**< the file gives it, perhaps as empty */
+            bool of_unit;   /**< it is that of a unit whose file does not: nobody asked for it */
         } log;
     } publish;
     struct {
@@ -256,11 +258,15 @@ CRN_API uint32_t crn_config_textures(const crn_config *config);
 CRN_API void crn_config_resolve(crn_config *config, int32_t cores);
 
 /**
- * Gives what the file leaves empty its place in the folders that systemd makes for a unit:
- * control.path in $RUNTIME_DIRECTORY. Without that variable nothing changes. Call it after
+ * Gives what the file leaves out its place in the folders that systemd makes for a unit:
+ * control.path in $RUNTIME_DIRECTORY, publish.log.dir in $STATE_DIRECTORY, where 7 days are kept
+ * unless the file says how many. Without these variables nothing changes. Call it after
  * crn_config_hash(): the folders belong to the machine.
+ *
+ * @param will_be_unit without the variables, a file /etc/cernita/NAME.yaml is taken for that of the
+ *        unit cernitad@NAME
  */
-CRN_API void crn_config_use_unit_folders(crn_config *config);
+CRN_API void crn_config_use_unit_folders(crn_config *config, bool will_be_unit);
 
 /** Which of CRN_GENERATIONS sets of resources belongs to these settings; 0 for NULL. */
 static inline uint32_t crn_config_slot(const crn_config *config)

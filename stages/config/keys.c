@@ -152,7 +152,10 @@ static const crn_param viewers[] = {
 
 static const crn_param verdict_log[] = {
     KEY(publish.log, dir, .fallback = "",
-        .help = "folder to log every verdict in, of this daemon alone; empty: none is logged"),
+        .help =
+            "folder to log every verdict in, of this daemon alone; \"\": none is logged. A service "
+            "whose file does not have the key: STATE_DIRECTORY/log (cernitad@NAME: "
+            "/var/lib/cernita/NAME/log), 7 days, at most a quarter of the disk's room"),
     KEY(publish.log, segment_mib, .fallback = "256", .min = 1, .max = 4096,
         .help = "size at which the log goes on in the next file"),
     KEY(publish.log, keep_mib, .fallback = "4096", .min = 0, .max = 16777216,

@@ -179,6 +179,25 @@ def a_reload_waits_for_its_result(machine):
         line.write_text(good)
 
 
+def an_unedited_file_makes_a_service(machine):
+    """With the file as installed: it has a control socket, a log, and a page; --check says so before."""
+    machine.run("cp", "/usr/share/cernita/line.yaml", "/etc/cernita/plain.yaml")
+    run, state = "/run/cernita/plain", "/var/lib/cernita/plain"
+    told = machine.run("cernitad", "--config", "/etc/cernita/plain.yaml", "--check")
+    assert f"note: control.path: the service has {run}/control" in told, told
+    assert f"note: publish.log.dir: the service logs verdicts in {state}/log, for 7 days" in told, told
+    machine.run("systemctl", "start", "cernitad@plain")
+    try:
+        assert "state     ready" in machine.run("cernitactl", "--line", "plain", "status")
+        machine.run("systemctl", "reload", "cernitad@plain")
+        log = machine.run("journalctl", "--no-pager", "--unit", "cernitad@plain")
+        assert f"control: cernitactl asks at {run}/control, of the folder that systemd gave" in log, log
+        assert f"verdicts are logged in {state}/log, of the folder that systemd gave: 7 days" in log, log
+        assert machine.run("stat", "--format=%U:%G %a", f"{state}/log").strip() == "cernita:cernita 750"
+    finally:
+        machine.run("systemctl", "stop", "cernitad@plain")
+
+
 def restarts(machine, kill):
     with Service(machine) as service:
         before, first = int(service.show("NRestarts")), service.belt.sent_fruit
@@ -351,7 +370,8 @@ def the_state_of_an_old_daemon_is_taken_over(machine):
 
 
 TESTS = [exposure_of_both_units, a_started_line_is_ready_and_says_so, sockets_and_folders_are_for_the_group,
-         the_status_follows_the_line, a_bad_file_is_not_tried_again, a_reload_waits_for_its_result, a_kill_is_followed_by_a_restart,
+         the_status_follows_the_line, a_bad_file_is_not_tried_again, a_reload_waits_for_its_result,
+         an_unedited_file_makes_a_service, a_kill_is_followed_by_a_restart,
          a_clean_exit_that_nobody_asked_for_is_followed_by_a_restart, a_stuck_thread_is_followed_by_a_restart, a_stuck_device_does_not_stay_in_the_way, views_pass_the_recorder, keys_come_as_credentials,
          a_stuck_writer_is_reported_and_nothing_else, a_stop_judges_the_open_fruits, the_state_of_an_old_daemon_is_taken_over]
 

@@ -53,6 +53,7 @@ bool crn_same_config(const crn_config *a, const crn_config *b)
     copies[0] = *a;
     copies[1] = *b;
     copies[0].monitor.http_named = copies[1].monitor.http_named = false;
+    copies[0].publish.log.dir_named = copies[1].publish.log.dir_named = false;
     copies[0].recipes = copies[1].recipes = NULL;
     return same_recipes(a->recipes, b->recipes) &&
            memcmp((const char *)&copies[0] + behind, (const char *)&copies[1] + behind,

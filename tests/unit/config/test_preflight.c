@@ -11,6 +11,7 @@
 #include "tests/support/gpu/fake_gpu.h"
 
 static char *faults, *notes;
+static const char *file = "line.yaml";
 
 /* Preflight as at the start, which has no notes. */
 static int at_start;
@@ -29,10 +30,11 @@ static int check_with(const char *backend, const char *more)
              "run: {backend: %s, devices: [1, 5], workers: 1, threads: 1}\n"
              "monitor: {http: ''}\n%s",
              backend, more);
-    crn_config config = {.file = "line.yaml"};
-    assert_int_equal(crn_config_parse("line.yaml", yaml, strlen(yaml), stderr, &config), 0);
+    crn_config config = {.file = file};
+    assert_int_equal(crn_config_parse(file, yaml, strlen(yaml), stderr, &config), 0);
     crn_config_resolve(&config, 2);
-    config.file = "line.yaml";
+    config.file = file;
+    crn_config_use_unit_folders(&config, true);
     size_t sizes[2];
     FILE *fault_file = open_memstream(&faults, &sizes[0]);
     FILE *note_file = open_memstream(&notes, &sizes[1]);
@@ -57,6 +59,7 @@ static int tear_down(void **state)
     free(faults);
     free(notes);
     faults = notes = NULL;
+    file = "line.yaml";
     return 0;
 }
 
@@ -105,6 +108,28 @@ static void folders_that_the_unit_makes_are_a_note(void **state)
     assert_int_equal(at_start, -EINVAL);
 }
 
+/* Its folders belong to the daemon's user, who runs it perhaps: they are told, not tried. */
+static void what_a_service_has_beside_its_file_is_a_note(void **state)
+{
+    (void)state;
+    file = "/etc/cernita/no such line.yaml";
+    assert_int_equal(check_with("openmp", ""), 0);
+    assert_string_equal(faults, "");
+    assert_string_equal(notes, "note: control.path: the service has /run/cernita/no such "
+                               "line/control\n"
+                               "note: publish.log.dir: the service logs verdicts in "
+                               "/var/lib/cernita/no such line/log, for 7 days; \"\" in the file: "
+                               "it logs none\n");
+}
+
+static void a_file_that_names_them_has_its_own(void **state)
+{
+    (void)state;
+    file = "/etc/cernita/no such line.yaml";
+    assert_int_equal(check_with("openmp", "control: {path: '/tmp/cernita-test-control'}\n"), 0);
+    assert_null(strstr(notes, "control.path"));
+}
+
 static void folders_within_them_must_be_there(void **state)
 {
     (void)state;
@@ -121,6 +146,8 @@ int main(void)
         cmocka_unit_test_teardown(auto_does_without, tear_down),
         cmocka_unit_test_teardown(openmp_needs_none, tear_down),
         cmocka_unit_test_teardown(folders_that_the_unit_makes_are_a_note, tear_down),
+        cmocka_unit_test_teardown(what_a_service_has_beside_its_file_is_a_note, tear_down),
+        cmocka_unit_test_teardown(a_file_that_names_them_has_its_own, tear_down),
         cmocka_unit_test_teardown(folders_within_them_must_be_there, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
