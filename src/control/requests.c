@@ -33,15 +33,18 @@ static void time_text(int64_t realtime_ns, char text[32])
     strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
-static void put_status_text(const char *file, const crn_line_status *status,
+static void put_status_text(const crn_reload_settings *from, const crn_line_status *status,
                             const crn_reasons *reasons, FILE *out)
 {
+    const char *file = from->file->file, *page = crn_line_http(from->line);
     char since[32];
     time_text(status->settings.since_ns, since);
     fprintf(out, "file      %s\n", file);
     fprintf(out, "state     %s\n", crn_state_names[status->state]);
     for (uint32_t i = 0; i < reasons->count; i++)
         fprintf(out, "%s%s\n", i ? "          " : "why       ", reasons->at[i].text);
+    if (page[0])
+        fprintf(out, "page      http://%s\n", page);
     fprintf(out, "recipe    %s\n",
             status->settings.recipe[0] ? status->settings.recipe
                                        : "none (the file's own settings)");
@@ -55,7 +58,7 @@ static void put_status_text(const char *file, const crn_line_status *status,
             status->settings.refused);
 }
 
-static void put_status_json(const char *file, const crn_line_status *status,
+static void put_status_json(const crn_reload_settings *from, const crn_line_status *status,
                             const crn_reasons *reasons, FILE *out)
 {
     char hash[17];
@@ -64,8 +67,9 @@ static void put_status_json(const char *file, const crn_line_status *status,
         return;
     snprintf(hash, sizeof hash, "%016" PRIx64, status->settings.hash);
     crn_encoder_begin(encoder);
-    crn_encoder_map(encoder, 14);
-    crn_encoder_pair_text(encoder, "file", file);
+    crn_encoder_map(encoder, 15);
+    crn_encoder_pair_text(encoder, "file", from->file->file);
+    crn_encoder_pair_text(encoder, "page", crn_line_http(from->line));
     crn_encoder_pair_text(encoder, "state", crn_state_names[status->state]);
     crn_encoder_text(encoder, "reasons");
     crn_encoder_array(encoder, reasons->count);
@@ -98,7 +102,7 @@ static void answer_status(const crn_reload_settings *settings, bool json, FILE *
     }
     crn_line_reasons(settings->line, &reasons);
     fputs("ok\n", out);
-    (json ? put_status_json : put_status_text)(settings->file->file, &status, &reasons, out);
+    (json ? put_status_json : put_status_text)(settings, &status, &reasons, out);
 }
 
 static void answer_trace(const crn_line *line, FILE *out)

@@ -5,6 +5,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -96,6 +97,20 @@ int crn_http_listen(const char *address, int *ret_socket, char ret_bound[CRN_HTT
     snprintf(ret_bound, CRN_HTTP_ADDRESS_BYTES, "%.*s:%u", length, address, port_of(made));
     *ret_socket = made;
     return 0;
+}
+
+int crn_http_listen_near(const char *address, int *ret_socket,
+                         char ret_bound[CRN_HTTP_ADDRESS_BYTES], crn_error *error)
+{
+    char next[CRN_HTTP_ADDRESS_BYTES];
+    crn_error later;
+    int length = (int)(strrchr(address, ':') - address), port = atoi(address + length + 1);
+    int r = crn_http_listen(address, ret_socket, ret_bound, error); /* its fault is the one told */
+    for (int i = 1; i < CRN_HTTP_PORTS_TRIED && r == -EADDRINUSE && port + i <= UINT16_MAX; i++) {
+        snprintf(next, sizeof next, "%.*s:%d", length, address, port + i);
+        r = crn_http_listen(next, ret_socket, ret_bound, &later);
+    }
+    return r;
 }
 
 int crn_http_try(const char *address, crn_error *error)

@@ -22,6 +22,12 @@ CRN_C_BEGIN
 int crn_http_listen(const char *address, int *ret_socket, char ret_bound[CRN_HTTP_ADDRESS_BYTES],
                     crn_error *error);
 
+/* The same, and where the port is in use the first of the following ones that is not, as far as
+ * CRN_HTTP_PORTS_TRIED. */
+#define CRN_HTTP_PORTS_TRIED 16
+int crn_http_listen_near(const char *address, int *ret_socket,
+                         char ret_bound[CRN_HTTP_ADDRESS_BYTES], crn_error *error);
+
 /*
  * True if a request's Host header (NULL: it has none) may name this server: as an address, as
  * localhost, by the machine's own name, as monitor.http does, or as one of monitor.hosts (NULL:
@@ -30,7 +36,7 @@ int crn_http_listen(const char *address, int *ret_socket, char ret_bound[CRN_HTT
  */
 bool crn_http_host_is_own(const char *host, const char *address, const crn_texts *hosts);
 
-/* The same for a socket that is closed again: whether the address could be had. */
+/* crn_http_listen() for a socket that is closed again: whether the address could be had. */
 int crn_http_try(const char *address, crn_error *error);
 
 CRN_C_END

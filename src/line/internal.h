@@ -114,7 +114,7 @@ void crn_line_service_free(crn_line_service **service); /* NULL is allowed */
 crn_pulse *crn_line_service_pulse(crn_line_service *service);
 
 /* From here to the end the line's thread is watched, and views are accepted. */
-void crn_line_service_begin(crn_line_service *service);
+void crn_line_service_begin(crn_line_service *service, const char *page);
 void crn_line_service_end(crn_line_service *service);
 
 /* Where the service's thread reads the line's numbers, without lanes. */

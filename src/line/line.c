@@ -254,7 +254,8 @@ int crn_line_run(crn_line *line, crn_error *error)
     crn_metrics metrics = crn_line_metrics(line);
     crn_report_begin(&line->report, &metrics, crn_now_ns());
     line->report_ns = crn_now_ns() + REPORT_NS;
-    crn_line_service_begin(line->service);
+    crn_line_service_begin(line->service,
+                           crn_http_moved(line->http) ? crn_http_address(line->http) : "");
     int r = run(line, error);
     crn_line_end_answers(line);
     crn_line_service_end(line->service);

@@ -2,7 +2,9 @@
 #include "src/line/internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/monitor/events/history.h"
 #include "src/monitor/events/sentence.h"
@@ -16,6 +18,7 @@ struct crn_line_service {
     crn_pulse *pulse;
     crn_snapshots *snapshots; /* without lanes */
     crn_history *history;     /* used by the service's thread */
+    const char *page;         /* where the live page is, if not where it is looked for; or "" */
 };
 
 int crn_line_service_create(crn_line_service **ret_service)
@@ -69,10 +72,15 @@ static void write_status(void *context, char text[CRN_SERVICE_STATUS_BYTES])
     crn_history_update(service->history, observation.snapshot, observation.now_ns);
     observation.before = crn_history_before(service->history);
     crn_sentence_write(&observation, text, CRN_SERVICE_STATUS_BYTES);
+    size_t used = strlen(text);
+    if (service->page[0])
+        snprintf(text + used, CRN_SERVICE_STATUS_BYTES - used, " (live page: http://%s)",
+                 service->page);
 }
 
-void crn_line_service_begin(crn_line_service *service)
+void crn_line_service_begin(crn_line_service *service, const char *page)
 {
+    service->page = page;
     crn_watchdog_add(service->pulse, CRN_PULSE_ROUNDS, "line");
     crn_service_ask(write_status, service);
     crn_service_ready();

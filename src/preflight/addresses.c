@@ -204,7 +204,12 @@ void crn_preflight_http(crn_preflight_check *check)
     int r = at[0] ? crn_http_try(at, &error) : 0;
     if (r == 0)
         return;
-    if (!check->config->monitor.http_named)
+    if (!check->config->monitor.http_named && r == -EADDRINUSE)
+        crn_preflight_note(check, "monitor.http",
+                           "%s is in use, perhaps by this line's running daemon; a further line "
+                           "gets the next free port, up to the %dth",
+                           at, CRN_HTTP_PORTS_TRIED);
+    else if (!check->config->monitor.http_named)
         crn_preflight_note(check, "monitor.http", "%s; the line runs without metrics", error.text);
     else if (r == -EADDRINUSE)
         crn_preflight_in_use(check, "monitor.http", at, 0);

@@ -200,8 +200,8 @@ static const crn_param record[] = {
 static const crn_param monitor[] = {
     KEY(monitor, http, .fallback = "127.0.0.1:9464",
         .help = "HOST:PORT of the live page / and of /metrics, /healthz, /readyz, /events, "
-                "/verdicts, /trace and /maps; port 0: any free one; empty: none. The default, if "
-                "it is in use, is done without"),
+                "/verdicts, /trace and /maps; port 0: any free one; empty: none. If the default is "
+                "in use, the next of 16 ports that is free; one that the file names must be free"),
     KEY(monitor, hosts, .fallback = "",
         .help = "host names, without port, that requests may also use: that of a proxy before this "
                 "address, under which browsers know it"),

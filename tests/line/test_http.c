@@ -456,18 +456,18 @@ static void a_taken_address_matters_only_if_it_was_named(void **state)
     crn_config config = f->line.config;
     crn_line *line = NULL;
     crn_error error;
-    char expected[300];
     config.ingest.bind.count = 0;
     snprintf(config.publish.grader.bind, CRN_TEXT_BYTES, "ipc://%s/g2", f->line.folder);
     snprintf(config.publish.viewers.bind, CRN_TEXT_BYTES, "ipc://%s/v2", f->line.folder);
     snprintf(config.monitor.http, CRN_TEXT_BYTES, "%s", f->address);
     assert_int_equal(crn_line_open(&config, NULL, &line, &error), -EADDRINUSE);
-    snprintf(expected, sizeof expected,
-             "monitor.http: cannot bind %s: the port is in use: stop the program that has it (ss "
-             "-ltnp), or give another",
-             f->address);
-    assert_string_equal(error.text, expected);
+    assert_non_null(strstr(error.text, f->address));
+    assert_non_null(strstr(error.text, "the port is in use: stop the program that has it"));
     config.monitor.http_named = false;
+    assert_int_equal(crn_line_open(&config, NULL, &line, &error), 0);
+    assert_string_not_equal(crn_line_http(line), f->address); /* the next one, or none is free */
+    crn_line_close(&line);
+    strcpy(config.monitor.http, "192.0.2.1:80");
     assert_int_equal(crn_line_open(&config, NULL, &line, &error), 0);
     assert_string_equal(crn_line_http(line), "");
     crn_line_close(&line);

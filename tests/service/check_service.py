@@ -194,8 +194,14 @@ def an_unedited_file_makes_a_service(machine):
         assert f"control: cernitactl asks at {run}/control, of the folder that systemd gave" in log, log
         assert f"verdicts are logged in {state}/log, of the folder that systemd gave: 7 days" in log, log
         assert machine.run("stat", "--format=%U:%G %a", f"{state}/log").strip() == "cernita:cernita 750"
+        # A second line gets the next port for its page, and says so.
+        machine.run("sh", "-c", "sed 's/:555/:556/' /etc/cernita/plain.yaml >/etc/cernita/second.yaml")
+        machine.run("systemctl", "start", "cernitad@second")
+        assert "page      http://127.0.0.1:9465" in machine.run("cernitactl", "--line", "second", "status")
+        await_true("the page in the status", lambda: "(live page: http://127.0.0.1:9465)" in machine.run(
+            "systemctl", "show", "--value", "--property", "StatusText", "cernitad@second"))
     finally:
-        machine.run("systemctl", "stop", "cernitad@plain")
+        machine.run("systemctl", "stop", "cernitad@plain", "cernitad@second")
 
 
 def restarts(machine, kill):

@@ -141,9 +141,16 @@ static int start(crn_http *http, crn_error *error)
 {
     const char *address = http->facts.config->monitor.http;
     int listener;
-    int r = crn_http_listen(address, &listener, http->address, error);
+    int r = http->facts.config->monitor.http_named
+                ? crn_http_listen(address, &listener, http->address, error)
+                : crn_http_listen_near(address, &listener, http->address, error);
     if (r < 0)
         return r;
+    if (crn_http_moved(http))
+        crn_log(CRN_LOG_WARNING,
+                "monitor.http: %s is in use, by another line perhaps: the live page is at "
+                "http://%s; an address in monitor.http stays the same over starts",
+                address, http->address);
     http->wake_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     r = http->wake_descriptor < 0 ? -errno : start_daemon(http, listener);
     if (!http->daemon)
@@ -225,6 +232,13 @@ void crn_http_close(crn_http **http)
     pthread_mutex_destroy(&closing->lock);
     free(closing);
     *http = NULL;
+}
+
+bool crn_http_moved(const crn_http *http)
+{
+    const crn_config *config = http ? http->facts.config : NULL;
+    return config && !config->monitor.http_named &&
+           strcmp(http->address, config->monitor.http) != 0;
 }
 
 const char *crn_http_address(const crn_http *http)

@@ -46,8 +46,8 @@ typedef struct crn_http_settings {
  * server. Returns 0 or a negative errno with the address and a hint in *error.
  *
  * An address that the file does not name (monitor.http_named false) is a default that another
- * daemon of this machine may have: if it cannot be bound a warning is logged, and 0 is returned
- * with *ret_http NULL.
+ * daemon of this machine may have: one of the next ports is taken then, and a warning names it. If
+ * none can be bound another warning says so, and 0 is returned with *ret_http NULL.
  */
 int crn_http_open(const crn_config *config, const crn_http_settings *settings, crn_http **ret_http,
                   crn_error *error);
@@ -57,6 +57,9 @@ void crn_http_close(crn_http **http);
 
 /* The reasons of /healthz as of the last snapshot; from any thread. */
 void crn_http_reasons(crn_http *http, crn_reasons *ret_reasons);
+
+/* True if the default's port was in use, and another one was taken; NULL is allowed. */
+bool crn_http_moved(const crn_http *http);
 
 /* The address as bound, with its actual port; "" if http is NULL. */
 const char *crn_http_address(const crn_http *http);

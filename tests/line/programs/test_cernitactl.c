@@ -58,6 +58,8 @@ static void it_shows_the_status(void **state)
     (void)state;
     expect(0, "file      ", "status");
     expect(0, "/line.yaml\nstate     ready\n", "status");
+    expect(0, "\npage      http://127.0.0.1:", "status");
+    expect(0, "\"page\":\"127.0.0.1:", "status --json");
     expect(0, "recipe    none (the file's own settings)\n", "status");
     expect(0, "\"recipe\":\"\",\"settings\":\"", "status --json");
 }

@@ -27,6 +27,36 @@ static void a_free_port_is_reported(void **state)
     close(first);
 }
 
+/* The ports behind may be another program's. */
+static void of_a_port_in_use_the_next_free_one_is_taken(void **state)
+{
+    (void)state;
+    crn_error error;
+    int first, second = -1, r = -EADDRINUSE;
+    char bound[CRN_HTTP_ADDRESS_BYTES], next[CRN_HTTP_ADDRESS_BYTES];
+    for (int i = 0; i < 50 && r == -EADDRINUSE; i++) { /* all of them, in bad luck */
+        assert_int_equal(crn_http_listen("127.0.0.1:0", &first, bound, &error), 0);
+        r = crn_http_listen_near(bound, &second, next, &error);
+        close(first);
+    }
+    assert_int_equal(r, 0);
+    close(second);
+    int ahead = atoi(strrchr(next, ':') + 1) - atoi(strrchr(bound, ':') + 1);
+    assert_in_range(ahead, 1, CRN_HTTP_PORTS_TRIED - 1);
+}
+
+static void only_a_port_in_use_has_a_next_one(void **state)
+{
+    (void)state;
+    crn_error error;
+    int made;
+    char bound[CRN_HTTP_ADDRESS_BYTES];
+    assert_int_equal(crn_http_listen_near("192.0.2.1:80", &made, bound, &error), -EADDRNOTAVAIL);
+    assert_non_null(strstr(error.text, "192.0.2.1:80"));
+    assert_int_equal(crn_http_listen_near("127.0.0.1:0", &made, bound, &error), 0);
+    close(made);
+}
+
 static void all_addresses_and_names_can_be_bound(void **state)
 {
     (void)state;
@@ -112,6 +142,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_a_proxy_are_allowed_where_the_file_has_them),
         cmocka_unit_test(a_free_port_is_reported),
+        cmocka_unit_test(of_a_port_in_use_the_next_free_one_is_taken),
+        cmocka_unit_test(only_a_port_in_use_has_a_next_one),
         cmocka_unit_test(all_addresses_and_names_can_be_bound),
         cmocka_unit_test(a_foreign_address_cannot),
         cmocka_unit_test(own_names_are_allowed),
