@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "src/formats/encoding/encoder.h"
+#include "src/monitor/conditions/json.h"
 #include "stages/base/clock.h"
 
 int crn_request_reload(const crn_control_settings *settings, crn_reloader *reloader, FILE *out)
@@ -34,15 +35,17 @@ static void time_text(int64_t realtime_ns, char text[32])
 }
 
 static void put_status_text(const crn_reload_settings *from, const crn_line_status *status,
-                            const crn_reasons *reasons, FILE *out)
+                            const crn_condition_list *conditions, FILE *out)
 {
     const char *file = from->file->file, *page = crn_line_http(from->line);
     char since[32];
     time_text(status->settings.since_ns, since);
     fprintf(out, "file      %s\n", file);
     fprintf(out, "state     %s\n", crn_state_names[status->state]);
-    for (uint32_t i = 0; i < reasons->count; i++)
-        fprintf(out, "%s%s\n", i ? "          " : "why       ", reasons->at[i].text);
+    char clause[CRN_CONDITION_CLAUSE_BYTES];
+    for (uint32_t i = 0; i < conditions->count; i++)
+        fprintf(out, "%s%s\n", i ? "          " : "why       ",
+                crn_condition_clause(&conditions->at[i], clause));
     if (page[0])
         fprintf(out, "page      http://%s\n", page);
     fprintf(out, "recipe    %s\n",
@@ -59,7 +62,7 @@ static void put_status_text(const crn_reload_settings *from, const crn_line_stat
 }
 
 static void put_status_json(const crn_reload_settings *from, const crn_line_status *status,
-                            const crn_reasons *reasons, FILE *out)
+                            const crn_condition_list *conditions, FILE *out)
 {
     char hash[17];
     crn_encoder *encoder;
@@ -67,15 +70,11 @@ static void put_status_json(const crn_reload_settings *from, const crn_line_stat
         return;
     snprintf(hash, sizeof hash, "%016" PRIx64, status->settings.hash);
     crn_encoder_begin(encoder);
-    crn_encoder_map(encoder, 15);
+    crn_encoder_map(encoder, 14 + CRN_CONDITIONS_PAIRS);
     crn_encoder_pair_text(encoder, "file", from->file->file);
     crn_encoder_pair_text(encoder, "page", crn_line_http(from->line));
     crn_encoder_pair_text(encoder, "state", crn_state_names[status->state]);
-    crn_encoder_text(encoder, "reasons");
-    crn_encoder_array(encoder, reasons->count);
-    for (uint32_t i = 0; i < reasons->count; i++)
-        crn_encoder_text(encoder, reasons->at[i].text);
-    crn_encoder_array_end(encoder);
+    crn_conditions_json(conditions, crn_now_ns(), encoder);
     crn_encoder_pair_text(encoder, "recipe", status->settings.recipe);
     crn_encoder_pair_text(encoder, "settings", hash);
     crn_encoder_pair_real(encoder, "since_s", (double)(status->settings.since_ns / 1000000) / 1e3);
@@ -95,14 +94,14 @@ static void put_status_json(const crn_reload_settings *from, const crn_line_stat
 static void answer_status(const crn_reload_settings *settings, bool json, FILE *out)
 {
     crn_line_status status;
-    crn_reasons reasons;
+    crn_condition_list conditions;
     if (crn_line_status_get(settings->line, &status) < 0) {
         fputs("refused\nthe daemon stops\n", out);
         return;
     }
-    crn_line_reasons(settings->line, &reasons);
+    crn_line_conditions(settings->line, &conditions);
     fputs("ok\n", out);
-    (json ? put_status_json : put_status_text)(settings, &status, &reasons, out);
+    (json ? put_status_json : put_status_text)(settings, &status, &conditions, out);
 }
 
 static void answer_trace(const crn_line *line, FILE *out)

@@ -9,6 +9,7 @@
 #include "src/fruit/fruit.h"
 #include "src/ingest/access/zap.h"
 #include "src/ingest/ingest.h"
+#include "src/monitor/conditions/thread.h"
 #include "src/fruit/lane/lane.h"
 #include "src/line/line.h"
 #include "src/monitor/fruits/flight.h"
@@ -86,6 +87,7 @@ struct crn_line {
     crn_quantiles latency; /* of fruits, from close to verdict */
     crn_notices notices;
     crn_line_service *service;
+    crn_conditions *conditions;
     crn_report report;
 };
 
@@ -106,10 +108,12 @@ void crn_line_reclaim(crn_line *line);
 /* Frees the slots and results of a judged fruit, and cancels its views that still run. */
 void crn_line_release_fruit(crn_line *line, const crn_fruit *fruit, int64_t now_ns);
 
-/* Passes all numbers to the HTTP thread; no effect without one. */
+/* Passes all numbers to the thread that looks for conditions, and to the HTTP thread if there is
+ * one. */
 void crn_line_snapshot(crn_line *line, int64_t now_ns);
 
-int crn_line_service_create(crn_line_service **ret_service);
+/* `conditions` must outlive it. Returns 0 or -ENOMEM. */
+int crn_line_service_create(crn_conditions *conditions, crn_line_service **ret_service);
 void crn_line_service_free(crn_line_service **service); /* NULL is allowed */
 crn_pulse *crn_line_service_pulse(crn_line_service *service);
 
@@ -117,8 +121,6 @@ crn_pulse *crn_line_service_pulse(crn_line_service *service);
 void crn_line_service_begin(crn_line_service *service, const char *page);
 void crn_line_service_end(crn_line_service *service);
 
-/* Where the service's thread reads the line's numbers, without lanes. */
-crn_snapshots *crn_line_service_snapshots(crn_line_service *service);
 int crn_line_settings_init(crn_line *line);
 void crn_line_settings_done(crn_line *line);
 

@@ -13,7 +13,7 @@
 #include "stages/base/error.h"
 #include "stages/config/config.h"
 #include "src/monitor/metrics.h"
-#include "src/monitor/events/reasons.h"
+#include "src/monitor/conditions/conditions.h"
 #include "src/monitor/snapshot.h"
 #include "src/service/service.h"
 
@@ -61,8 +61,8 @@ void crn_line_tidy(crn_line *line);
 /* For the same thread; returns 0 or -ESHUTDOWN. */
 int crn_line_status_get(crn_line *line, crn_line_status *ret_status);
 
-/* What is out of the ordinary, a second old at most, from any thread; none without monitor.http. */
-void crn_line_reasons(const crn_line *line, crn_reasons *ret_reasons);
+/* What is wrong, a second old at most; from any thread. */
+void crn_line_conditions(const crn_line *line, crn_condition_list *ret_list);
 
 /* For the same thread: counts a reload, or a switch of the recipe, for the metrics. */
 void crn_line_count_reload(crn_line *line, bool taken_in);

@@ -148,6 +148,7 @@ static int open_http(crn_line *line, crn_error *error)
                                   .meters = &line->meters,
                                   .snapshots = line->snapshots,
                                   .resources = line->resources,
+                                  .conditions = line->conditions,
                                   .flight = line->flight,
                                   .kept_maps = line->kept_maps,
                                   .photos = line->photos,
@@ -214,7 +215,9 @@ int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_l
     if (r == 0)
         r = open_resources(line);
     if (r == 0)
-        r = crn_line_service_create(&line->service);
+        r = crn_conditions_open(config, line->resources, &line->conditions);
+    if (r == 0)
+        r = crn_line_service_create(line->conditions, &line->service);
     if (r == 0)
         r = open_context(line);
     if (r < 0)
@@ -249,11 +252,9 @@ const char *crn_line_http(const crn_line *line)
     return crn_http_address(line->http);
 }
 
-void crn_line_reasons(const crn_line *line, crn_reasons *ret_reasons)
+void crn_line_conditions(const crn_line *line, crn_condition_list *ret_list)
 {
-    ret_reasons->count = 0;
-    if (line->http)
-        crn_http_reasons(line->http, ret_reasons);
+    crn_conditions_get(line->conditions, ret_list);
 }
 
 bool crn_line_close(crn_line **line)
@@ -272,6 +273,7 @@ bool crn_line_close(crn_line **line)
     crn_live_photos_free(&(*line)->photos);
     crn_snapshots_free(&(*line)->snapshots);
     crn_line_service_free(&(*line)->service);
+    crn_conditions_close(&(*line)->conditions);
     crn_resources_free(&(*line)->resources);
     crn_meters_done(&(*line)->meters);
     crn_fruits_free(&(*line)->fruits);

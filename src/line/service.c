@@ -6,29 +6,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/monitor/events/history.h"
 #include "src/monitor/events/sentence.h"
 #include "src/service/service.h"
 #include "src/service/watchdog.h"
-#include "stages/base/clock.h"
 
-_Static_assert(CRN_SERVICE_STATUS_BYTES > CRN_REASON_BYTES, "a status has room for a reason");
+_Static_assert(CRN_SERVICE_STATUS_BYTES > CRN_CONDITION_CLAUSE_BYTES,
+               "a status has room for a condition");
 
 struct crn_line_service {
     crn_pulse *pulse;
-    crn_snapshots *snapshots; /* without lanes */
-    crn_history *history;     /* used by the service's thread */
-    const char *page;         /* where the live page is, if not where it is looked for; or "" */
+    crn_conditions *conditions;
+    const char *page; /* where the live page is, if not where it is looked for; or "" */
 };
 
-int crn_line_service_create(crn_line_service **ret_service)
+int crn_line_service_create(crn_conditions *conditions, crn_line_service **ret_service)
 {
     crn_line_service *service = calloc(1, sizeof *service);
     if (!service)
         return -ENOMEM;
+    service->conditions = conditions;
     service->pulse = crn_pulse_create();
-    if (!service->pulse || crn_snapshots_create(0, &service->snapshots) < 0 ||
-        crn_history_create(0, &service->history) < 0) {
+    if (!service->pulse) {
         crn_line_service_free(&service);
         return -ENOMEM;
     }
@@ -40,8 +38,6 @@ void crn_line_service_free(crn_line_service **service)
 {
     if (!service || !*service)
         return;
-    crn_history_free(&(*service)->history);
-    crn_snapshots_free(&(*service)->snapshots);
     free((*service)->pulse);
     free(*service);
     *service = NULL;
@@ -52,26 +48,18 @@ crn_pulse *crn_line_service_pulse(crn_line_service *service)
     return service->pulse;
 }
 
-crn_snapshots *crn_line_service_snapshots(crn_line_service *service)
-{
-    return service->snapshots;
-}
-
 void crn_line_starting(char text[CRN_SERVICE_STATUS_BYTES])
 {
-    static const crn_snapshot none = {.number = 0};
-    crn_observation observation = {.snapshot = &none, .before = &none, .now_ns = crn_now_ns()};
-    crn_sentence_write(&observation, text, CRN_SERVICE_STATUS_BYTES);
+    static const crn_condition_list none = {.state = CRN_STATE_STARTING};
+    crn_sentence_write(&none, text, CRN_SERVICE_STATUS_BYTES);
 }
 
 static void write_status(void *context, char text[CRN_SERVICE_STATUS_BYTES])
 {
     crn_line_service *service = context;
-    crn_observation observation = {.snapshot = crn_snapshots_latest(service->snapshots),
-                                   .now_ns = crn_now_ns()};
-    crn_history_update(service->history, observation.snapshot, observation.now_ns);
-    observation.before = crn_history_before(service->history);
-    crn_sentence_write(&observation, text, CRN_SERVICE_STATUS_BYTES);
+    crn_condition_list list;
+    crn_conditions_get(service->conditions, &list);
+    crn_sentence_write(&list, text, CRN_SERVICE_STATUS_BYTES);
     size_t used = strlen(text);
     if (service->page[0])
         snprintf(text + used, CRN_SERVICE_STATUS_BYTES - used, " (live page: http://%s)",

@@ -1,6 +1,8 @@
 /* The line as the monitor sees it: its state and all numbers. */
 #include "src/line/internal.h"
 
+#include <string.h>
+
 crn_metrics crn_line_metrics(const crn_line *line)
 {
     const crn_lanes_totals *lanes = crn_lanes_totals_of(line->lanes);
@@ -64,6 +66,22 @@ static uint64_t highest(uint64_t before, uint64_t now)
     return now > before ? now : before;
 }
 
+static void fill_lanes(crn_line *line, crn_snapshot *snapshot)
+{
+    snapshot->lane_count = snapshot->metrics.lane_count;
+    snapshot->freed = (crn_lane_snapshot){.stats = crn_lanes_totals_of(line->lanes)->freed,
+                                          .meters = line->meters.freed};
+    for (int32_t i = 0; i < snapshot->lane_count; i++) {
+        const crn_lane *lane = crn_lanes_at(line->lanes, i);
+        crn_lane_meters *meters = &line->meters.lanes[i];
+        meters->gaps = highest(meters->gaps, lane->stats.missing);
+        snapshot->lanes[i] = (crn_lane_snapshot){.number = lane->number,
+                                                 .stats = lane->stats,
+                                                 .meters = *meters,
+                                                 .values = lane->values.stats};
+    }
+}
+
 static void fill(crn_line *line, int64_t now_ns, crn_snapshot *ret_snapshot)
 {
     ret_snapshot->number = ++line->snapshot_number;
@@ -73,33 +91,17 @@ static void fill(crn_line *line, int64_t now_ns, crn_snapshot *ret_snapshot)
     ret_snapshot->levels = levels_of(line, &ret_snapshot->metrics, now_ns);
     crn_line_settings_report(line, &ret_snapshot->settings);
     ret_snapshot->views = line->meters.views;
-}
-
-/* Passes these numbers and those of the lanes to the HTTP thread. */
-static void publish_with_lanes(crn_line *line, const crn_snapshot *all)
-{
-    crn_snapshot *snapshot = crn_snapshots_begin(line->snapshots);
-    *snapshot = *all;
-    snapshot->lane_count = snapshot->metrics.lane_count;
-    snapshot->freed = (crn_lane_snapshot){.stats = crn_lanes_totals_of(line->lanes)->freed,
-                                          .meters = line->meters.freed};
-    for (int32_t i = 0; i < snapshot->lane_count; i++) {
-        const crn_lane *lane = crn_lanes_at(line->lanes, i);
-        crn_lane_meters *meters = &line->meters.lanes[i];
-        const crn_lane_stats *stats = &lane->stats;
-        meters->gaps = highest(meters->gaps, stats->missing);
-        snapshot->lanes[i] =
-            (crn_lane_snapshot){.number = lane->number, .stats = *stats, .meters = *meters};
-    }
-    crn_snapshots_publish(line->snapshots);
+    fill_lanes(line, ret_snapshot);
 }
 
 void crn_line_snapshot(crn_line *line, int64_t now_ns)
 {
-    crn_snapshots *of_service = crn_line_service_snapshots(line->service);
-    crn_snapshot *all = crn_snapshots_begin(of_service);
+    crn_snapshots *of_conditions = crn_conditions_snapshots(line->conditions);
+    crn_snapshot *all = crn_snapshots_begin(of_conditions);
     fill(line, now_ns, all);
-    if (line->http)
-        publish_with_lanes(line, all);
-    crn_snapshots_publish(of_service);
+    if (line->http) {
+        memcpy(crn_snapshots_begin(line->snapshots), all, crn_snapshot_bytes(all->lane_count));
+        crn_snapshots_publish(line->snapshots);
+    }
+    crn_snapshots_publish(of_conditions);
 }

@@ -77,6 +77,9 @@ const crn_family crn_counts[] = {
     OTHER("cernita_snapshot_age_seconds", GAUGE, "", crn_samples_age,
           "time since the line's thread last wrote these numbers, about 1 at most; it grows while "
           "that thread hangs")
+    OTHER("cernita_condition", GAUGE, "condition, lane", crn_samples_conditions,
+          "1 while a condition holds, of a lane (lane=\"2\") or of the line (lane=\"\"), 0 while it does "
+          "not: [all conditions](conditions/README.md)")
     OTHER("cernita_limit", GAUGE, "key", crn_samples_limits,
           "settings that figures are compared with: lanes, peers, slots, open_fruits, backlog "
           "(publish.grader.high_water_mark), workers")

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "src/monitor/conditions/conditions.h"
 #include "src/monitor/machine.h"
 #include "src/monitor/resources/resources.h"
 #include "src/monitor/snapshot.h"
@@ -56,6 +57,7 @@ typedef struct crn_observation {
     const crn_histogram_edges *edges; /* CRN_SCALES of them */
     const crn_snapshot *snapshot;
     const crn_snapshot *before; /* of two minutes ago, or of the start (events/history.h) */
+    const crn_condition_list *conditions;
     crn_machine machine;
     crn_resource_disk disks[CRN_RESOURCE_DISKS];
     crn_http_stats http;

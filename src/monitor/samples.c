@@ -25,6 +25,33 @@ static uint64_t refusals_sum(const crn_refusals *refusals)
     return sum;
 }
 
+/* --- conditions --- */
+
+/* A sample for each lane with that condition, or one with 0. */
+static void print_condition(const crn_family *family, const crn_condition *row,
+                            const crn_condition_list *list, FILE *out)
+{
+    bool holds = false;
+    for (uint32_t i = 0; i < list->count; i++) {
+        int64_t lane = list->at[i].values.lane;
+        if (list->at[i].row != row)
+            continue;
+        holds = true;
+        fprintf(out, "%s{condition=\"%s\",lane=\"", family->name, row->id);
+        if (lane >= 0)
+            fprintf(out, "%" PRId64, lane);
+        fputs("\"} 1\n", out);
+    }
+    if (!holds)
+        fprintf(out, "%s{condition=\"%s\",lane=\"\"} 0\n", family->name, row->id);
+}
+
+void crn_samples_conditions(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    for (int32_t i = 0; i < crn_condition_row_count; i++)
+        print_condition(family, crn_condition_rows[i], observation->conditions, out);
+}
+
 /* --- one number, a list, lanes --- */
 
 void crn_samples_value(const crn_family *family, const crn_observation *observation, FILE *out)

@@ -16,7 +16,7 @@ crn_family_samples crn_samples_lane_latency, crn_samples_lane_lateness;
 crn_family_samples crn_samples_lane_time;
 
 crn_family_samples crn_samples_build, crn_samples_state, crn_samples_started, crn_samples_age,
-    crn_samples_budget, crn_samples_recipe, crn_samples_changed;
+    crn_samples_conditions, crn_samples_budget, crn_samples_recipe, crn_samples_changed;
 crn_family_samples crn_samples_received, crn_samples_rejected, crn_samples_lane_rejected,
     crn_samples_values, crn_samples_verdicts;
 crn_family_samples crn_samples_queue, crn_samples_run, crn_samples_stages, crn_samples_busy,

@@ -29,6 +29,7 @@ typedef struct crn_lane_snapshot {
     uint32_t number;
     crn_lane_stats stats;
     crn_lane_meters meters;
+    crn_values_stats values;
 } crn_lane_snapshot;
 
 /* What is there at this time, as opposed to counters since the start. */

@@ -200,6 +200,21 @@ static int count_descriptors(void)
     return count;
 }
 
+/* None but the one that asks. */
+static void await_no_client(const char *address)
+{
+    double streams = 1, connections = 2;
+    int64_t until_ns = crn_now_ns() + PATIENCE_NS;
+    while (streams > 0 || connections > 1) { /* its own */
+        if (crn_now_ns() > until_ns)
+            fail_msg("left: %.0f connections, %.0f streams", connections, streams);
+        char *metrics = get_at_last(address, "/metrics");
+        streams = http_sample(metrics, "cernita_http_clients{kind=\"stream\"}");
+        connections = http_sample(metrics, "cernita_http_clients{kind=\"connection\"}");
+        free(metrics);
+    }
+}
+
 static void random_requests_leave_the_pages_as_they_were(void **state)
 {
     (void)state;
@@ -209,6 +224,7 @@ static void random_requests_leave_the_pages_as_they_were(void **state)
     crn_config config;
     crn_meters meters;
     crn_snapshots *snapshots;
+    crn_conditions *conditions;
     crn_flight *flight;
     crn_http *http;
     crn_error error;
@@ -216,11 +232,13 @@ static void random_requests_leave_the_pages_as_they_were(void **state)
     crn_config_resolve(&config, 2);
     assert_int_equal(crn_meters_init(&config, &meters), 0);
     assert_int_equal(crn_snapshots_create((int32_t)config.limits.lanes, &snapshots), 0);
+    assert_int_equal(crn_conditions_open(&config, NULL, &conditions), 0);
     int descriptors = count_descriptors();
     assert_int_equal(crn_flight_create(&config, &flight), 0);
     crn_http_settings settings = {.run = "run",
                                   .meters = &meters,
                                   .snapshots = snapshots,
+                                  .conditions = conditions,
                                   .flight = flight,
                                   .idle_s = CRN_HTTP_IDLE_S,
                                   .request_s = CRN_HTTP_REQUEST_S};
@@ -233,19 +251,11 @@ static void random_requests_leave_the_pages_as_they_were(void **state)
         if (i % BATCH == 0)
             free(get_at_last(address, "/healthz"));
     }
-    double streams = 1, connections = 2;
-    int64_t until_ns = crn_now_ns() + PATIENCE_NS;
-    while (streams > 0 || connections > 1) { /* its own */
-        if (crn_now_ns() > until_ns)
-            fail_msg("left: %.0f connections, %.0f streams", connections, streams);
-        char *metrics = get_at_last(address, "/metrics");
-        streams = http_sample(metrics, "cernita_http_clients{kind=\"stream\"}");
-        connections = http_sample(metrics, "cernita_http_clients{kind=\"connection\"}");
-        free(metrics);
-    }
+    await_no_client(address);
     crn_http_close(&http);
     assert_int_equal(count_descriptors(), descriptors);
     crn_flight_free(&flight);
+    crn_conditions_close(&conditions);
     crn_snapshots_free(&snapshots);
     crn_meters_done(&meters);
     crn_config_done(&config);

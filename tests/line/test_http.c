@@ -203,7 +203,7 @@ static void health_says_the_state_and_why(void **state)
     text = http_get(f->address, "/readyz", &code);
     assert_int_equal(code, 200);
     assert_non_null(strstr(text, "{\"state\":\"running\",\"healthy\":true,\"ready\":true,"
-                                 "\"reasons\":[],\"version\":\"" CRN_VERSION "\",\"run\":\""));
+                                 "\"headline\":{\"level\":\""));
     free(text);
     text = http_get(f->address, "/healthz", &code);
     assert_int_equal(code, 200);

@@ -293,9 +293,9 @@ static void views_without_any_large_value_are_a_condition(void **state)
         make_zeros();
         expect("", "unproven");
     }
-    wait_for_health("nothing shows that the CNN of 1 lane works, such as lane 0", true);
+    wait_for_health("Lane 0: the CNN finds nothing at all", true);
     send_sound(1, false, 20);
-    wait_for_health("nothing shows that the CNN", false);
+    wait_for_health("finds nothing", false);
     expect_told(crn_log_capture_stop(&caught), "64 views in a row have no value of 0.5 or more");
     line_stop(&fixture.line);
 }
@@ -306,8 +306,7 @@ static void a_mistake_is_a_condition(void **state)
     start_line(WITH_BACKGROUND, CRN_SUM_AUTO, WITH_PAGES);
     make_per_cent();
     expect("per_cent", "condition");
-    wait_for_health("per_cent: 1 in the last two minutes: the sender's maps have the wrong scale",
-                    true);
+    wait_for_health("{\"id\":\"wrong_scale\",", true);
     line_stop(&fixture.line);
 }
 

@@ -29,6 +29,7 @@
 
 #include "stages/base/api.h"
 #include "stages/config/config.h"
+#include "src/counts/counts.h"
 #include "src/ingest/ticket.h"
 #include "src/formats/view/wire.h"
 
@@ -53,9 +54,16 @@ typedef struct crn_scale {
     uint64_t unproven;      /* views in a row without a value of at least CRN_SCALE_PROVEN */
 } crn_scale;
 
+/* Of a lane, or of all. */
+typedef struct crn_values_stats {
+    uint64_t faulty[CRN_REASONS]; /* views, by the kind of invalid values */
+    CRN_VALUES_COUNTS(CRN_COUNT_MEMBER)
+} crn_values_stats;
+
 /* What the checks of values keep of a lane; all 0 at first. */
 typedef struct crn_values_lane {
     crn_scale scale;
+    crn_values_stats stats;
     uint64_t sample, alike; /* hash of the last view's sample; consecutive views with it */
 } crn_values_lane;
 

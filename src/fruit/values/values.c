@@ -131,8 +131,14 @@ static void log_fault(crn_values *values, const crn_view *view, const char *text
                     crn_view_reason_names[fault->reason], text);
 }
 
+static void count_fault(crn_values *values, crn_values_lane *lane, crn_view_reason reason)
+{
+    values->stats.faulty[reason]++;
+    lane->stats.faulty[reason]++;
+}
+
 /* The quick check fired: determines what is wrong, if it concerns a class with a level. */
-static void classify_values(crn_values *values, crn_view *view)
+static void classify_values(crn_values *values, crn_values_lane *lane, crn_view *view)
 {
     crn_values_count count = {0};
     crn_value_fault *fault = &view->values;
@@ -146,7 +152,7 @@ static void classify_values(crn_values *values, crn_view *view)
         fault->reason = count.not_finite > 0 ? CRN_REASON_NOT_FINITE : CRN_REASON_OUT_OF_RANGE;
         fault->count = count.not_finite > 0 ? count.not_finite : count.out_of_range;
     }
-    values->stats.faulty[fault->reason]++;
+    count_fault(values, lane, fault->reason);
     char text[TEXT_BYTES];
     if (!may_log(values, fault->reason))
         return;
@@ -213,8 +219,9 @@ static void log_unproven(crn_values *values, uint32_t lane)
 }
 
 /* Returns true if the view is all 0 and may not be. */
-static bool check_scale(crn_values *values, crn_scale *scale, crn_view *view, float max)
+static bool check_scale(crn_values *values, crn_values_lane *of_lane, crn_view *view, float max)
 {
+    crn_scale *scale = &of_lane->scale;
     const crn_scale_view scale_view = {&view->header, view->maps, max};
     uint32_t lane = view->header.lane;
     crn_scale_finding found = crn_scale_judge(scale, (crn_sum_rule)values->config->ingest.sum,
@@ -228,7 +235,7 @@ static bool check_scale(crn_values *values, crn_scale *scale, crn_view *view, fl
     }
     view->values.reason = found.reason;
     view->values.count = found.pixels;
-    values->stats.faulty[found.reason]++;
+    count_fault(values, of_lane, found.reason);
     if (may_log(values, found.reason)) {
         char text[TEXT_BYTES];
         describe_scale(&found, view->header.type, text);
@@ -284,6 +291,7 @@ static void watch_lane(crn_values *values, crn_values_lane *lane, const crn_view
     if (lane->alike < CRN_VALUES_FROZEN_VIEWS)
         return;
     values->stats.frozen++;
+    lane->stats.frozen++;
     crn_log_gated(
         &values->frozen_gate, crn_now_ns(), CRN_LOG_WARNING,
         "lane %" PRIu32 ", fruit %" PRIu64 ", view %u: %" PRIu64
@@ -303,8 +311,8 @@ void crn_values_check(crn_values *values, crn_values_lane *lane, crn_view *view,
     bool may_be_small = config->ingest.values == CRN_VALUES_SMALL_U8 && view->header.type == CRN_U8;
     bool is_dead = false;
     if (seen->suspect && !may_be_small)
-        classify_values(values, view);
+        classify_values(values, lane, view);
     else if (!may_be_small || config->ingest.sum == CRN_SUM_ONE)
-        is_dead = check_scale(values, &lane->scale, view, seen->max);
+        is_dead = check_scale(values, lane, view, seen->max);
     watch_lane(values, lane, view, is_dead);
 }

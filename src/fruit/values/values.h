@@ -22,7 +22,6 @@
 #ifndef CRN_SRC_FRUIT_VALUES_VALUES_H
 #define CRN_SRC_FRUIT_VALUES_VALUES_H
 
-#include "src/counts/counts.h"
 #include "stages/base/log.h"
 #include "src/fruit/values/scale.h"
 #include "stages/config/config.h"
@@ -31,11 +30,6 @@
 
 #define CRN_VALUES_SAMPLES      64
 #define CRN_VALUES_FROZEN_VIEWS 10
-
-typedef struct crn_values_stats {
-    uint64_t faulty[CRN_REASONS]; /* views, by the kind of invalid values */
-    CRN_VALUES_COUNTS(CRN_COUNT_MEMBER)
-} crn_values_stats;
 
 typedef struct crn_values {
     const crn_config *config;

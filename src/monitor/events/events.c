@@ -59,20 +59,6 @@ static void put_facts(const crn_observation *observation, crn_encoder *encoder)
 
 /* --- how it does --- */
 
-static void put_codes(const crn_reasons *reasons, crn_encoder *encoder)
-{
-    crn_encoder_text(encoder, "codes");
-    crn_encoder_array(encoder, reasons->count);
-    for (uint32_t i = 0; i < reasons->count; i++) {
-        crn_encoder_map(encoder, 3);
-        crn_encoder_pair_text(encoder, "code", reasons->at[i].code);
-        crn_encoder_pair_unsigned(encoder, "count", reasons->at[i].count);
-        crn_encoder_pair_bool(encoder, "refused", reasons->at[i].refused);
-        crn_encoder_map_end(encoder);
-    }
-    crn_encoder_array_end(encoder);
-}
-
 static void put_budget(const crn_observation *observation, crn_budget_watch budget,
                        crn_encoder *encoder)
 {
@@ -287,17 +273,13 @@ void crn_event_snapshot(const crn_observation *observation, crn_budget_watch bud
 {
     const crn_histogram_edges *edges = &observation->edges[CRN_SCALE_FRUIT];
     crn_lane_meters sum = crn_event_sum_lanes(observation->snapshot);
-    crn_reasons reasons;
-    crn_reasons_find(observation, &reasons);
     crn_encoder_begin(encoder);
-    crn_encoder_map(encoder, 14 + CRN_HEALTH_PAIRS + CRN_SETTINGS_PAIRS + FACT_PAIRS + RATE_PAIRS +
+    crn_encoder_map(encoder, 13 + CRN_HEALTH_PAIRS + CRN_SETTINGS_PAIRS + FACT_PAIRS + RATE_PAIRS +
                                  CRN_EVENT_FIGURE_PAIRS);
     crn_encoder_pair_unsigned(encoder, "number", observation->snapshot->number);
     crn_encoder_pair_real(encoder, "now_s", to_ms(crn_seconds(crn_realtime_ns())));
-    crn_health_state(observation, &reasons, encoder);
-    put_codes(&reasons, encoder);
-    crn_encoder_pair_real(encoder, "age_s",
-                          to_ms(crn_seconds(crn_reasons_silence_ns(observation))));
+    crn_health_state(observation, encoder);
+    crn_encoder_pair_real(encoder, "age_s", to_ms(crn_seconds(crn_health_silence_ns(observation))));
     put_facts(observation, encoder);
     crn_health_settings(observation, encoder);
     put_rates(observation, rates, encoder);

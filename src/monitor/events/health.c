@@ -6,17 +6,30 @@
 
 #include "stages/base/clock.h"
 
-void crn_health_state(const crn_observation *observation, const crn_reasons *reasons,
-                      crn_encoder *encoder)
+int64_t crn_health_silence_ns(const crn_observation *observation)
+{
+    const crn_snapshot *snapshot = observation->snapshot;
+    return snapshot->number > 0 ? observation->now_ns - snapshot->taken_ns : 0;
+}
+
+bool crn_health_is_healthy(const crn_observation *observation)
+{
+    return crn_health_silence_ns(observation) < CRN_HEALTH_SILENCE_NS;
+}
+
+bool crn_health_is_ready(const crn_observation *observation)
+{
+    crn_state state = observation->snapshot->state;
+    return crn_health_is_healthy(observation) && state != CRN_STATE_STARTING &&
+           state != CRN_STATE_STOPPING;
+}
+
+void crn_health_state(const crn_observation *observation, crn_encoder *encoder)
 {
     crn_encoder_pair_text(encoder, "state", crn_state_names[observation->snapshot->state]);
-    crn_encoder_pair_bool(encoder, "healthy", crn_reasons_is_healthy(observation));
-    crn_encoder_pair_bool(encoder, "ready", crn_reasons_is_ready(observation));
-    crn_encoder_text(encoder, "reasons");
-    crn_encoder_array(encoder, reasons->count);
-    for (uint32_t i = 0; i < reasons->count; i++)
-        crn_encoder_text(encoder, reasons->at[i].text);
-    crn_encoder_array_end(encoder);
+    crn_encoder_pair_bool(encoder, "healthy", crn_health_is_healthy(observation));
+    crn_encoder_pair_bool(encoder, "ready", crn_health_is_ready(observation));
+    crn_conditions_json(observation->conditions, observation->now_ns, encoder);
 }
 
 void crn_health_settings(const crn_observation *observation, crn_encoder *encoder)
@@ -33,11 +46,9 @@ void crn_health_settings(const crn_observation *observation, crn_encoder *encode
 void crn_health_page(const crn_observation *observation, crn_encoder *encoder)
 {
     const crn_monitor_facts *facts = observation->facts;
-    crn_reasons reasons;
-    crn_reasons_find(observation, &reasons);
     crn_encoder_begin(encoder);
     crn_encoder_map(encoder, CRN_HEALTH_PAIRS + CRN_SETTINGS_PAIRS + 3);
-    crn_health_state(observation, &reasons, encoder);
+    crn_health_state(observation, encoder);
     crn_encoder_pair_text(encoder, "version", CRN_VERSION);
     crn_encoder_pair_text(encoder, "run", facts->run);
     crn_health_settings(observation, encoder);

@@ -2,22 +2,34 @@
 #ifndef CRN_SRC_MONITOR_EVENTS_HEALTH_H
 #define CRN_SRC_MONITOR_EVENTS_HEALTH_H
 
-#include "src/monitor/events/reasons.h"
+#include "src/monitor/conditions/json.h"
+#include "src/monitor/families.h"
 #include "src/formats/encoding/encoder.h"
 
 CRN_C_BEGIN
 
-/* The pairs state, healthy, ready and reasons of a map. */
-#define CRN_HEALTH_PAIRS 4
-void crn_health_state(const crn_observation *observation, const crn_reasons *reasons,
-                      crn_encoder *encoder);
+/* Without a snapshot for so long the line's thread is considered to hang. */
+#define CRN_HEALTH_SILENCE_NS (5 * CRN_NS_PER_S)
+
+/* How long the line's thread has not written its numbers; 0 before the first time. */
+int64_t crn_health_silence_ns(const crn_observation *observation);
+
+/* True unless the line's thread hangs. */
+bool crn_health_is_healthy(const crn_observation *observation);
+
+/* True if, in addition, views are accepted. */
+bool crn_health_is_ready(const crn_observation *observation);
+
+/* The pairs state, healthy and ready of a map, and those of its conditions. */
+#define CRN_HEALTH_PAIRS (3 + CRN_CONDITIONS_PAIRS)
+void crn_health_state(const crn_observation *observation, crn_encoder *encoder);
 
 /* The pairs settings (16 hex digits, as in verdicts) and recipe ("": none) in force. */
 #define CRN_SETTINGS_PAIRS 2
 void crn_health_settings(const crn_observation *observation, crn_encoder *encoder);
 
-/* {state, healthy, ready, reasons, version, run, settings, recipe, uptime_s}; reasons are clauses
- * in words. */
+/* {state, healthy, ready, headline, conditions, reasons, version, run, settings, recipe,
+ * uptime_s}. */
 void crn_health_page(const crn_observation *observation, crn_encoder *encoder);
 
 CRN_C_END

@@ -28,11 +28,13 @@ const char *const crn_http_codes[CRN_HTTP_CODES] = {"200", "404", "405", "421", 
 void crn_http_observe(crn_http *http, bool machine, crn_observation *ret_observation)
 {
     http->stats.streams = crn_streams_count(http->streams);
+    crn_conditions_get(http->from.conditions, &http->conditions);
     *ret_observation = (crn_observation){
         .facts = &http->facts,
         .edges = http->from.meters->edges,
         .snapshot = crn_snapshots_latest(http->from.snapshots),
         .before = crn_history_before(http->history),
+        .conditions = &http->conditions,
         .http = http->stats,
         .now_ns = crn_now_ns(),
     };
@@ -160,14 +162,26 @@ static enum MHD_Result answer_healthz(crn_http *http, struct MHD_Connection *con
                                       const char *rest)
 {
     (void)rest;
-    return answer_health(http, connection, crn_reasons_is_healthy);
+    return answer_health(http, connection, crn_health_is_healthy);
 }
 
 static enum MHD_Result answer_readyz(crn_http *http, struct MHD_Connection *connection,
                                      const char *rest)
 {
     (void)rest;
-    return answer_health(http, connection, crn_reasons_is_ready);
+    return answer_health(http, connection, crn_health_is_ready);
+}
+
+static enum MHD_Result answer_conditions(crn_http *http, struct MHD_Connection *connection,
+                                         const char *rest)
+{
+    const unsigned char *bytes;
+    size_t size;
+    (void)rest;
+    crn_conditions_table_json(http->encoder);
+    if (crn_encoder_end(http->encoder, &bytes, &size) < 0)
+        return MHD_NO;
+    return answer_bytes(http, connection, CRN_HTTP_OK, "application/json", bytes, size);
 }
 
 void crn_http_send_event(crn_http *http, int64_t now_ns)
@@ -338,10 +352,18 @@ typedef struct route {
 } route;
 
 static const route routes[] = {
-    {"/", answer_live},         {"/metrics", answer_metrics}, {"/healthz", answer_healthz},
-    {"/readyz", answer_readyz}, {"/events", answer_events},   {"/verdicts", answer_verdicts},
-    {"/trace", answer_trace},   {CRN_MAPS_PATH, answer_maps}, {CRN_ASSETS_PATH, answer_asset},
-    {"/fruits/", answer_fruit}, {"/photos/", answer_photos},
+    {"/", answer_live},
+    {"/metrics", answer_metrics},
+    {"/healthz", answer_healthz},
+    {"/readyz", answer_readyz},
+    {"/conditions", answer_conditions},
+    {"/events", answer_events},
+    {"/verdicts", answer_verdicts},
+    {"/trace", answer_trace},
+    {CRN_MAPS_PATH, answer_maps},
+    {CRN_ASSETS_PATH, answer_asset},
+    {"/fruits/", answer_fruit},
+    {"/photos/", answer_photos},
 };
 
 static const route *find_route(const char *path)
@@ -379,7 +401,8 @@ enum MHD_Result crn_http_handle(void *context, struct MHD_Connection *connection
     const route *found = *request == crn_http_faulty_uri ? NULL : find_route(path);
     if (found)
         return found->answer(http, connection, path + strlen(found->path));
-    return answer_text(http, connection, CRN_HTTP_NOT_FOUND,
-                       "no such page; there are /, /metrics, /healthz, /readyz, /events, "
-                       "/verdicts, /trace, /fruits and /maps\n");
+    return answer_text(
+        http, connection, CRN_HTTP_NOT_FOUND,
+        "no such page; there are /, /metrics, /healthz, /readyz, /conditions, /events, "
+        "/verdicts, /trace, /fruits and /maps\n");
 }

@@ -44,25 +44,6 @@ static void update_streams(crn_http *http, int64_t now_ns)
         crn_http_send_event(http, now_ns);
 }
 
-/* Keeps them for other threads. */
-static void update_reasons(crn_http *http)
-{
-    crn_observation observation;
-    crn_reasons reasons;
-    crn_http_observe(http, false, &observation);
-    crn_reasons_find(&observation, &reasons);
-    pthread_mutex_lock(&http->lock);
-    http->reasons = reasons;
-    pthread_mutex_unlock(&http->lock);
-}
-
-void crn_http_reasons(crn_http *http, crn_reasons *ret_reasons)
-{
-    pthread_mutex_lock(&http->lock);
-    *ret_reasons = http->reasons;
-    pthread_mutex_unlock(&http->lock);
-}
-
 /* Looks at what is new: fruits, and numbers. */
 static void update(crn_http *http, int64_t now_ns)
 {
@@ -74,7 +55,6 @@ static void update(crn_http *http, int64_t now_ns)
     http->history_number = latest->number;
     crn_history_update(http->history, latest, now_ns);
     crn_event_rates_update(&http->rates, latest);
-    update_reasons(http);
     if (crn_streams_count(http->streams) > 0)
         crn_last_fruits_show(&http->fruits, http->from.flight, http->from.photos, http->sheets);
 }
@@ -189,7 +169,6 @@ int crn_http_open(const crn_config *config, const crn_http_settings *settings, c
     http->clients.request_s = settings->request_s;
     http->wake_descriptor = -1;
     http->pulse = crn_pulse_create();
-    pthread_mutex_init(&http->lock, NULL);
     crn_error fault;
     int r = http->pulse ? start(http, &fault) : crn_error_set(&fault, -ENOMEM, "no memory");
     if (r < 0)
@@ -229,7 +208,6 @@ void crn_http_close(crn_http **http)
     crn_sheets_free(&closing->sheets);
     crn_encoder_free(&closing->encoder);
     free(closing->pulse);
-    pthread_mutex_destroy(&closing->lock);
     free(closing);
     *http = NULL;
 }

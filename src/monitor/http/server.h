@@ -9,7 +9,7 @@
 
 #include "src/monitor/fruits/flight.h"
 #include "src/monitor/fruits/kept_maps.h"
-#include "src/monitor/events/reasons.h"
+#include "src/monitor/conditions/thread.h"
 #include "src/monitor/meters.h"
 #include "src/monitor/fruits/live_photos.h"
 #include "src/monitor/resources/resources.h"
@@ -33,6 +33,7 @@ typedef struct crn_http_settings {
     const crn_meters *meters;
     crn_snapshots *snapshots;
     crn_resources_reader *resources; /* NULL: the disks are unknown */
+    crn_conditions *conditions;
     crn_flight *flight;
     crn_kept_maps *kept_maps; /* NULL: none are kept */
     crn_live_photos *photos;  /* NULL: none */
@@ -54,9 +55,6 @@ int crn_http_open(const crn_config *config, const crn_http_settings *settings, c
 
 /* Closes all connections, joins the thread, frees and sets *http to NULL; NULL is allowed. */
 void crn_http_close(crn_http **http);
-
-/* The reasons of /healthz as of the last snapshot; from any thread. */
-void crn_http_reasons(crn_http *http, crn_reasons *ret_reasons);
 
 /* True if the default's port was in use, and another one was taken; NULL is allowed. */
 bool crn_http_moved(const crn_http *http);

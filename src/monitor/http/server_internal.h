@@ -22,11 +22,10 @@ struct crn_http {
     pthread_t thread;
     bool started;
     crn_pulse *pulse;
-    pthread_mutex_t lock; /* of `reasons`, which other threads read; never taken by the line's */
-    crn_reasons reasons;
     char address[CRN_HTTP_ADDRESS_BYTES];
 
     /* Used by the thread only: */
+    crn_condition_list conditions;
     crn_streams *streams;
     crn_encoder *encoder;
     crn_event_rates rates;

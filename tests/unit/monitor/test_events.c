@@ -1,4 +1,4 @@
-/* Health and its reasons in every state; the rates of events. */
+/* Health in every state; the rates of events. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +19,7 @@ typedef struct health_fixture {
     crn_histogram_edges edges[CRN_SCALES];
     crn_snapshot *snapshot;
     crn_snapshot *before;
+    crn_condition_list conditions;
     crn_observation observation;
     crn_encoder *encoder;
 } health_fixture;
@@ -49,6 +50,7 @@ static int set_up(void **state)
         .edges = f->edges,
         .snapshot = f->snapshot,
         .before = f->before,
+        .conditions = &f->conditions,
         .now_ns = f->snapshot->taken_ns + CRN_NS_PER_S,
     };
     *state = f;
@@ -80,123 +82,93 @@ static void expect(health_fixture *f, const char *said, bool healthy, bool ready
     snprintf(flags, sizeof flags, "\"healthy\":%s,\"ready\":%s,", healthy ? "true" : "false",
              ready ? "true" : "false");
     assert_non_null(strstr(text, flags));
-    assert_int_equal(crn_reasons_is_healthy(&f->observation), healthy);
-    assert_int_equal(crn_reasons_is_ready(&f->observation), ready);
+    assert_int_equal(crn_health_is_healthy(&f->observation), healthy);
+    assert_int_equal(crn_health_is_ready(&f->observation), ready);
 }
 
-static void a_sound_line_has_no_reasons(void **state)
+static void hold(health_fixture *f, const char *id, double count)
+{
+    f->conditions.at[f->conditions.count++] =
+        (crn_condition_held){.row = crn_condition_named(id),
+                             .values = {.lane = -1, .count = count},
+                             .since_ns = f->observation.now_ns - 10 * CRN_NS_PER_S};
+}
+
+static void a_sound_line_has_no_conditions(void **state)
 {
     health_fixture *f = *state;
+    f->conditions.state = CRN_STATE_RUNNING;
     expect(f, "{\"state\":\"running\",", true, true);
     expect(f,
-           "\"reasons\":[],\"version\":\"" CRN_VERSION
+           "\"headline\":{\"level\":\"good\",\"misjudged\":false},\"conditions\":[],\"reasons\":[],"
+           "\"version\":\"" CRN_VERSION
            "\",\"run\":\"00ff\",\"settings\":\"0000000000000000\",\"recipe\":\"\",\"uptime_s\":",
            true, true);
 }
 
-static void each_state_says_why(void **state)
+static void conditions_are_told_in_full(void **state)
 {
     health_fixture *f = *state;
-    f->snapshot->state = CRN_STATE_READY;
-    expect(f, "\"reasons\":[\"no view has arrived yet\"]", true, true);
-    f->snapshot->state = CRN_STATE_STOPPING;
-    f->snapshot->levels.fruits_open = 3;
-    expect(f, "\"reasons\":[\"no more views are read, 3 open fruits are judged\"]", true, false);
-    f->snapshot->levels.fruits_open = 1;
-    expect(f, "\"reasons\":[\"no more views are read, 1 open fruit is judged\"]", true, false);
-    f->snapshot->state = CRN_STATE_DEGRADED;
-    f->snapshot->levels.devices = 2;
-    f->snapshot->levels.devices_lost = 1;
-    expect(f, "\"reasons\":[\"1 of 2 devices lost: ", true, true);
-    f->snapshot->levels.devices_lost = 0;
-    f->snapshot->levels.devices = 0;
-    f->snapshot->levels.devices_left_out = 1;
-    strcpy(f->snapshot->metrics.engine.left_out_why, "device 0: No such device");
+    hold(f, "no_grader", 5);
+    hold(f, "not_finite", 7);
+    f->conditions.at[1].values.lane = 2;
     expect(f,
-           "\"reasons\":[\"device 0: No such device: left out at the start, views run on the "
-           "processor until restart\"]",
+           "\"headline\":{\"level\":\"critical\",\"misjudged\":true},\"conditions\":[{\"id\":"
+           "\"no_grader\",\"severity\":\"critical\",\"misjudged\":true,\"values\":{\"count\":5,",
            true, true);
-    f->snapshot->levels.devices_left_out = 0;
+    expect(f, "{\"id\":\"not_finite\",\"severity\":\"critical\",\"misjudged\":true,\"lane\":2,",
+           true, true);
+    expect(
+        f,
+        ",\"what\":\"Lane 2: the CNN sends invalid numbers\",\"action\":\"Restart the CNN of this "
+        "lane.\",\"details\":\"not_finite: ",
+        true, true);
+    expect(f,
+           "\"reasons\":[\"Nothing is ejected: no ejector program is connected: Start the ejector "
+           "program.\",\"Lane 2: ",
+           true, true);
+}
+
+static void a_line_that_stops_is_healthy_and_not_ready(void **state)
+{
+    health_fixture *f = *state;
+    f->snapshot->state = CRN_STATE_STOPPING;
+    expect(f, "\"state\":\"stopping\"", true, false);
     f->snapshot->number = 0; /* the line's thread does not run yet */
     f->snapshot->taken_ns = 0;
     f->snapshot->state = CRN_STATE_STARTING;
-    expect(f, "\"reasons\":[\"memory is being reserved, devices are being prepared\"]", true,
-           false);
-}
-
-static void a_disk_that_hangs_is_reported(void **state)
-{
-    health_fixture *f = *state;
-    f->snapshot->metrics.recorder.quiet_ns = CRN_REASONS_SILENCE_NS - 1;
-    expect(f, "\"reasons\":[]", true, true);
-    f->snapshot->metrics.recorder.quiet_ns = 12 * CRN_NS_PER_S;
-    expect(f, "[\"record.dir: the disk has taken no view that is to be recorded for 12 s: ", true,
-           true);
-    f->snapshot->metrics.recorder.quiet_ns = 0;
-    f->snapshot->metrics.publish.log.quiet_ns = 7 * CRN_NS_PER_S;
-    expect(f, "[\"publish.log: the disk has taken no verdict for 7 s: ", true, true);
-}
-
-static void a_sentence_has_the_state_and_the_reasons_that_fit(void **state)
-{
-    health_fixture *f = *state;
-    char text[300];
-    crn_sentence_write(&f->observation, text, sizeof text);
-    assert_string_equal(text, "running, nothing out of the ordinary");
-    f->snapshot->state = CRN_STATE_READY;
-    f->snapshot->metrics.publish.graders = 0;
-    crn_sentence_write(&f->observation, text, sizeof text);
-    assert_string_equal(text, "ready: no view has arrived yet; no grader is connected, 0 verdicts "
-                              "wait for it, 0 were dropped");
-    crn_sentence_write(&f->observation, text, 60);
-    assert_string_equal(text, "ready: no view has arrived yet; and more");
-    crn_sentence_write(&f->observation, text, 20);
-    assert_string_equal(text, "ready; and more");
-}
-
-static void graders_are_counted(void **state)
-{
-    health_fixture *f = *state;
-    f->snapshot->metrics.publish.graders = 0;
-    f->snapshot->metrics.publish.waiting = 5;
-    expect(f, "[\"no grader is connected, 5 verdicts wait for it, 0 were dropped\"]", true, true);
-    f->snapshot->metrics.publish.waiting = 1;
-    f->snapshot->metrics.publish.dropped = 1;
-    expect(f, "[\"no grader is connected, 1 verdict waits for it, 1 was dropped\",", true, true);
-    f->snapshot->metrics.publish.dropped = 0;
-    f->snapshot->metrics.publish.graders = 2;
-    expect(f, "[\"2 graders are connected, each gets a part of the verdicts: stop all but one\"]",
-           true, true);
-}
-
-static void losses_are_told_while_they_are_recent(void **state)
-{
-    health_fixture *f = *state;
-    crn_metrics *now = &f->snapshot->metrics;
-    now->publish.log.failed = 42;
-    now->publish.peers.cut[CRN_CUT_SILENT] = 1;
-    now->fruits.duplicates = 3; /* no loss */
-    expect(
-        f,
-        "\"reasons\":[\"cut_silent: 1 in the last two minutes: it answered no heartbeat for 5 s: "
-        "its program is stopped or does not read, or its machine or the network is down\","
-        "\"log_failed: 42 in the last two minutes: the disk is too slow or full "
-        "(publish.log.dir)\"]",
-        true, true);
-    f->before->metrics = *now;
-    now->publish.log.failed++;
-    expect(f, "\"reasons\":[\"log_failed: 1 in the last two minutes: ", true, true);
-    f->before->metrics = *now;
-    expect(f, "\"reasons\":[]", true, true);
+    expect(f, "\"level\":\"none\"", true, false);
 }
 
 static void a_line_that_hangs_is_not_healthy(void **state)
 {
     health_fixture *f = *state;
-    f->observation.now_ns = f->snapshot->taken_ns + CRN_REASONS_SILENCE_NS - 1;
-    expect(f, "\"reasons\":[]", true, true);
+    f->observation.now_ns = f->snapshot->taken_ns + CRN_HEALTH_SILENCE_NS - 1;
+    expect(f, "\"state\":\"running\"", true, true);
     f->observation.now_ns++;
-    expect(f, "\"reasons\":[\"the line's thread has not answered for 5 s\"]", false, false);
+    expect(f, "\"state\":\"running\"", false, false);
+}
+
+static void a_sentence_has_the_state_and_the_conditions_that_fit(void **state)
+{
+    health_fixture *f = *state;
+    char text[300];
+    f->conditions.state = CRN_STATE_RUNNING;
+    crn_sentence_write(&f->conditions, text, sizeof text);
+    assert_string_equal(text, "running, nothing out of the ordinary");
+    f->conditions.state = CRN_STATE_READY;
+    hold(f, "no_grader", 0);
+    crn_sentence_write(&f->conditions, text, sizeof text);
+    assert_string_equal(text, "ready: no view has arrived yet; Nothing is ejected: no ejector "
+                              "program is connected: Start the ejector program.");
+    crn_sentence_write(&f->conditions, text, 60);
+    assert_string_equal(text, "ready: no view has arrived yet; and more");
+    f->conditions.state = CRN_STATE_RUNNING;
+    crn_sentence_write(&f->conditions, text, sizeof text);
+    assert_string_equal(text, "running: Nothing is ejected: no ejector program is connected: Start "
+                              "the ejector program.");
+    crn_sentence_write(&f->conditions, text, 20);
+    assert_string_equal(text, "running; and more");
 }
 
 static void rates_follow_from_the_last_snapshot(void **state)
@@ -250,30 +222,6 @@ static void events_show_shares_and_quantiles(void **state)
     assert_non_null(strstr(all + 1, figures));
 }
 
-/* Programs tell by it why no view is accepted; a view that was lost later was accepted. */
-static void codes_say_which_refuse_messages(void **state)
-{
-    health_fixture *f = *state;
-    crn_event_rates rates = {.taken_ns = 0};
-    const unsigned char *bytes;
-    size_t size;
-    char text[4096];
-    f->snapshot->metrics.ingest.faults[CRN_WIRE_MAGIC] = 3;
-    f->snapshot->metrics.fruits.views_mismatch = 2;
-    f->snapshot->metrics.fruits.lanes = 1;
-    f->snapshot->metrics.fruits.stragglers = 4;
-    crn_event_snapshot(&f->observation, (crn_budget_watch){.kept = true}, &no_fruits, &rates,
-                       f->encoder);
-    assert_int_equal(crn_encoder_end(f->encoder, &bytes, &size), 0);
-    snprintf(text, sizeof text, "%.*s", (int)size, (const char *)bytes);
-    assert_non_null(strstr(text, "\"codes\":[{\"code\":\"magic\",\"count\":3,\"refused\":true},"
-                                 "{\"code\":\"views_mismatch\",\"count\":2,\"refused\":true},"
-                                 "{\"code\":\"lanes\",\"count\":1,\"refused\":true},"
-                                 "{\"code\":\"straggler\",\"count\":4,\"refused\":false}],"));
-    /* A deadline of the sender closes fruits, too. */
-    assert_non_null(strstr(text, "latency.assemble_ms or the sender's deadline_ns too short"));
-}
-
 /* The clock was at 1970 when the daemon started, and on 2020-09-13 when a view came; then it was
  * set. */
 static void times_of_day_follow_a_clock_that_is_set(void **state)
@@ -314,16 +262,13 @@ static void times_of_day_follow_a_clock_that_is_set(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_sound_line_has_no_reasons),
-        TEST(each_state_says_why),
-        TEST(graders_are_counted),
-        TEST(a_disk_that_hangs_is_reported),
-        TEST(a_sentence_has_the_state_and_the_reasons_that_fit),
-        TEST(losses_are_told_while_they_are_recent),
+        TEST(a_sound_line_has_no_conditions),
+        TEST(conditions_are_told_in_full),
+        TEST(a_line_that_stops_is_healthy_and_not_ready),
         TEST(a_line_that_hangs_is_not_healthy),
+        TEST(a_sentence_has_the_state_and_the_conditions_that_fit),
         TEST(rates_follow_from_the_last_snapshot),
         TEST(events_show_shares_and_quantiles),
-        TEST(codes_say_which_refuse_messages),
         TEST(times_of_day_follow_a_clock_that_is_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

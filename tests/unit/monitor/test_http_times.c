@@ -19,6 +19,7 @@ typedef struct times_fixture {
     crn_config config;
     crn_meters meters;
     crn_snapshots *snapshots;
+    crn_conditions *conditions;
     crn_flight *flight;
     crn_http *http;
     const char *address;
@@ -32,10 +33,12 @@ static int set_up(void **state)
     crn_config_resolve(&f->config, 2);
     assert_int_equal(crn_meters_init(&f->config, &f->meters), 0);
     assert_int_equal(crn_snapshots_create((int32_t)f->config.limits.lanes, &f->snapshots), 0);
+    assert_int_equal(crn_conditions_open(&f->config, NULL, &f->conditions), 0);
     assert_int_equal(crn_flight_create(&f->config, &f->flight), 0);
     crn_http_settings settings = {.run = "run",
                                   .meters = &f->meters,
                                   .snapshots = f->snapshots,
+                                  .conditions = f->conditions,
                                   .flight = f->flight,
                                   .idle_s = 1,
                                   .request_s = 3};
@@ -50,6 +53,7 @@ static int tear_down(void **state)
     times_fixture *f = *state;
     crn_http_close(&f->http);
     crn_flight_free(&f->flight);
+    crn_conditions_close(&f->conditions);
     crn_snapshots_free(&f->snapshots);
     crn_meters_done(&f->meters);
     crn_config_done(&f->config);

@@ -20,6 +20,7 @@ typedef struct families_fixture {
     crn_monitor_facts facts;
     crn_histogram_edges edges[CRN_SCALES];
     crn_snapshot *snapshot;
+    crn_condition_list conditions;
     crn_observation observation;
     char *text;
 } families_fixture;
@@ -58,8 +59,12 @@ static int set_up(void **state)
     crn_histogram_add(&lane->meters.latency, &the.edges[CRN_SCALE_FRUIT], 121 * CRN_NS_PER_MS);
     the.facts = (crn_monitor_facts){.config = &the.config, .processor = "openmp", .run = "a"};
     static const crn_snapshot nothing;
+    the.conditions.count = 1;
+    the.conditions.at[0] =
+        (crn_condition_held){.row = crn_condition_named("lane_silent"), .values = {.lane = 7}};
     the.observation = (crn_observation){
         .before = &nothing,
+        .conditions = &the.conditions,
         .facts = &the.facts,
         .edges = the.edges,
         .snapshot = the.snapshot,
@@ -191,6 +196,9 @@ static void values_are_those_of_the_snapshot(void **state)
     assert_true(http_sample(the.text, RECEIVED "\"ipc\"}") == 5);
     assert_true(http_sample(the.text, RECEIVED "\"tcp\"}") == 0);
     assert_true(http_sample(the.text, "cernita_state{state=\"running\"}") == 1);
+    assert_true(http_sample(the.text, "cernita_condition{condition=\"lane_silent\",lane=\"7\"}") ==
+                1);
+    assert_true(http_sample(the.text, "cernita_condition{condition=\"no_grader\",lane=\"\"}") == 0);
     assert_true(http_sample(the.text, "cernita_state{state=\"ready\"}") == 0);
     assert_true(http_sample(the.text, "cernita_snapshot_age_seconds") == 0.5);
     assert_true(http_sample(the.text, "cernita_budget_seconds") == 0.12);

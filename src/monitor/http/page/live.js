@@ -18,25 +18,27 @@ let lastEventMs = 0;
 // --- the headline ---
 
 // Verdicts of the last two minutes that no grader gets.
+const codesOf = (event) => event.conditions.map(({ id, values }) => ({ code: id, count: values.count, refused: false }));
+
 function countUndelivered(event) {
-  return event.codes.filter(({ code }) => code === 'verdict_dropped' || code === 'verdict_failed')
+  return codesOf(event).filter(({ code }) => code === 'verdict_dropped' || code === 'verdict_failed')
     .reduce((sum, { count }) => sum + count, 0);
 }
 
 // The first reason that is neither a state nor a grader's absence: before the first view, why messages are refused.
 function findLoss(event) {
-  const at = event.codes.findIndex(({ code }) => code !== 'ready' && code !== 'no_grader');
-  return at < 0 ? '' : sayReason(event.codes[at].code, event.codes[at].count, event.reasons[at]);
+  const at = codesOf(event).findIndex(({ code }) => code !== 'ready' && code !== 'no_grader');
+  return at < 0 ? '' : sayReason(codesOf(event)[at].code, codesOf(event)[at].count, event.reasons[at]);
 }
 
 // How many messages of the last two minutes were refused, and why most of them were; null if none was.
 function findRefused(event) {
-  const refused = event.codes.map(({ count }, i) => ({ count, i })).filter(({ i }) => event.codes[i].refused);
+  const refused = codesOf(event).map(({ count }, i) => ({ count, i })).filter(({ i }) => codesOf(event)[i].refused);
   if (refused.length === 0) return null;
   const { i } = refused.reduce((most, one) => (one.count > most.count ? one : most));
   return {
     count: refused.reduce((sum, { count }) => sum + count, 0),
-    reason: sayReason(event.codes[i].code, event.codes[i].count, event.reasons[i]),
+    reason: sayReason(codesOf(event)[i].code, codesOf(event)[i].count, event.reasons[i]),
   };
 }
 
@@ -95,7 +97,7 @@ function showPairs(list, pairs) {
 // --- parts of the page ---
 
 function showReasons(event) {
-  const texts = event.reasons.map((text, i) => sayReason(event.codes[i].code, event.codes[i].count, text));
+  const texts = event.reasons.map((text, i) => sayReason(codesOf(event)[i].code, codesOf(event)[i].count, text));
   const silent = event.lanes.filter((lane) => lane.state === 'silent');
   if (silent.length < event.lanes.length) {
     texts.push(...silent.map((lane) => `${say('lane', lane.lane)}: ${laneText(lane, event)}`));

@@ -1,0 +1,251 @@
+/* Views that the machine cannot judge in time, and devices. */
+#include <stdio.h>
+
+#include "src/monitor/conditions/find.h"
+
+/* Of the verdicts of a lane, so many may leave past the budget. */
+#define OVER_BUDGET_SHARE 0.01
+
+/* Causes that explain views that were not judged in time, without there being too many. */
+#define OTHER_CAUSES                                                                               \
+    (CRN_RESOURCE_CAUSE_PROCESSOR_TAKEN | CRN_RESOURCE_CAUSE_PROCESSOR_STOLEN |                    \
+     CRN_RESOURCE_CAUSE_PROCESSOR_THROTTLED | CRN_RESOURCE_CAUSE_MEMORY |                          \
+     CRN_RESOURCE_CAUSE_DEVICE_BUSY)
+
+static void find_overload(const crn_condition_look *look, crn_condition_found *found)
+{
+    crn_condition_losses losses = crn_condition_losses_of(look);
+    double received =
+        (double)(losses.received > losses.too_much ? losses.received : losses.too_much);
+    bool is_explained =
+        look->causes & OTHER_CAUSES && !(look->causes & CRN_RESOURCE_CAUSE_OVERLOAD);
+    if (losses.too_much > 0 && !is_explained)
+        crn_condition_add(
+            found, &(crn_condition_values){.lane = CRN_NO_LANE,
+                                           .count = (double)losses.too_much,
+                                           .percent = 100 * (double)losses.too_much / received});
+}
+
+const crn_condition crn_condition_overload = {
+    .id = "overload",
+    .alert = "CernitaOverload",
+    .severity = CRN_SEVERITY_CRITICAL,
+    .misjudged = true,
+    .clear_s = 1,
+    .find = find_overload,
+    .words = {{"Too many fruits: {percent} % of the pictures are not judged",
+               "Slow the belt down."},
+              {"Troppi frutti: il {percent} % delle immagini non è giudicato",
+               "Rallentare il nastro."},
+              {"Demasiada fruta: el {percent} % de las imágenes no se juzga",
+               "Reduzca la velocidad de la cinta."},
+              {"Trop de fruits : {percent} % des images ne sont pas jugées",
+               "Ralentissez le convoyeur."},
+              {"Zu viele Früchte: {percent} % der Bilder nicht beurteilt",
+               "Das Band langsamer stellen."}},
+    .details =
+        "{count} views discarded, unfinished or without a slot: more arrive than this machine "
+        "judges in time. Lower the rate, mark stages `optional: true`, or use more cores or "
+        "a GPU; cernita_stage_seconds says what takes the time",
+};
+
+static void find_too_many(const crn_condition_look *look, crn_condition_found *found)
+{
+    const crn_fruit_stats *now = &look->now->metrics.fruits,
+                          *before = &look->before->metrics.fruits;
+    crn_condition_add_count(found, CRN_NO_LANE, now->table_full + now->forced,
+                            before->table_full + before->forced);
+}
+
+const crn_condition crn_condition_too_many_fruits = {
+    .id = "too_many_fruits",
+    .alert = "CernitaTooManyFruits",
+    .severity = CRN_SEVERITY_CRITICAL,
+    .misjudged = true,
+    .clear_s = 1,
+    .find = find_too_many,
+    .words = {{"Too many fruits at once: {count} judged before all pictures were there",
+               "Slow the belt down."},
+              {"Troppi frutti insieme: {count} giudicati prima di tutte le immagini",
+               "Rallentare il nastro."},
+              {"Demasiada fruta a la vez: {count} juzgadas sin todas las imágenes",
+               "Reduzca la velocidad de la cinta."},
+              {"Trop de fruits à la fois : {count} jugés avant toutes les images",
+               "Ralentissez le convoyeur."},
+              {"Zu viele Früchte zugleich: {count} beurteilt, bevor alle Bilder da waren",
+               "Das Band langsamer stellen."}},
+    .details = "more fruits are open than limits.open_fruits: raise it, or lower "
+               "latency.assemble_ms; a sender that gives every view a fruit of its own looks the "
+               "same",
+};
+
+static void find_fails(const crn_condition_look *look, crn_condition_found *found)
+{
+    crn_condition_add_count(found, CRN_NO_LANE, look->now->metrics.fruits.failed,
+                            look->before->metrics.fruits.failed);
+}
+
+const crn_condition crn_condition_chain_fails = {
+    .id = "chain_fails",
+    .alert = "CernitaChainFails",
+    .severity = CRN_SEVERITY_CRITICAL,
+    .misjudged = true,
+    .clear_s = 1,
+    .find = find_fails,
+    .words = {{"{count} pictures could not be judged: a fault in the program",
+               "Restart the line; tell the service if it comes back."},
+              {"{count} immagini non giudicate: un errore del programma",
+               "Riavviare la linea; se si ripete, avvisare l'assistenza."},
+              {"{count} imágenes no juzgadas: un fallo del programa",
+               "Reinicie la línea; si se repite, avise al servicio técnico."},
+              {"{count} images non jugées : une erreur du programme",
+               "Redémarrez la ligne ; si cela revient, prévenez le service."},
+              {"{count} Bilder nicht beurteilt: ein Programmfehler",
+               "Die Linie neu starten; wiederholt es sich, den Service verständigen."}},
+    .details = "an error in the log says which stage failed and why, for example no memory",
+};
+
+static void find_left_out(const crn_condition_look *look, crn_condition_found *found)
+{
+    crn_condition_add_count(found, CRN_NO_LANE, look->now->metrics.results_full,
+                            look->before->metrics.results_full);
+}
+
+const crn_condition crn_condition_defects_left_out = {
+    .id = "defects_left_out",
+    .alert = "CernitaDefectsLeftOut",
+    .severity = CRN_SEVERITY_WARNING,
+    .misjudged = true,
+    .clear_s = 1,
+    .find = find_left_out,
+    .words = {{"Too many defects: some were left out on {count} pictures",
+               "Check camera and light for noise."},
+              {"Troppi difetti: alcuni tralasciati su {count} immagini",
+               "Controllare se telecamera e luce danno disturbi."},
+              {"Demasiados defectos: se omitieron algunos en {count} imágenes",
+               "Revise si la cámara y la luz dan ruido."},
+              {"Trop de défauts : certains omis sur {count} images",
+               "Vérifiez le bruit de la caméra et la lumière."},
+              {"Zu viele Fehler: auf {count} Bildern einige ausgelassen",
+               "Kamera und Licht auf Rauschen prüfen."}},
+    .details = "more outlines than the result store holds until the verdict: is the CNN's output "
+               "noise? Else raise contours.min_area_px, smooth the maps, or raise limits.points",
+};
+
+static void find_over_budget(const crn_condition_look *look, crn_condition_found *found)
+{
+    if (crn_condition_losses_of(look).too_much > 0)
+        return; /* overload says why */
+    for (int32_t i = 0; i < look->now->lane_count; i++) {
+        const crn_lane_meters *now = &look->now->lanes[i].meters,
+                              *before = &crn_condition_lane_before(look, i)->meters;
+        double over = (double)(now->over_budget - before->over_budget), all = 0;
+        for (int kind = 0; kind <= CRN_VERDICT_LATE; kind++)
+            all += (double)(now->verdicts[kind] - before->verdicts[kind]);
+        if (over > OVER_BUDGET_SHARE * all)
+            crn_condition_add(found, &(crn_condition_values){.lane = look->now->lanes[i].number,
+                                                             .count = over,
+                                                             .percent = 100 * over / all});
+    }
+}
+
+const crn_condition crn_condition_budget_missed = {
+    .id = "budget_missed",
+    .alert = "CernitaBudgetMissed",
+    .severity = CRN_SEVERITY_CRITICAL,
+    .misjudged = true,
+    .raise_s = 2,
+    .clear_s = 1,
+    .find = find_over_budget,
+    .words = {{"Lane {lane}: {percent} % of the verdicts come too late", "Slow the belt down."},
+              {"Corsia {lane}: il {percent} % dei giudizi arriva tardi", "Rallentare il nastro."},
+              {"Línea {lane}: el {percent} % de los veredictos llega tarde",
+               "Reduzca la velocidad de la cinta."},
+              {"Ligne {lane} : {percent} % des verdicts arrivent trop tard",
+               "Ralentissez le convoyeur."},
+              {"Bahn {lane}: {percent} % der Urteile kommen zu spät",
+               "Das Band langsamer stellen."}},
+    .details =
+        "{count} verdicts left later than latency.budget_ms: the line's thread did not run in "
+        "time. Look for other programs on its core, swapping, a virtual machine's stolen "
+        "time; allow the daemon its priority (LimitRTPRIO= in the unit)",
+};
+
+/* --- devices --- */
+
+static void find_device_lost(const crn_condition_look *look, crn_condition_found *found)
+{
+    uint64_t lost = look->now->levels.devices_lost;
+    if (lost > 0)
+        crn_condition_add(found,
+                          &(crn_condition_values){.lane = CRN_NO_LANE, .count = (double)lost});
+}
+
+const crn_condition crn_condition_device_lost = {
+    .id = "device_lost",
+    .alert = "CernitaDegraded",
+    .severity = CRN_SEVERITY_WARNING,
+    .clear_s = 1,
+    .find = find_device_lost,
+    .words = {{"{count} GPU failed; the others or the processor judge",
+               "Restart the line in a pause."},
+              {"{count} GPU guasta; giudicano le altre o il processore",
+               "Riavviare la linea in una pausa."},
+              {"{count} GPU falló; juzgan las demás o el procesador",
+               "Reinicie la línea en una pausa."},
+              {"{count} GPU en panne ; les autres ou le processeur jugent",
+               "Redémarrez la ligne pendant une pause."},
+              {"{count} GPU ausgefallen; die anderen oder der Prozessor urteilen",
+               "Die Linie in einer Pause neu starten."}},
+    .details = "the log and `dmesg` (Xid) say why; no fruit was lost by this. A restart uses it "
+               "again",
+};
+
+static void find_device_left_out(const crn_condition_look *look, crn_condition_found *found)
+{
+    crn_condition_values values = {.lane = CRN_NO_LANE,
+                                   .count = (double)look->now->levels.devices_left_out};
+    snprintf(values.name, sizeof values.name, "%s", look->now->metrics.engine.left_out_why);
+    if (values.count > 0)
+        crn_condition_add(found, &values);
+}
+
+const crn_condition crn_condition_device_left_out = {
+    .id = "device_left_out",
+    .alert = "CernitaDeviceLeftOut",
+    .severity = CRN_SEVERITY_WARNING,
+    .clear_s = 1,
+    .find = find_device_left_out,
+    .words = {{"{count} GPU did not start; the others or the processor judge",
+               "Restart the line in a pause."},
+              {"{count} GPU non avviata; giudicano le altre o il processore",
+               "Riavviare la linea in una pausa."},
+              {"{count} GPU no arrancó; juzgan las demás o el procesador",
+               "Reinicie la línea en una pausa."},
+              {"{count} GPU n'a pas démarré ; les autres ou le processeur jugent",
+               "Redémarrez la ligne pendant une pause."},
+              {"{count} GPU nicht gestartet; die anderen oder der Prozessor urteilen",
+               "Die Linie in einer Pause neu starten."}},
+    .details = "{name}: left out at the start; see `nvidia-smi` and run.devices",
+};
+
+static void find_device_busy(const crn_condition_look *look, crn_condition_found *found)
+{
+    crn_condition_add_count(found, CRN_NO_LANE, look->now->metrics.engine.device_slow,
+                            look->before->metrics.engine.device_slow);
+}
+
+const crn_condition crn_condition_device_busy = {
+    .id = "device_busy",
+    .alert = "CernitaDeviceBusy",
+    .severity = CRN_SEVERITY_WARNING,
+    .clear_s = 1,
+    .find = find_device_busy,
+    .words = {{"Another program keeps the GPU busy", "Stop the other program on the GPU."},
+              {"Un altro programma occupa la GPU", "Fermare l'altro programma sulla GPU."},
+              {"Otro programa ocupa la GPU", "Detenga el otro programa en la GPU."},
+              {"Un autre programme occupe le GPU", "Arrêtez l'autre programme sur le GPU."},
+              {"Ein anderes Programm belegt die GPU", "Das andere Programm auf der GPU beenden."}},
+    .details = "{count} batches took more than half of the time after which a device counts as "
+               "lost: " CRN_DEVICE_SHARED_CURE,
+};

@@ -1,0 +1,111 @@
+/* How the rows find their conditions. Private to this folder. */
+#ifndef CRN_SRC_MONITOR_CONDITIONS_FIND_H
+#define CRN_SRC_MONITOR_CONDITIONS_FIND_H
+
+#include "src/monitor/conditions/conditions.h"
+#include "src/monitor/resources/resources.h"
+
+CRN_C_BEGIN
+
+/* What a row without a row for each lane passes as the lane. */
+#define CRN_NO_LANE (-1)
+
+/* So far back the counts are compared: losses older than this are of the past. */
+#define CRN_CONDITIONS_WINDOW_NS (5 * CRN_NS_PER_S)
+
+/* What a snapshot does not say: kept from one look to the next. */
+typedef struct crn_condition_memory {
+    int64_t clocks_apart_ns; /* CLOCK_REALTIME less CLOCK_MONOTONIC; 0 before the first look */
+    double clock_jump_s;     /* the last one */
+    int64_t clock_jump_ns;   /* when; 0: never */
+    uint64_t reloads_taken_in, reloads_refused;
+    bool reload_refused; /* the last one was */
+} crn_condition_memory;
+
+struct crn_condition_look {
+    const crn_config *config; /* of the start */
+    const crn_snapshot *now;
+    const crn_snapshot *before; /* of CRN_CONDITIONS_WINDOW_NS before, or of the start */
+    const crn_condition_memory *memory;
+    const crn_resources *resources;
+    unsigned causes;  /* of what was lost: a set of crn_resource_cause */
+    int64_t began_ns; /* the start, CLOCK_MONOTONIC */
+    int64_t now_ns;
+};
+
+/* The lane's counts in `before`; all 0 if it was not there. */
+const crn_lane_snapshot *crn_condition_lane_before(const crn_condition_look *look, int32_t index);
+
+/* The condition holds. */
+void crn_condition_add(crn_condition_found *found, const crn_condition_values *values);
+
+/* It holds if the count has grown: {count} is by how much. */
+void crn_condition_add_count(crn_condition_found *found, int64_t lane, uint64_t now,
+                             uint64_t before);
+
+/* Views that were lost since `before`, by their reasons. */
+typedef struct crn_condition_losses {
+    uint64_t received;
+    uint64_t too_much; /* discarded, unfinished, without a slot */
+    uint64_t stragglers;
+} crn_condition_losses;
+
+crn_condition_losses crn_condition_losses_of(const crn_condition_look *look);
+
+/* All rows; of the same severity those above are told first. Each is defined in a file of this
+ * folder. */
+/* clang-format off */
+#define CRN_CONDITIONS(ROW) \
+    ROW(line_hangs) \
+    ROW(recipe_lost) \
+    ROW(no_grader) \
+    ROW(several_graders) \
+    ROW(grader_slow) \
+    ROW(not_finite) \
+    ROW(out_of_range) \
+    ROW(wrong_scale) \
+    ROW(frozen) \
+    ROW(wrong_class_set) \
+    ROW(wrong_size) \
+    ROW(messages_refused) \
+    ROW(too_many_lanes) \
+    ROW(two_senders) \
+    ROW(epoch_reused) \
+    ROW(numbers_too_early) \
+    ROW(lane_silent) \
+    ROW(lane_never_seen) \
+    ROW(views_lost) \
+    ROW(views_missing) \
+    ROW(processor_taken) \
+    ROW(processor_limited) \
+    ROW(overload) \
+    ROW(too_many_fruits) \
+    ROW(chain_fails) \
+    ROW(budget_missed) \
+    ROW(verdicts_lost) \
+    ROW(defects_left_out) \
+    ROW(views_late) \
+    ROW(clock_jump) \
+    ROW(clocks_apart) \
+    ROW(unproven) \
+    ROW(no_sender) \
+    ROW(device_lost) \
+    ROW(device_left_out) \
+    ROW(device_busy) \
+    ROW(reload_refused) \
+    ROW(memory_short) \
+    ROW(disk_hangs) \
+    ROW(disk_full_soon) \
+    ROW(recording_loses) \
+    ROW(log_loses) \
+    ROW(keys_refused) \
+    ROW(sender_cut) \
+    ROW(viewer_stuck)
+/* clang-format on */
+
+#define CRN_CONDITION_DECLARE(id) extern const crn_condition crn_condition_##id;
+CRN_CONDITIONS(CRN_CONDITION_DECLARE)
+
+CRN_C_END
+
+#endif

@@ -1,0 +1,257 @@
+/* Lanes: views that do not come, or not all of them, or too late. */
+#include "src/monitor/conditions/find.h"
+#include "stages/base/clock.h"
+
+/* A lane is silent after as many of its usual pauses between views as this, and after so long. */
+#define SILENT_PAUSES 10
+#define SILENT_NS     (5 * CRN_NS_PER_S)
+
+/* Seconds that the first view of a lane may come after that of another. */
+#define FIRST_VIEW_S 20
+
+/* Of the views that are announced, so many may be missing. */
+#define MISSING_SHARE 0.01
+
+crn_condition_losses crn_condition_losses_of(const crn_condition_look *look)
+{
+    const crn_fruit_stats *now = &look->now->metrics.fruits,
+                          *before = &look->before->metrics.fruits;
+    return (crn_condition_losses){
+        .received = look->now->metrics.lanes.views - look->before->metrics.lanes.views,
+        .too_much = now->no_slot + now->discarded + now->unfinished - before->no_slot -
+                    before->discarded - before->unfinished,
+        .stragglers = now->stragglers - before->stragglers,
+    };
+}
+
+/* The last view of any lane, CLOCK_MONOTONIC; 0: there was none. */
+static int64_t last_arrival_ns(const crn_snapshot *snapshot)
+{
+    int64_t last_ns = 0;
+    for (int32_t i = 0; i < snapshot->lane_count; i++)
+        if (snapshot->lanes[i].meters.arrived_ns > last_ns)
+            last_ns = snapshot->lanes[i].meters.arrived_ns;
+    return last_ns;
+}
+
+/* A lane's mean pause between views so far. */
+static int64_t usual_pause_ns(const crn_condition_look *look, const crn_lane_snapshot *lane)
+{
+    uint64_t views = lane->stats.views;
+    return views > 1 ? (lane->meters.arrived_ns - look->began_ns) / (int64_t)views : 0;
+}
+
+/* A lane without fruit looks the same, so only while others go on: a belt that stands is no fault.
+ */
+static void find_silent(const crn_condition_look *look, crn_condition_found *found)
+{
+    int64_t last_ns = last_arrival_ns(look->now);
+    for (int32_t i = 0; i < look->now->lane_count; i++) {
+        const crn_lane_snapshot *lane = &look->now->lanes[i];
+        int64_t behind_ns = last_ns - lane->meters.arrived_ns;
+        bool others_go_on = look->now_ns - last_ns < SILENT_NS;
+        if (others_go_on && behind_ns > SILENT_NS &&
+            behind_ns > SILENT_PAUSES * usual_pause_ns(look, lane))
+            crn_condition_add(found, &(crn_condition_values){.lane = lane->number,
+                                                             .seconds = crn_seconds(behind_ns)});
+    }
+}
+
+const crn_condition crn_condition_lane_silent = {
+    .id = "lane_silent",
+    .alert = "CernitaLaneSilent",
+    .severity = CRN_SEVERITY_CRITICAL,
+    .misjudged = true,
+    .clear_s = 1,
+    .find = find_silent,
+    .words = {{"Lane {lane}: no pictures", "Check camera and CNN of this lane."},
+              {"Corsia {lane}: nessuna immagine", "Controllare telecamera e CNN di questa corsia."},
+              {"Línea {lane}: sin imágenes", "Revise la cámara y la CNN de esta línea."},
+              {"Ligne {lane} : aucune image", "Vérifiez la caméra et le CNN de cette ligne."},
+              {"Bahn {lane}: keine Bilder", "Kamera und CNN dieser Bahn prüfen."}},
+    .details = "no view for longer than ten usual pauses while other lanes receive; a lane without "
+               "fruit looks the same",
+};
+
+static bool was_seen(const crn_snapshot *snapshot, uint32_t lane)
+{
+    for (int32_t i = 0; i < snapshot->lane_count; i++)
+        if (snapshot->lanes[i].number == lane)
+            return true;
+    return false;
+}
+
+/* Only once others were: a line without any view waits for its first. */
+static void find_never_seen(const crn_condition_look *look, crn_condition_found *found)
+{
+    crn_lane_ranges listed;
+    if (look->now->lane_count == 0 || look->now->metrics.lanes_freed > 0 ||
+        crn_lane_ranges_parse(&look->config->ingest.lanes, &listed) < 0)
+        return;
+    int64_t left = look->config->limits.lanes;
+    for (int32_t i = 0; i < listed.count; i++)
+        for (int64_t lane = listed.at[i].first; lane <= listed.at[i].last && left > 0;
+             lane++, left--)
+            if (!was_seen(look->now, (uint32_t)lane))
+                crn_condition_add(found, &(crn_condition_values){.lane = lane});
+}
+
+const crn_condition crn_condition_lane_never_seen = {
+    .id = "lane_never_seen",
+    .alert = "CernitaLaneNeverSeen",
+    .severity = CRN_SEVERITY_CRITICAL,
+    .misjudged = true,
+    .raise_s = FIRST_VIEW_S,
+    .clear_s = 1,
+    .find = find_never_seen,
+    .words = {{"Lane {lane}: no picture since the start", "Start camera and CNN of this lane."},
+              {"Corsia {lane}: nessuna immagine dall'avvio",
+               "Avviare telecamera e CNN di questa corsia."},
+              {"Línea {lane}: ninguna imagen desde el arranque",
+               "Arranque la cámara y la CNN de esta línea."},
+              {"Ligne {lane} : aucune image depuis le démarrage",
+               "Démarrez la caméra et le CNN de cette ligne."},
+              {"Bahn {lane}: seit dem Start kein Bild", "Kamera und CNN dieser Bahn starten."}},
+    .details =
+        "ingest.lanes lists the lane, others have sent views, and it has not; take it out of "
+        "ingest.lanes if it is out of use",
+};
+
+static void find_no_sender(const crn_condition_look *look, crn_condition_found *found)
+{
+    if (look->now->metrics.lanes.views > 0 && look->now->levels.senders == 0)
+        crn_condition_add(found, &(crn_condition_values){.lane = CRN_NO_LANE});
+}
+
+const crn_condition crn_condition_no_sender = {
+    .id = "no_sender",
+    .alert = "CernitaNoSender",
+    .severity = CRN_SEVERITY_WARNING,
+    .raise_s = 3,
+    .clear_s = 1,
+    .find = find_no_sender,
+    .words = {{"No CNN is connected", "Start the CNN, or ignore this after the shift."},
+              {"Nessuna CNN è collegata", "Avviare la CNN; a fine turno si può ignorare."},
+              {"Ninguna CNN está conectada",
+               "Arranque la CNN; al final del turno puede ignorarlo."},
+              {"Aucun CNN n'est connecté",
+               "Démarrez le CNN ; en fin de poste, ignorez ce message."},
+              {"Kein CNN ist verbunden", "CNN starten; nach Schichtende ohne Bedeutung."}},
+    .details = "all senders have left ingest.bind; see their own logs and the network",
+};
+
+static void find_missing(const crn_condition_look *look, crn_condition_found *found)
+{
+    if (crn_condition_losses_of(look).stragglers > 0)
+        return; /* they came too late */
+    for (int32_t i = 0; i < look->now->lane_count; i++) {
+        const crn_lane_snapshot *now = &look->now->lanes[i],
+                                *before = crn_condition_lane_before(look, i);
+        double missing = (double)(now->meters.missing - before->meters.missing);
+        double views = (double)(now->stats.views - before->stats.views);
+        bool lost_before = now->meters.gaps > before->meters.gaps;
+        if (!lost_before && missing > MISSING_SHARE * (views + missing))
+            crn_condition_add(
+                found, &(crn_condition_values){.lane = now->number,
+                                               .count = missing,
+                                               .percent = 100 * missing / (views + missing)});
+    }
+}
+
+const crn_condition crn_condition_views_missing = {
+    .id = "views_missing",
+    .alert = "CernitaViewsMissing",
+    .severity = CRN_SEVERITY_CRITICAL,
+    .misjudged = true,
+    .raise_s = 2,
+    .clear_s = 1,
+    .find = find_missing,
+    .words = {{"Lane {lane}: {percent} % of the pictures are missing",
+               "Check all cameras of this lane."},
+              {"Corsia {lane}: manca il {percent} % delle immagini",
+               "Controllare tutte le telecamere di questa corsia."},
+              {"Línea {lane}: falta el {percent} % de las imágenes",
+               "Revise todas las cámaras de esta línea."},
+              {"Ligne {lane} : {percent} % des images manquent",
+               "Vérifiez toutes les caméras de cette ligne."},
+              {"Bahn {lane}: {percent} % der Bilder fehlen", "Alle Kameras dieser Bahn prüfen."}},
+    .details = "fruits announce views that are never sent: a camera is silent, or the CNN leaves "
+               "views out; view_states of the verdicts names them",
+};
+
+static void find_late(const crn_condition_look *look, crn_condition_found *found)
+{
+    crn_condition_losses losses = crn_condition_losses_of(look);
+    crn_condition_add_count(found, CRN_NO_LANE, losses.stragglers, 0);
+}
+
+const crn_condition crn_condition_views_late = {
+    .id = "views_late",
+    .alert = "CernitaViewsLate",
+    .severity = CRN_SEVERITY_WARNING,
+    .misjudged = true,
+    .clear_s = 1,
+    .find = find_late,
+    .words = {{"Pictures come too late: {count} just now", "Check the speed of CNN and network."},
+              {"Le immagini arrivano tardi: {count} poco fa",
+               "Controllare la velocità di CNN e rete."},
+              {"Las imágenes llegan tarde: {count} ahora",
+               "Revise la velocidad de la CNN y de la red."},
+              {"Les images arrivent trop tard : {count} à l'instant",
+               "Vérifiez la vitesse du CNN et du réseau."},
+              {"Bilder kommen zu spät: eben {count}", "Tempo von CNN und Netz prüfen."}},
+    .details = "views came after their fruit's verdict: latency.assemble_ms, or the deadline_ns of "
+               "the senders, is too short for them",
+};
+
+static void find_lost(const crn_condition_look *look, crn_condition_found *found)
+{
+    for (int32_t i = 0; i < look->now->lane_count; i++) {
+        const crn_lane_snapshot *now = &look->now->lanes[i],
+                                *before = crn_condition_lane_before(look, i);
+        uint64_t refused = 0;
+        for (int why = 0; why < CRN_REFUSALS; why++)
+            refused += now->stats.refused.count[why] - before->stats.refused.count[why];
+        if (refused == 0)
+            crn_condition_add_count(found, now->number, now->meters.gaps, before->meters.gaps);
+    }
+}
+
+const crn_condition crn_condition_views_lost = {
+    .id = "views_lost",
+    .alert = "CernitaSequenceGaps",
+    .severity = CRN_SEVERITY_CRITICAL,
+    .misjudged = true,
+    .clear_s = 1,
+    .find = find_lost,
+    .words = {{"Lane {lane}: {count} pictures were lost on the way", "Check network and CNN."},
+              {"Corsia {lane}: {count} immagini perse per strada", "Controllare rete e CNN."},
+              {"Línea {lane}: {count} imágenes perdidas en el camino", "Revise la red y la CNN."},
+              {"Ligne {lane} : {count} images perdues en route", "Vérifiez le réseau et le CNN."},
+              {"Bahn {lane}: {count} Bilder unterwegs verloren", "Netz und CNN prüfen."}},
+    .details = "numbers are missing in the sender's sequence: its queue was full (raise its high "
+               "water mark, do not send with NOBLOCK), or the connection broke",
+};
+
+static void find_two_senders(const crn_condition_look *look, crn_condition_found *found)
+{
+    for (int32_t i = 0; i < look->now->lane_count; i++)
+        crn_condition_add_count(found, look->now->lanes[i].number, look->now->lanes[i].stats.mixed,
+                                crn_condition_lane_before(look, i)->stats.mixed);
+}
+
+const crn_condition crn_condition_two_senders = {
+    .id = "two_senders",
+    .alert = "CernitaSendersMixed",
+    .severity = CRN_SEVERITY_CRITICAL,
+    .misjudged = true,
+    .clear_s = 1,
+    .find = find_two_senders,
+    .words = {{"Lane {lane}: two CNNs send the same pictures", "Stop one of them."},
+              {"Corsia {lane}: due CNN inviano le stesse immagini", "Fermarne una."},
+              {"Línea {lane}: dos CNN envían las mismas imágenes", "Detenga una de ellas."},
+              {"Ligne {lane} : deux CNN envoient les mêmes images", "Arrêtez l'un d'eux."},
+              {"Bahn {lane}: zwei CNN senden dieselben Bilder", "Eines von ihnen beenden."}},
+    .details = "senders of the lane send the same views, or number the fruits differently; the log "
+               "names two by their epochs: end one, or give each views of its own",
+};

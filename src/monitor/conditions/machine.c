@@ -1,0 +1,199 @@
+/* What the machine does not give: processor, memory, disks. */
+#include <stdio.h>
+
+#include "src/monitor/conditions/find.h"
+#include "stages/base/clock.h"
+
+/* --- processor --- */
+
+static void find_taken(const crn_condition_look *look, crn_condition_found *found)
+{
+    if (look->causes & CRN_RESOURCE_CAUSE_PROCESSOR_TAKEN)
+        crn_condition_add(
+            found, &(crn_condition_values){.lane = CRN_NO_LANE,
+                                           .count = (double)crn_condition_losses_of(look).too_much,
+                                           .percent = 100 * look->resources->processor.others});
+}
+
+const crn_condition crn_condition_processor_taken = {
+    .id = "processor_taken",
+    .alert = "CernitaProcessorTaken",
+    .severity = CRN_SEVERITY_CRITICAL,
+    .misjudged = true,
+    .clear_s = 2,
+    .find = find_taken,
+    .words =
+        {{"Other programs take {percent} % of the processor", "Stop the other programs."},
+         {"Altri programmi usano il {percent} % del processore", "Fermare gli altri programmi."},
+         {"Otros programas ocupan el {percent} % del procesador", "Detenga los otros programas."},
+         {"D'autres programmes prennent {percent} % du processeur",
+          "Arrêtez les autres programmes."},
+         {"Andere Programme belegen {percent} % des Prozessors", "Die anderen Programme beenden."}},
+    .details = "{count} views discarded, unfinished or without a slot while other programs ran on "
+               "the line's CPUs: `top` names them; run.cpus and the unit's CPUWeight= keep them "
+               "away",
+};
+
+static void find_limited(const crn_condition_look *look, crn_condition_found *found)
+{
+    const crn_resource_processor *processor = &look->resources->processor;
+    crn_condition_values values = {.lane = CRN_NO_LANE,
+                                   .count = (double)crn_condition_losses_of(look).too_much};
+    bool is_stolen = look->causes & CRN_RESOURCE_CAUSE_PROCESSOR_STOLEN,
+         is_throttled = look->causes & CRN_RESOURCE_CAUSE_PROCESSOR_THROTTLED;
+    if (!is_stolen && !is_throttled)
+        return;
+    values.percent = 100 * (is_stolen ? processor->stolen : processor->throttled);
+    snprintf(values.name, sizeof values.name, "%s",
+             is_stolen ? "the host of this virtual machine" : "the quota cpu.max (CPUQuota=)");
+    crn_condition_add(found, &values);
+}
+
+const crn_condition crn_condition_processor_limited = {
+    .id = "processor_limited",
+    .alert = "CernitaProcessorLimited",
+    .severity = CRN_SEVERITY_CRITICAL,
+    .misjudged = true,
+    .clear_s = 2,
+    .find = find_limited,
+    .words = {{"The line gets too little processor: {percent} % are withheld",
+               "Have the line given more processor."},
+              {"La linea riceve troppo poco processore: {percent} % negato",
+               "Far assegnare più processore alla linea."},
+              {"La línea recibe poco procesador: se retiene el {percent} %",
+               "Haga asignar más procesador a la línea."},
+              {"La ligne reçoit trop peu de processeur : {percent} % retenus",
+               "Faites attribuer plus de processeur à la ligne."},
+              {"Die Linie bekommt zu wenig Prozessor: {percent} % vorenthalten",
+               "Der Linie mehr Prozessor zuteilen lassen."}},
+    .details = "{count} views not judged in time; {name} held the line back",
+};
+
+/* --- memory --- */
+
+/* Of the memory that is the line's to use, or of the machine's. */
+#define MEMORY_SHARE 0.95
+
+static void find_memory(const crn_condition_look *look, crn_condition_found *found)
+{
+    const crn_resource_memory *memory = &look->resources->memory;
+    bool is_near = memory->limit_bytes > 0 && memory->used >= MEMORY_SHARE;
+    if (is_near || look->causes & CRN_RESOURCE_CAUSE_MEMORY)
+        crn_condition_add(found,
+                          &(crn_condition_values){.lane = CRN_NO_LANE,
+                                                  .count = (double)(memory->available_bytes >> 20),
+                                                  .percent = 100 * memory->used});
+}
+
+const crn_condition crn_condition_memory_short = {
+    .id = "memory_short",
+    .alert = "CernitaMemoryShort",
+    .severity = CRN_SEVERITY_WARNING,
+    .raise_s = 3,
+    .clear_s = 3,
+    .find = find_memory,
+    .words = {{"Memory is nearly used up: {percent} %", "Stop other programs on this machine."},
+              {"La memoria è quasi esaurita: {percent} %",
+               "Fermare gli altri programmi su questa macchina."},
+              {"La memoria está casi agotada: {percent} %",
+               "Detenga otros programas en esta máquina."},
+              {"La mémoire est presque épuisée : {percent} %",
+               "Arrêtez d'autres programmes sur cette machine."},
+              {"Der Speicher ist fast aufgebraucht: {percent} %",
+               "Andere Programme auf dieser Maschine beenden."}},
+    .details =
+        "{count} MiB available of the machine's memory or of the unit's MemoryMax=; then the "
+        "kernel swaps or ends the daemon. `cernitad --check` prints what the limits reserve",
+};
+
+/* --- disks --- */
+
+/* Worth a look while it can still be mended in this shift. */
+#define FULL_HOURS 24
+
+/* A disk that takes nothing for so long hangs. */
+#define HANG_S 5
+
+static const char *const uses[CRN_RESOURCE_DISKS] = {
+    [CRN_RESOURCE_RECORD] = "record.dir",
+    [CRN_RESOURCE_LOG] = "publish.log.dir",
+    [CRN_RESOURCE_STATE] = "the state folder",
+};
+
+static void find_full(const crn_condition_look *look, crn_condition_found *found)
+{
+    crn_condition_values values = {.lane = CRN_NO_LANE, .hours = FULL_HOURS};
+    for (int use = 0; use < CRN_RESOURCE_DISKS; use++) {
+        const crn_resource_disk *disk = &look->resources->disks[use];
+        if (!disk->on || !crn_resource_known(disk->hours_left) || disk->hours_left >= values.hours)
+            continue;
+        values.hours = disk->hours_left;
+        values.count = (double)(disk->free_bytes >> 20);
+        snprintf(values.name, sizeof values.name, "%s", uses[use]);
+    }
+    if (values.name[0])
+        crn_condition_add(found, &values);
+}
+
+const crn_condition crn_condition_disk_full_soon = {
+    .id = "disk_full_soon",
+    .alert = "CernitaDiskFullSoon",
+    .severity = CRN_SEVERITY_WARNING,
+    .raise_s = 5,
+    .clear_s = 2,
+    .find = find_full,
+    .words = {{"The disk will be full in {hours} h", "Free space on the disk, or stop recording."},
+              {"Il disco sarà pieno tra {hours} h", "Liberare spazio o fermare la registrazione."},
+              {"El disco estará lleno en {hours} h", "Libere espacio o detenga la grabación."},
+              {"Le disque sera plein dans {hours} h",
+               "Libérez de la place ou arrêtez l'enregistrement."},
+              {"Die Platte ist in {hours} h voll",
+               "Platz schaffen oder die Aufzeichnung beenden."}},
+    .details =
+        "{name}: {count} MiB free, falling as in the last minutes; a verdict log that has not "
+        "yet grown to publish.log.keep_mib looks the same",
+};
+
+/* For how long nothing was written, although something waits, or the disk has not answered. */
+static double silence_of(const crn_condition_look *look, int use)
+{
+    const crn_resource_disk *disk = &look->resources->disks[use];
+    const crn_metrics *metrics = &look->now->metrics;
+    int64_t quiet_ns = use == CRN_RESOURCE_RECORD ? metrics->recorder.quiet_ns
+                       : use == CRN_RESOURCE_LOG  ? metrics->publish.log.quiet_ns
+                                                  : 0;
+    double quiet_s = crn_seconds(quiet_ns);
+    return disk->on && disk->silent_s > quiet_s ? disk->silent_s : quiet_s;
+}
+
+static void find_hang(const crn_condition_look *look, crn_condition_found *found)
+{
+    crn_condition_values values = {.lane = CRN_NO_LANE};
+    for (int use = 0; use < CRN_RESOURCE_DISKS; use++) {
+        double silent_s = silence_of(look, use);
+        if (silent_s < HANG_S || silent_s < values.seconds)
+            continue;
+        values.seconds = silent_s;
+        snprintf(values.name, sizeof values.name, "%s", uses[use]);
+    }
+    if (values.name[0])
+        crn_condition_add(found, &values);
+}
+
+const crn_condition crn_condition_disk_hangs = {
+    .id = "disk_hangs",
+    .alert = "CernitaDiskHangs",
+    .severity = CRN_SEVERITY_WARNING,
+    .clear_s = 1,
+    .find = find_hang,
+    .words = {{"A disk has not answered for {seconds} s; sorting goes on", "Check the disk."},
+              {"Un disco non risponde da {seconds} s; la selezione continua",
+               "Controllare il disco."},
+              {"Un disco no responde desde hace {seconds} s; la clasificación continúa",
+               "Revise el disco."},
+              {"Un disque ne répond plus depuis {seconds} s ; le tri continue",
+               "Vérifiez le disque."},
+              {"Eine Platte antwortet seit {seconds} s nicht; sortiert wird weiter",
+               "Die Platte prüfen."}},
+    .details = "{name}: nothing that waits for it was written; `dmesg` and the network to it",
+};

@@ -1,0 +1,155 @@
+/* Verdicts that reach nobody, or too late. */
+#include "src/monitor/conditions/find.h"
+#include "stages/base/clock.h"
+
+/* A grader that connects needs no longer. */
+#define ABSENT_S 2
+
+static bool makes_verdicts(const crn_condition_look *look)
+{
+    const crn_publish_stats *now = &look->now->metrics.publish;
+    return now->waiting > 0 || now->verdicts > look->before->metrics.publish.verdicts;
+}
+
+static void find_no_grader(const crn_condition_look *look, crn_condition_found *found)
+{
+    if (look->now->metrics.publish.graders == 0 && makes_verdicts(look))
+        crn_condition_add(
+            found, &(crn_condition_values){.lane = CRN_NO_LANE,
+                                           .count = (double)look->now->metrics.publish.waiting});
+}
+
+const crn_condition crn_condition_no_grader = {
+    .id = "no_grader",
+    .alert = "CernitaGraderAbsent",
+    .severity = CRN_SEVERITY_CRITICAL,
+    .misjudged = true,
+    .raise_s = ABSENT_S,
+    .clear_s = 1,
+    .find = find_no_grader,
+    .words = {{"Nothing is ejected: no ejector program is connected", "Start the ejector program."},
+              {"Nulla viene espulso: nessun programma di espulsione è collegato",
+               "Avviare il programma di espulsione."},
+              {"No se expulsa nada: ningún programa de expulsión está conectado",
+               "Arranque el programa de expulsión."},
+              {"Rien n'est éjecté : aucun programme d'éjection n'est connecté",
+               "Démarrez le programme d'éjection."},
+              {"Nichts wird ausgeworfen: kein Auswerferprogramm ist verbunden",
+               "Das Auswerferprogramm starten."}},
+    .details =
+        "no grader is connected to publish.grader.bind (a PULL socket), {count} verdicts wait "
+        "for it; the newest publish.grader.high_water_mark are kept",
+};
+
+static void find_several(const crn_condition_look *look, crn_condition_found *found)
+{
+    uint64_t graders = look->now->metrics.publish.graders;
+    if (graders > 1)
+        crn_condition_add(found,
+                          &(crn_condition_values){.lane = CRN_NO_LANE, .count = (double)graders});
+}
+
+const crn_condition crn_condition_several_graders = {
+    .id = "several_graders",
+    .alert = "CernitaSeveralGraders",
+    .severity = CRN_SEVERITY_CRITICAL,
+    .misjudged = true,
+    .raise_s = 1,
+    .clear_s = 1,
+    .find = find_several,
+    .words =
+        {{"{count} ejector programs share the verdicts", "Stop all but one."},
+         {"{count} programmi di espulsione si dividono i giudizi", "Fermarli tutti tranne uno."},
+         {"{count} programas de expulsión se reparten los veredictos", "Detenga todos menos uno."},
+         {"{count} programmes d'éjection se partagent les verdicts", "Gardez-en un seul."},
+         {"{count} Auswerferprogramme teilen sich die Urteile", "Alle bis auf eines beenden."}},
+    .details = "each grader gets a part of the verdicts; who only watches connects to "
+               "publish.viewers.bind",
+};
+
+static void find_slow(const crn_condition_look *look, crn_condition_found *found)
+{
+    const crn_publish_stats *publish = &look->now->metrics.publish;
+    if (publish->graders > 0 && publish->waiting > 0 && look->before->metrics.publish.waiting > 0)
+        crn_condition_add(
+            found, &(crn_condition_values){.lane = CRN_NO_LANE, .count = (double)publish->waiting});
+}
+
+const crn_condition crn_condition_grader_slow = {
+    .id = "grader_slow",
+    .alert = "CernitaGraderNotReading",
+    .severity = CRN_SEVERITY_CRITICAL,
+    .misjudged = true,
+    .clear_s = 1,
+    .find = find_slow,
+    .words = {{"The ejector program does not keep up: {count} verdicts wait",
+               "Restart the ejector program."},
+              {"Il programma di espulsione non tiene il passo: {count} giudizi in attesa",
+               "Riavviare il programma di espulsione."},
+              {"El programa de expulsión no da abasto: {count} veredictos esperan",
+               "Reinicie el programa de expulsión."},
+              {"Le programme d'éjection ne suit pas : {count} verdicts attendent",
+               "Redémarrez le programme d'éjection."},
+              {"Das Auswerferprogramm kommt nicht nach: {count} Urteile warten",
+               "Das Auswerferprogramm neu starten."}},
+    .details = "a grader is connected and does not read: is its program stopped or busy, or the "
+               "network to it saturated?",
+};
+
+static void find_lost(const crn_condition_look *look, crn_condition_found *found)
+{
+    const crn_publish_stats *now = &look->now->metrics.publish,
+                            *before = &look->before->metrics.publish;
+    uint64_t lost = now->failed + now->possibly_lost + now->stale + now->without_defects,
+             lost_before =
+                 before->failed + before->possibly_lost + before->stale + before->without_defects;
+    if (now->graders > 0)
+        lost += now->dropped;
+    if (now->graders > 0)
+        lost_before += before->dropped;
+    crn_condition_add_count(found, CRN_NO_LANE, lost, lost_before);
+}
+
+const crn_condition crn_condition_verdicts_lost = {
+    .id = "verdicts_lost",
+    .alert = "CernitaVerdictsLost",
+    .severity = CRN_SEVERITY_CRITICAL,
+    .misjudged = true,
+    .clear_s = 3,
+    .find = find_lost,
+    .words = {{"{count} verdicts came too late for the ejector", "Check the ejector program."},
+              {"{count} giudizi arrivati tardi per l'espulsore",
+               "Controllare il programma di espulsione."},
+              {"{count} veredictos llegaron tarde al expulsor", "Revise el programa de expulsión."},
+              {"{count} verdicts arrivés trop tard pour l'éjecteur",
+               "Vérifiez le programme d'éjection."},
+              {"{count} Urteile kamen zu spät für den Auswerfer", "Das Auswerferprogramm prüfen."}},
+    .details = "verdicts that the grader did not get, or got past their deadline or without their "
+               "defects: it was away, did not keep up, or memory was short; "
+               "cernita_verdicts_lost_total and _stale_total say which",
+};
+
+static void find_viewer(const crn_condition_look *look, crn_condition_found *found)
+{
+    const crn_publish_stats *now = &look->now->metrics.publish,
+                            *before = &look->before->metrics.publish;
+    crn_condition_add_count(found, CRN_NO_LANE,
+                            now->viewers_dropped + now->peers.cut[CRN_CUT_UNREAD],
+                            before->viewers_dropped + before->peers.cut[CRN_CUT_UNREAD]);
+}
+
+const crn_condition crn_condition_viewer_stuck = {
+    .id = "viewer_stuck",
+    .alert = "CernitaViewerStuck",
+    .severity = CRN_SEVERITY_NOTICE,
+    .clear_s = 3,
+    .find = find_viewer,
+    .words = {{"A display does not keep up; sorting goes on", "Restart the display."},
+              {"Un visualizzatore non tiene il passo; la selezione continua",
+               "Riavviare il visualizzatore."},
+              {"Un visor no da abasto; la clasificación continúa", "Reinicie el visor."},
+              {"Un afficheur ne suit pas ; le tri continue", "Redémarrez l'afficheur."},
+              {"Eine Anzeige kommt nicht nach; sortiert wird weiter", "Die Anzeige neu starten."}},
+    .details = "{count} messages for viewers were dropped or a viewer was disconnected as it does "
+               "not read (publish.viewers.high_water_mark)",
+};

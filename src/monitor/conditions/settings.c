@@ -1,0 +1,145 @@
+/* The line itself: its thread, its settings, its clock. */
+#include <stdio.h>
+
+#include "src/monitor/conditions/find.h"
+#include "stages/base/clock.h"
+
+/* Without new numbers for so long the line's thread is taken to hang. */
+#define HANG_NS (5 * CRN_NS_PER_S)
+
+/* How long a clock that was set is told of. */
+#define JUMP_TOLD_NS (6 * CRN_NS_PER_S)
+
+static void find_hang(const crn_condition_look *look, crn_condition_found *found)
+{
+    int64_t age_ns = look->now_ns - look->now->taken_ns;
+    if (age_ns >= HANG_NS)
+        crn_condition_add(
+            found, &(crn_condition_values){.lane = CRN_NO_LANE, .seconds = crn_seconds(age_ns)});
+}
+
+const crn_condition crn_condition_line_hangs = {
+    .id = "line_hangs",
+    .alert = "CernitaLineHangs",
+    .severity = CRN_SEVERITY_CRITICAL,
+    .misjudged = true,
+    .find = find_hang,
+    .words =
+        {{"Nothing is judged: the line has not answered for {seconds} s", "Restart the line."},
+         {"Nulla viene giudicato: la linea non risponde da {seconds} s", "Riavviare la linea."},
+         {"No se juzga nada: la línea no responde desde hace {seconds} s", "Reinicie la línea."},
+         {"Rien n'est jugé : la ligne ne répond plus depuis {seconds} s", "Redémarrez la ligne."},
+         {"Nichts wird beurteilt: die Linie antwortet seit {seconds} s nicht",
+          "Die Linie neu starten."}},
+    .details = "the line's thread has written no numbers: is the machine swapping, or the process "
+               "stopped? Keep a stack before the restart (gdb -batch -ex \"thread apply all bt\")",
+};
+
+static void find_recipe(const crn_condition_look *look, crn_condition_found *found)
+{
+    (void)look;
+    (void)found;
+}
+
+const crn_condition crn_condition_recipe_lost = {
+    .id = "recipe_lost",
+    .alert = "CernitaRecipeLost",
+    .severity = CRN_SEVERITY_CRITICAL,
+    .misjudged = true,
+    .clear_s = 1,
+    .find = find_recipe,
+    .words = {{"The recipe was lost in a restart: fruit is sorted by other limits",
+               "Choose the recipe again."},
+              {"La ricetta è andata persa al riavvio: si seleziona con altri limiti",
+               "Scegliere di nuovo la ricetta."},
+              {"La receta se perdió al reiniciar: se clasifica con otros límites",
+               "Elija la receta de nuevo."},
+              {"La recette a été perdue au redémarrage : le tri suit d'autres limites",
+               "Choisissez de nouveau la recette."},
+              {"Das Rezept ging beim Neustart verloren: sortiert wird nach anderen Grenzen",
+               "Das Rezept neu wählen."}},
+    .details =
+        "recipe '{name}' was in force before the start and is not in the file, or could not be "
+        "read: `cernitactl recipe NAME`, or `cernitactl recipe --none` to confirm the file's "
+        "own settings",
+};
+
+static void find_reload(const crn_condition_look *look, crn_condition_found *found)
+{
+    if (look->memory->reload_refused)
+        crn_condition_add(found, &(crn_condition_values){.lane = CRN_NO_LANE});
+}
+
+const crn_condition crn_condition_reload_refused = {
+    .id = "reload_refused",
+    .alert = "CernitaReloadRefused",
+    .severity = CRN_SEVERITY_WARNING,
+    .find = find_reload,
+    .words = {{"New settings were refused; the old ones stay in force",
+               "Have the settings mended, then load them again."},
+              {"Nuove impostazioni rifiutate; restano valide le vecchie",
+               "Far correggere le impostazioni, poi ricaricarle."},
+              {"Se rechazaron los ajustes nuevos; siguen los anteriores",
+               "Haga corregir los ajustes y cárguelos de nuevo."},
+              {"Nouveaux réglages refusés ; les anciens restent en vigueur",
+               "Faites corriger les réglages, puis rechargez-les."},
+              {"Neue Einstellungen abgelehnt; die alten gelten weiter",
+               "Die Einstellungen berichtigen lassen und neu laden."}},
+    .details =
+        "`cernitactl reload` and the log list what is wrong; it ends with the next reload or "
+        "switch of the recipe that is taken in",
+};
+
+static void find_jump(const crn_condition_look *look, crn_condition_found *found)
+{
+    const crn_condition_memory *memory = look->memory;
+    if (memory->clock_jump_ns != 0 && look->now_ns - memory->clock_jump_ns < JUMP_TOLD_NS)
+        crn_condition_add(
+            found, &(crn_condition_values){.lane = CRN_NO_LANE, .seconds = memory->clock_jump_s});
+}
+
+const crn_condition crn_condition_clock_jump = {
+    .id = "clock_jump",
+    .alert = "CernitaClockJump",
+    .severity = CRN_SEVERITY_WARNING,
+    .find = find_jump,
+    .words =
+        {{"The clock of this machine jumped by {seconds} s", "Check the time of all machines."},
+         {"L'orologio di questa macchina è saltato di {seconds} s",
+          "Controllare l'ora di tutte le macchine."},
+         {"El reloj de esta máquina saltó {seconds} s", "Revise la hora de todas las máquinas."},
+         {"L'horloge de cette machine a sauté de {seconds} s",
+          "Vérifiez l'heure de toutes les machines."},
+         {"Die Uhr dieser Maschine sprang um {seconds} s", "Die Uhrzeit aller Maschinen prüfen."}},
+    .details = "CLOCK_REALTIME was set; budgets are measured by another clock, but deadline_ns and "
+               "captured_ns are compared with it (chrony or PTP: `chronyc tracking`)",
+};
+
+static void find_apart(const crn_condition_look *look, crn_condition_found *found)
+{
+    uint64_t now = look->now->metrics.deadlines_ignored,
+             before = look->before->metrics.deadlines_ignored;
+    for (int32_t i = 0; i < look->now->lane_count; i++) {
+        now += look->now->lanes[i].meters.captured_later;
+        before += crn_condition_lane_before(look, i)->meters.captured_later;
+    }
+    crn_condition_add_count(found, CRN_NO_LANE, now, before);
+}
+
+const crn_condition crn_condition_clocks_apart = {
+    .id = "clocks_apart",
+    .alert = "CernitaClocksApart",
+    .severity = CRN_SEVERITY_WARNING,
+    .clear_s = 1,
+    .find = find_apart,
+    .words =
+        {{"The clocks of CNN and line are apart", "Check the time of both machines."},
+         {"Gli orologi di CNN e linea non coincidono", "Controllare l'ora delle due macchine."},
+         {"Los relojes de la CNN y de la línea difieren", "Revise la hora de ambas máquinas."},
+         {"Les horloges du CNN et de la ligne diffèrent", "Vérifiez l'heure des deux machines."},
+         {"Die Uhren von CNN und Linie gehen auseinander", "Die Uhrzeit beider Maschinen prüfen."}},
+    .details =
+        "{count} views are dated after their reception, or their deadlines are more than 10 s "
+        "away and ignored: synchronise the clocks (chrony or PTP), and see that captured_ns "
+        "and deadline_ns are nanoseconds since 1970",
+};

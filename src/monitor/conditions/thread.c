@@ -1,0 +1,129 @@
+#include "src/monitor/conditions/thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "src/monitor/conditions/watch.h"
+#include "stages/base/clock.h"
+#include "stages/base/log.h"
+#include "stages/base/process/thread.h"
+
+/* As that of the HTTP thread: it can wait, a view cannot. */
+#define NICE 15
+
+/* New numbers are looked for so often; without new ones it looks once a second at their age. */
+#define LOOK_NS  (200 * CRN_NS_PER_MS)
+#define AGAIN_NS (1 * CRN_NS_PER_S)
+
+struct crn_conditions {
+    crn_snapshots *snapshots;
+    crn_condition_watch *watch;
+    crn_resources_reader *reader; /* NULL: nothing is known */
+    pthread_mutex_t lock;         /* for `list` */
+    crn_condition_list list;
+    sem_t stop;
+    pthread_t thread;
+    bool started;
+};
+
+/* Once each when a condition is raised, with what the engineer needs, and when it ends. */
+static void log_event(void *context, const crn_condition_held *held, crn_condition_event event)
+{
+    static const crn_log_level levels[CRN_SEVERITIES] = {CRN_LOG_INFO, CRN_LOG_WARNING,
+                                                         CRN_LOG_ERROR};
+    const crn_condition *row = held->row;
+    char clause[CRN_CONDITION_CLAUSE_BYTES], details[CRN_CONDITION_TEXT_BYTES];
+    (void)context;
+    crn_condition_clause(held, clause);
+    if (event == CRN_CONDITION_RAISED)
+        crn_log(levels[row->severity], "%s [%s: %s]", clause, row->id,
+                crn_condition_text(row->details, &held->values, details));
+    else if (event == CRN_CONDITION_HOLDS)
+        crn_log(levels[row->severity], "still: %s [%s]", clause, row->id);
+    else
+        crn_log(CRN_LOG_INFO, "ended: %s [%s]", clause, row->id);
+}
+
+static void look(crn_conditions *conditions, const crn_snapshot *snapshot, int64_t now_ns)
+{
+    crn_resources resources = {.window_s = 0};
+    if (conditions->reader)
+        crn_resources_read(conditions->reader, &resources);
+    crn_condition_watch_look(conditions->watch, snapshot, &resources, now_ns, crn_realtime_ns());
+    pthread_mutex_lock(&conditions->lock);
+    conditions->list = *crn_condition_watch_list(conditions->watch);
+    pthread_mutex_unlock(&conditions->lock);
+}
+
+static void *run(void *argument)
+{
+    crn_conditions *conditions = argument;
+    uint64_t number = 0;
+    int64_t looked_ns = 0;
+    prctl(PR_SET_NAME, "conditions", 0, 0, 0);
+    setpriority(PRIO_PROCESS, 0, NICE);
+    while (crn_sem_wait_until(&conditions->stop, crn_now_ns() + LOOK_NS) < 0) {
+        const crn_snapshot *snapshot = crn_snapshots_latest(conditions->snapshots);
+        int64_t now_ns = crn_now_ns();
+        if (snapshot->number == number && now_ns - looked_ns < AGAIN_NS)
+            continue;
+        number = snapshot->number;
+        looked_ns = now_ns;
+        look(conditions, snapshot, now_ns);
+    }
+    return NULL;
+}
+
+int crn_conditions_open(const crn_config *config, crn_resources_reader *reader,
+                        crn_conditions **ret_conditions)
+{
+    crn_conditions *conditions = calloc(1, sizeof *conditions);
+    if (!conditions)
+        return -ENOMEM;
+    conditions->reader = reader;
+    pthread_mutex_init(&conditions->lock, NULL);
+    sem_init(&conditions->stop, 0, 0);
+    int r = crn_snapshots_create((int32_t)config->limits.lanes, &conditions->snapshots);
+    if (r == 0)
+        r = crn_condition_watch_create(config, crn_now_ns(), log_event, NULL, &conditions->watch);
+    if (r == 0)
+        r = crn_thread_start(&conditions->thread, run, conditions);
+    conditions->started = r == 0;
+    if (r < 0)
+        crn_conditions_close(&conditions);
+    *ret_conditions = conditions;
+    return r;
+}
+
+void crn_conditions_close(crn_conditions **conditions)
+{
+    crn_conditions *closed = *conditions;
+    if (!closed)
+        return;
+    if (closed->started) {
+        sem_post(&closed->stop);
+        pthread_join(closed->thread, NULL);
+    }
+    crn_condition_watch_free(&closed->watch);
+    crn_snapshots_free(&closed->snapshots);
+    sem_destroy(&closed->stop);
+    pthread_mutex_destroy(&closed->lock);
+    free(closed);
+    *conditions = NULL;
+}
+
+crn_snapshots *crn_conditions_snapshots(crn_conditions *conditions)
+{
+    return conditions->snapshots;
+}
+
+void crn_conditions_get(crn_conditions *conditions, crn_condition_list *ret_list)
+{
+    pthread_mutex_lock(&conditions->lock);
+    *ret_list = conditions->list;
+    pthread_mutex_unlock(&conditions->lock);
+}

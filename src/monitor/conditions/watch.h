@@ -1,0 +1,40 @@
+/*
+ * Which conditions hold over time: a row that finds its condition in every look for its `raise_s`
+ * is raised, and ends after `clear_s` without. No clock, no thread, no log, no allocation after
+ * creation.
+ */
+#ifndef CRN_SRC_MONITOR_CONDITIONS_WATCH_H
+#define CRN_SRC_MONITOR_CONDITIONS_WATCH_H
+
+#include "src/monitor/conditions/find.h"
+
+CRN_C_BEGIN
+
+typedef struct crn_condition_watch crn_condition_watch;
+
+typedef enum crn_condition_event {
+    CRN_CONDITION_RAISED,
+    CRN_CONDITION_HOLDS, /* still: once a minute */
+    CRN_CONDITION_ENDED,
+} crn_condition_event;
+
+/* Told of what becomes of a condition. */
+typedef void crn_condition_told(void *context, const crn_condition_held *held,
+                                crn_condition_event event);
+
+/* `config` and `context` must outlive it. Returns 0 or -ENOMEM. */
+int crn_condition_watch_create(const crn_config *config, int64_t began_ns, crn_condition_told *tell,
+                               void *context, crn_condition_watch **ret_watch);
+void crn_condition_watch_free(crn_condition_watch **watch); /* NULL is allowed */
+
+/* Looks at the latest snapshot, which is copied, and at what the machine has to give. realtime_ns
+ * is CLOCK_REALTIME. */
+void crn_condition_watch_look(crn_condition_watch *watch, const crn_snapshot *now,
+                              const crn_resources *resources, int64_t now_ns, int64_t realtime_ns);
+
+/* What holds as of the last look; valid until the next. */
+const crn_condition_list *crn_condition_watch_list(const crn_condition_watch *watch);
+
+CRN_C_END
+
+#endif
