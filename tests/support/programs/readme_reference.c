@@ -34,17 +34,41 @@ static void renew(const char *path, const char *whole, const char *fresh)
     assert_int_equal(fclose(out), 0);
 }
 
+static void read_whole(const char *file, char path[512], char *whole, size_t size)
+{
+    snprintf(path, 512, CRN_TEST_DATA "/../%s", file);
+    FILE *opened = fopen(path, "r");
+    if (!opened)
+        fail_msg("%s: %s", path, strerror(errno));
+    size_t read = fread(whole, 1, size - 1, opened);
+    fclose(opened);
+    assert_true(read < size - 1);
+    whole[read] = '\0';
+}
+
+void readme_expect_file(const char *file, void (*print)(FILE *out))
+{
+    static char whole[1 << 18];
+    char path[512];
+    read_whole(file, path, whole, sizeof whole);
+    char *fresh = text_of(print);
+    if (strcmp(whole, fresh) != 0) {
+        if (!getenv("CRN_RENEW"))
+            fail_msg("%s is behind the code: CRN_RENEW=1 build/bin/%s writes it", file,
+                     program_invocation_short_name);
+        FILE *out = fopen(path, "w");
+        assert_non_null(out);
+        fputs(fresh, out);
+        assert_int_equal(fclose(out), 0);
+    }
+    free(fresh);
+}
+
 void readme_expect_reference(const char *readme, void (*print)(FILE *out))
 {
     static char whole[1 << 18];
     char path[512];
-    snprintf(path, sizeof path, CRN_TEST_DATA "/../%s", readme);
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    size_t read = fread(whole, 1, sizeof whole - 1, file);
-    fclose(file);
-    assert_true(read < sizeof whole - 1);
-    whole[read] = '\0';
+    read_whole(readme, path, whole, sizeof whole);
     char *fresh = text_of(print);
     if (!strstr(whole, fresh)) {
         if (!getenv("CRN_RENEW"))

@@ -8,4 +8,7 @@
  * `print` writes; with CRN_RENEW in the environment writes it there instead. */
 void readme_expect_reference(const char *readme, void (*print)(FILE *out));
 
+/* The same of a whole file. */
+void readme_expect_file(const char *file, void (*print)(FILE *out));
+
 #endif
