@@ -120,7 +120,7 @@ static bool is_to_record(const crn_line *line, const crn_fruit *fruit)
 /* Copies the photographs of the views that hold their slots, once a second at most. */
 static void show_photos(crn_line *line, const crn_fruit *fruit)
 {
-    if (!line->photos || !crn_live_photos_are_wanted(line->photos))
+    if (!line->photos || !crn_live_photos_are_wanted(line->photos, fruit->lane->number))
         return;
     crn_live_photos_begin(line->photos);
     for (int64_t i = 0; i < line->config->limits.views; i++)

@@ -132,7 +132,7 @@ static void look(uint64_t fruit)
     for (uint32_t i = 0; photos && i < photos->count; i++)
         assert_int_equal(photos->photos[i].pixels[0],
                          (photos->fruit * VIEWS + photos->photos[i].view) & 255);
-    crn_live_photos_want(line.line->photos);
+    crn_live_photos_want(line.line->photos, CRN_LIVE_PHOTOS_ANY);
 }
 
 static void send_all(void)

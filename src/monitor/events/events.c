@@ -274,7 +274,7 @@ void crn_event_snapshot(const crn_observation *observation, crn_budget_watch bud
     const crn_histogram_edges *edges = &observation->edges[CRN_SCALE_FRUIT];
     crn_lane_meters sum = crn_event_sum_lanes(observation->snapshot);
     crn_encoder_begin(encoder);
-    crn_encoder_map(encoder, 13 + CRN_HEALTH_PAIRS + CRN_SETTINGS_PAIRS + FACT_PAIRS + RATE_PAIRS +
+    crn_encoder_map(encoder, 14 + CRN_HEALTH_PAIRS + CRN_SETTINGS_PAIRS + FACT_PAIRS + RATE_PAIRS +
                                  CRN_EVENT_FIGURE_PAIRS);
     crn_encoder_pair_unsigned(encoder, "number", observation->snapshot->number);
     crn_encoder_pair_real(encoder, "now_s", to_ms(crn_seconds(crn_realtime_ns())));
@@ -293,5 +293,7 @@ void crn_event_snapshot(const crn_observation *observation, crn_budget_watch bud
     crn_event_lanes(observation, encoder);
     put_writers(observation, encoder);
     put_fruits(fruits, encoder);
+    crn_encoder_text(encoder, "classes_per_minute");
+    crn_class_counts_put(&fruits->classes, observation->now_ns, encoder);
     crn_encoder_map_end(encoder);
 }

@@ -5,6 +5,7 @@
 #ifndef CRN_SRC_MONITOR_FRUITS_LAST_FRUITS_H
 #define CRN_SRC_MONITOR_FRUITS_LAST_FRUITS_H
 
+#include "src/monitor/fruits/class_counts.h"
 #include "src/monitor/fruits/flight.h"
 #include "src/monitor/fruits/sheets.h"
 #include "src/monitor/fruits/kept_maps.h"
@@ -30,15 +31,17 @@ typedef struct crn_last_fruits {
     crn_bad_fruit bad[CRN_BAD_FRUITS_MAX];
     crn_kept_fruit shown[CRN_SHOWN_FRUITS_MAX];
     int unanswered; /* calls since photographs were asked for last and came */
+    uint32_t lane;  /* of the fruit shown last */
     uint64_t next;  /* number in the flight recorder of the first fruit not looked at */
+    crn_class_counts classes;
 } crn_last_fruits;
 
 /* Looks at what the flight recorder took since the last call. */
 void crn_last_fruits_update(crn_last_fruits *fruits, const crn_flight *flight);
 
-/* Chooses a fruit to show: that of the photographs that came since the last call, else, if none
- * came for CRN_PHOTOS_PATIENCE calls, the latest one; and asks for the next photographs. `photos`
- * NULL: there are none. */
+/* Chooses a fruit to show, of each lane in turn: that of the photographs that came since the last
+ * call, else, if none came for CRN_PHOTOS_PATIENCE calls, the lane's latest one; and asks for the
+ * next photographs. `photos` NULL: there are none. */
 void crn_last_fruits_show(crn_last_fruits *fruits, const crn_flight *flight,
                           crn_live_photos *photos, crn_sheets *sheets);
 

@@ -14,6 +14,7 @@ typedef enum stage {
 
 struct crn_live_photos {
     atomic_int stage;
+    _Atomic int64_t lane; /* that is asked for, or CRN_LIVE_PHOTOS_ANY */
     crn_photo_set set;
     size_t used;
     unsigned char *pixels; /* CRN_LIVE_PHOTOS_BYTES; becomes resident as it is used */
@@ -39,9 +40,17 @@ void crn_live_photos_free(crn_live_photos **photos)
 
 /* --- the line's thread --- */
 
-bool crn_live_photos_are_wanted(const crn_live_photos *photos)
+static bool is_wanted(const crn_live_photos *photos)
 {
     return atomic_load_explicit(&photos->stage, memory_order_acquire) == STAGE_WANTED;
+}
+
+bool crn_live_photos_are_wanted(const crn_live_photos *photos, uint32_t lane)
+{
+    if (!is_wanted(photos))
+        return false;
+    int64_t wanted = atomic_load_explicit(&photos->lane, memory_order_relaxed);
+    return wanted == CRN_LIVE_PHOTOS_ANY || wanted == lane;
 }
 
 void crn_live_photos_begin(crn_live_photos *photos)
@@ -78,10 +87,11 @@ void crn_live_photos_end(crn_live_photos *photos)
 
 /* --- the HTTP thread --- */
 
-void crn_live_photos_want(crn_live_photos *photos)
+void crn_live_photos_want(crn_live_photos *photos, int64_t lane)
 {
+    atomic_store_explicit(&photos->lane, lane, memory_order_relaxed);
     /* While it is wanted only the line's thread changes it. */
-    if (!crn_live_photos_are_wanted(photos))
+    if (!is_wanted(photos))
         atomic_store_explicit(&photos->stage, STAGE_WANTED, memory_order_release);
 }
 

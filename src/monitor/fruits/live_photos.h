@@ -38,16 +38,18 @@ int crn_live_photos_create(crn_live_photos **ret_photos);
 /* Call it after both threads have ended; NULL is allowed. */
 void crn_live_photos_free(crn_live_photos **photos);
 
-/* For the line's thread: true if a fruit's photographs are asked for. Then, for any fruit: begin,
- * add for each of its views that still has its slot, end. A fruit without photographs leaves the
- * question open for the next one. */
-bool crn_live_photos_are_wanted(const crn_live_photos *photos);
+#define CRN_LIVE_PHOTOS_ANY (-1) /* lane */
+
+/* For the line's thread: true if the photographs of a fruit of this lane are asked for. Then:
+ * begin, add for each of its views that still has its slot, end. A fruit without photographs leaves
+ * the question open for the next one. */
+bool crn_live_photos_are_wanted(const crn_live_photos *photos, uint32_t lane);
 void crn_live_photos_begin(crn_live_photos *photos);
 void crn_live_photos_add(crn_live_photos *photos, const crn_view *view);
 void crn_live_photos_end(crn_live_photos *photos);
 
-/* For the HTTP thread: asks for the next fruit's photographs. */
-void crn_live_photos_want(crn_live_photos *photos);
+/* For the HTTP thread: asks for the photographs of the next fruit of this lane, or of any. */
+void crn_live_photos_want(crn_live_photos *photos, int64_t lane);
 
 /* For the HTTP thread: those that came since, valid until the next crn_live_photos_want(); NULL:
  * none.

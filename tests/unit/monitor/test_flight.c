@@ -1,5 +1,6 @@
 /* The flight recorder: what it keeps, in which form, and what it lets go. */
 #include "src/monitor/fruits/flight.h"
+#include "src/monitor/fruits/last_fruits.h"
 
 #include "src/formats/verdict_log/format.h"
 #include "tests/unit/publish/verdict_bench.h"
@@ -167,6 +168,63 @@ static void the_oldest_make_room(void **state)
         crn_expect_unsigned(crn_decoded_field(kept(f, number), "sequence"), number);
 }
 
+/* However many fruits a lane has. */
+static void lanes_are_shown_in_turn(void **state)
+{
+    static const uint32_t lanes[] = {7, 0, 2, 0, 0, 0, 0, 0}, turns[] = {2, 7, 0, 2, 7};
+    flight_fixture *f = *state;
+    crn_last_fruits fruits = {.shown_count = 0};
+    for (uint64_t i = 0; i < sizeof lanes / sizeof *lanes; i++) {
+        f->verdict->facts.lane = lanes[i];
+        f->verdict->fruit.fruit = i;
+        offer(f, i, 1000);
+    }
+    crn_flight_take(f->flight);
+    for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
+        crn_last_fruits_show(&fruits, f->flight, NULL, NULL);
+        assert_int_equal(fruits.lane, turns[i]);
+    }
+    assert_int_equal(fruits.shown_count, 3); /* none twice */
+    assert_int_equal(fruits.shown[2].lane, 0);
+    assert_int_equal(fruits.shown[2].fruit, 7); /* its latest */
+}
+
+static void expect_counts(flight_fixture *f, const crn_class_counts *counts, int64_t now_ns,
+                          const char *wanted)
+{
+    crn_encoder *encoder = f->verdict->encoders[CRN_FORMAT_JSON];
+    const unsigned char *bytes;
+    size_t size;
+    crn_encoder_begin(encoder);
+    crn_class_counts_put(counts, now_ns, encoder);
+    assert_int_equal(crn_encoder_end(encoder, &bytes, &size), 0);
+    assert_int_equal(size, strlen(wanted));
+    assert_memory_equal(bytes, wanted, size);
+}
+
+#define COUNTS(rot) "{\"rot\":" rot ",\"stem \\\"end\\\"\":0,\"caf\xc3\xa9\":0}"
+
+/* Fruits, not defects; those that have a class, out of all in which it was looked for. */
+static void classes_are_counted_for_a_minute(void **state)
+{
+    flight_fixture *f = *state;
+    crn_defect two[] = {make_defect(1, -1, true, false, 12), make_defect(1, -1, true, false, 12)};
+    crn_last_fruits fruits = {.shown_count = 0};
+    int64_t second_ns = 1000 * CRN_NS_PER_S;
+    expect_counts(f, &fruits.classes, second_ns, "{}");
+    f->verdict->facts.now_ns = second_ns;
+    offer(f, 0, 1000);
+    judge(f->verdict, 0, two, 2, 2);
+    offer(f, 1, 1000);
+    f->verdict->facts.now_ns = second_ns + 30 * CRN_NS_PER_S;
+    offer(f, 2, 1000);
+    crn_flight_take(f->flight);
+    crn_last_fruits_update(&fruits, f->flight);
+    expect_counts(f, &fruits.classes, second_ns + 59 * CRN_NS_PER_S, COUNTS("2"));
+    expect_counts(f, &fruits.classes, second_ns + 60 * CRN_NS_PER_S, COUNTS("1"));
+    expect_counts(f, &fruits.classes, second_ns + 90 * CRN_NS_PER_S, COUNTS("0"));
+}
+
 #define ON_FLIGHT(test) cmocka_unit_test_setup_teardown(test, open_flight, close_flight)
 
 int main(void)
@@ -177,6 +235,8 @@ int main(void)
         ON_FLIGHT(a_large_verdict_is_kept_without_its_defects),
         ON_FLIGHT(a_full_queue_is_counted),
         ON_FLIGHT(the_oldest_make_room),
+        ON_FLIGHT(lanes_are_shown_in_turn),
+        ON_FLIGHT(classes_are_counted_for_a_minute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,13 +65,13 @@ static void offer(photos_fixture *f, uint64_t fruit)
 static void they_come_when_asked_for(void **state)
 {
     photos_fixture *f = *state;
-    assert_false(crn_live_photos_are_wanted(f->photos));
+    assert_false(crn_live_photos_are_wanted(f->photos, 3));
     assert_null(crn_live_photos_take(f->photos));
-    crn_live_photos_want(f->photos);
-    assert_true(crn_live_photos_are_wanted(f->photos));
+    crn_live_photos_want(f->photos, CRN_LIVE_PHOTOS_ANY);
+    assert_true(crn_live_photos_are_wanted(f->photos, 3));
     assert_null(crn_live_photos_take(f->photos));
     offer(f, 8);
-    assert_false(crn_live_photos_are_wanted(f->photos));
+    assert_false(crn_live_photos_are_wanted(f->photos, 3));
     const crn_photo_set *set = crn_live_photos_take(f->photos);
     assert_non_null(set);
     assert_int_equal(set->fruit, 8);
@@ -80,19 +80,30 @@ static void they_come_when_asked_for(void **state)
     assert_int_equal(set->count, 2);
     assert_int_equal(set->photos[1].view, 2);
     assert_memory_equal(set->photos[0].pixels, f->pixels, WIDTH * HEIGHT);
-    crn_live_photos_want(f->photos);
+    crn_live_photos_want(f->photos, CRN_LIVE_PHOTOS_ANY);
     assert_null(crn_live_photos_take(f->photos));
+}
+
+/* Of another lane than is asked for they do not come, until any will do. */
+static void they_come_of_the_lane_asked_for(void **state)
+{
+    photos_fixture *f = *state;
+    crn_live_photos_want(f->photos, 4);
+    assert_false(crn_live_photos_are_wanted(f->photos, 3));
+    assert_true(crn_live_photos_are_wanted(f->photos, 4));
+    crn_live_photos_want(f->photos, CRN_LIVE_PHOTOS_ANY);
+    assert_true(crn_live_photos_are_wanted(f->photos, 3));
 }
 
 static void a_fruit_without_leaves_the_question_open(void **state)
 {
     photos_fixture *f = *state;
     crn_view none = {.header = {.height = HEIGHT, .width = WIDTH}};
-    crn_live_photos_want(f->photos);
+    crn_live_photos_want(f->photos, CRN_LIVE_PHOTOS_ANY);
     crn_live_photos_begin(f->photos);
     crn_live_photos_add(f->photos, &none);
     crn_live_photos_end(f->photos);
-    assert_true(crn_live_photos_are_wanted(f->photos));
+    assert_true(crn_live_photos_are_wanted(f->photos, 3));
 }
 
 static void too_large_ones_are_left_out(void **state)
@@ -100,7 +111,7 @@ static void too_large_ones_are_left_out(void **state)
     photos_fixture *f = *state;
     crn_view large = view_of(f, 1, 0), small = view_of(f, 1, 1);
     large.header.height = large.header.width = 2049; /* more than CRN_LIVE_PHOTOS_BYTES: not read */
-    crn_live_photos_want(f->photos);
+    crn_live_photos_want(f->photos, CRN_LIVE_PHOTOS_ANY);
     crn_live_photos_begin(f->photos);
     crn_live_photos_add(f->photos, &large);
     crn_live_photos_add(f->photos, &small);
@@ -115,7 +126,7 @@ static void *run_line(void *argument)
 {
     photos_fixture *f = argument;
     for (uint64_t fruit = 1; fruit <= 2000;) {
-        if (!crn_live_photos_are_wanted(f->photos))
+        if (!crn_live_photos_are_wanted(f->photos, 3))
             continue;
         memset(f->pixels, (int)fruit, sizeof f->pixels);
         offer(f, fruit++);
@@ -128,7 +139,7 @@ static void one_fruit_at_a_time(void **state)
     photos_fixture *f = *state;
     pthread_t line;
     uint64_t last = 0;
-    crn_live_photos_want(f->photos);
+    crn_live_photos_want(f->photos, CRN_LIVE_PHOTOS_ANY);
     assert_int_equal(pthread_create(&line, NULL, run_line, f), 0);
     while (last < 2000) {
         const crn_photo_set *set = crn_live_photos_take(f->photos);
@@ -139,7 +150,7 @@ static void one_fruit_at_a_time(void **state)
         for (uint32_t i = 0; i < set->count; i++)
             for (uint32_t k = 0; k < set->photos[i].height_px * set->photos[i].width_px; k++)
                 assert_int_equal(set->photos[i].pixels[k], (unsigned char)last);
-        crn_live_photos_want(f->photos);
+        crn_live_photos_want(f->photos, CRN_LIVE_PHOTOS_ANY);
     }
     pthread_join(line, NULL);
 }
@@ -147,7 +158,7 @@ static void one_fruit_at_a_time(void **state)
 static void a_sheet_holds_the_pixels(void **state)
 {
     photos_fixture *f = *state;
-    crn_live_photos_want(f->photos);
+    crn_live_photos_want(f->photos, CRN_LIVE_PHOTOS_ANY);
     offer(f, 8);
     const crn_sheet *sheet = crn_sheets_add(f->sheets, crn_live_photos_take(f->photos));
     assert_non_null(sheet);
@@ -232,7 +243,7 @@ static void of_fruits_numbered_alike_the_latest_counts(void **state)
 {
     photos_fixture *f = *state;
     for (uint64_t i = 1; i <= 2; i++) {
-        crn_live_photos_want(f->photos);
+        crn_live_photos_want(f->photos, CRN_LIVE_PHOTOS_ANY);
         offer(f, 8);
         assert_non_null(crn_sheets_add(f->sheets, crn_live_photos_take(f->photos)));
         assert_int_equal(crn_sheets_of(f->sheets, 3, 5, 8)->number, i);
@@ -243,7 +254,7 @@ static void the_last_sheets_are_kept(void **state)
 {
     photos_fixture *f = *state;
     for (uint64_t fruit = 1; fruit <= CRN_SHEETS_MAX + 3; fruit++) {
-        crn_live_photos_want(f->photos);
+        crn_live_photos_want(f->photos, CRN_LIVE_PHOTOS_ANY);
         offer(f, fruit);
         assert_non_null(crn_sheets_add(f->sheets, crn_live_photos_take(f->photos)));
     }
@@ -263,6 +274,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(they_come_when_asked_for),
+        TEST(they_come_of_the_lane_asked_for),
         TEST(a_fruit_without_leaves_the_question_open),
         TEST(too_large_ones_are_left_out),
         TEST(one_fruit_at_a_time),
