@@ -213,26 +213,6 @@ static void pages_load_nothing_from_elsewhere(void **state)
     }
 }
 
-/* Every reason that the daemon may give has its Italian words. */
-static void all_losses_are_translated(void **state)
-{
-    pages_fixture *f = *state;
-    crn_loss losses[CRN_LOSSES_MAX];
-    crn_metrics *nothing = calloc(1, sizeof *nothing);
-    assert_non_null(nothing);
-    int rows = crn_losses_read(nothing, losses), code;
-    free(nothing);
-    char *words = http_get(f->address, "/page/words_it.js", &code);
-    assert_int_equal(code, 200);
-    for (int i = 0; i < rows; i++) {
-        char key[96];
-        snprintf(key, sizeof key, "\n    %s: ", losses[i].name);
-        if (losses[i].hint && !strstr(words, key))
-            fail_msg("words_it.js: no translation of %s", losses[i].name);
-    }
-    free(words);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -243,7 +223,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_fruit_has_outlines_also_if_sockets_use_json, set_up_json,
                                         tear_down),
         TEST(pages_load_nothing_from_elsewhere),
-        TEST(all_losses_are_translated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,14 +47,15 @@ class PageTest:
         assert not bad, f"the page says '{bad.group(0)}': {text}"
 
     def expect_whole_words(self):
-        """Both languages have the same keys, and every fixed text of the open page is among them."""
+        """All languages have the same keys, and every fixed text of the open page is among them."""
         missing = self.browser.driver.execute_async_script("""
             const done = arguments[0];
-            Promise.all([import('/page/words_en.js'), import('/page/words_it.js')]).then(([en, it]) => {
-                const keys = (words) => Object.keys(words).filter((key) => key !== 'codes' && key !== 'stages').sort().join();
+            import('/page/languages.js').then(({ default: languages }) => {
+                const keys = (words) => Object.keys(words).filter((key) => key !== 'stages').sort().join();
                 const used = [...document.querySelectorAll('[data-word]')].map((e) => e.dataset.word)
                     .concat([...document.querySelectorAll('[data-label]')].map((e) => e.dataset.label));
-                done([keys(en.default) === keys(it.default), used.filter((key) => !(key in en.default))]);
+                done([Object.values(languages).every((words) => keys(words) === keys(languages.en)),
+                      used.filter((key) => !(key in languages.en))]);
             });""")
         assert missing == [True, []], missing
 

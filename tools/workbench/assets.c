@@ -20,8 +20,7 @@
     USE(workbench_chain, "chain.js", CRN_ASSET_SCRIPT)                                             \
     USE(workbench_chain_steps, "chain_steps.js", CRN_ASSET_SCRIPT)                                 \
     USE(workbench_chain_picture, "chain_picture.js", CRN_ASSET_SCRIPT)                             \
-    USE(workbench_words_en, "words_en.js", CRN_ASSET_SCRIPT)                                       \
-    USE(workbench_words_it, "words_it.js", CRN_ASSET_SCRIPT)                                       \
+    USE(workbench_languages, "languages.js", CRN_ASSET_SCRIPT)                                     \
     USE(workbench_operator_words_en, "operator_words_en.js", CRN_ASSET_SCRIPT)                     \
     USE(workbench_operator_words_it, "operator_words_it.js", CRN_ASSET_SCRIPT)                     \
     USE(workbench_timing_words_en, "timing_words_en.js", CRN_ASSET_SCRIPT)                         \

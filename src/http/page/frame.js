@@ -1,5 +1,5 @@
 // What both pages have around their content: fixed texts, and the choice of language and theme.
-import { language, otherLanguage, recall, remember, say } from './words.js';
+import { language, languages, recall, remember, say } from './words.js';
 
 export const byId = (id) => document.getElementById(id);
 
@@ -36,9 +36,19 @@ function switchTheme() {
   applyTheme();
 }
 
-function switchLanguage() {
-  remember('language', otherLanguage);
+function chooseLanguage(event) {
+  remember('language', event.target.value);
   location.reload();
+}
+
+function fillLanguages(select) {
+  for (const [code, name] of languages) {
+    const option = make('option', { value: code, lang: code }, name);
+    option.selected = code === language;
+    select.append(option);
+  }
+  select.setAttribute('aria-label', say('language'));
+  select.addEventListener('change', chooseLanguage);
 }
 
 export function startFrame() {
@@ -47,18 +57,15 @@ export function startFrame() {
   for (const element of document.querySelectorAll('[data-label]')) {
     element.setAttribute('aria-label', say(element.dataset.label));
   }
-  const button = byId('language');
-  button.textContent = say('language');
-  button.lang = otherLanguage;
-  button.addEventListener('click', switchLanguage);
+  fillLanguages(byId('language'));
   byId('theme').addEventListener('click', switchTheme);
   dark.addEventListener('change', applyTheme);
   applyTheme();
 }
 
-const SYMBOLS = { good: '✓', warning: '!', bad: '✕', none: '…' };
+export const SYMBOLS = { good: '✓', notice: 'i', warning: '!', bad: '✕', none: '…' };
 
-// The large sentence at the top: level is good, warning, bad or none.
+// The large sentence at the top: level is good, notice, warning, bad or none.
 export function setHeadline(level, headline, detail) {
   const section = byId('verdict');
   if (section.dataset.level !== level) section.dataset.level = level;

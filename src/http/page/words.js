@@ -1,8 +1,5 @@
 // What the pages say, in the reader's language, and how they write numbers and times.
-import english from './words_en.js';
-import italian from './words_it.js';
-
-const LANGUAGES = { en: english, it: italian };
+import LANGUAGES from './languages.js';
 
 // Choices of the reader, which browsers set up to store nothing refuse to keep.
 export function recall(key) {
@@ -21,6 +18,7 @@ export function remember(key, value) {
   }
 }
 
+// Of a page's languages, its languages.js has them.
 function preferred() {
   const stored = recall('language');
   if (Object.hasOwn(LANGUAGES, stored)) return stored;
@@ -28,7 +26,7 @@ function preferred() {
 }
 
 export const language = preferred();
-export const otherLanguage = language === 'en' ? 'it' : 'en';
+export const languages = Object.entries(LANGUAGES).map(([code, { language_name: name }]) => [code, name]);
 const words = LANGUAGES[language];
 
 // A text, by its key; functions get the values.
@@ -43,20 +41,19 @@ export function sayHelp(table, name, english) {
   return words[table]?.[name] ?? english;
 }
 
-// A reason that the daemon gives: its own English clause, or a translation of its code.
-export function sayReason(code, count, english) {
-  const translated = words.codes && words.codes[code];
-  if (!translated) return english;
-  return typeof translated === 'function' ? translated(count) : `${code}: ${count}: ${translated}`;
-}
-
 const whole = new Intl.NumberFormat(language, { maximumFractionDigits: 0 });
+const tenths = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
 const digits = new Intl.NumberFormat(language, { maximumSignificantDigits: 3 });
 const clock = new Intl.DateTimeFormat(language, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
 const calendar = new Intl.DateTimeFormat(language, { dateStyle: 'medium' });
 
 export function number(value) {
   return value === null || value === undefined ? '–' : whole.format(value);
+}
+
+// A tenth matters only where there are few.
+export function few(value) {
+  return value < 10 ? tenths.format(value) : whole.format(value);
 }
 
 // Three digits, and none behind the point of what is larger.

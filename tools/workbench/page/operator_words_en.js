@@ -3,7 +3,8 @@ const s = (count) => (count === 1 ? '' : 's');
 
 export default {
   skip: 'To the content',
-  language: 'Italiano',
+  language: 'Language',
+  language_name: 'English',
   theme_light: 'Light',
   theme_dark: 'Dark',
   days: (n) => `${n} days`,

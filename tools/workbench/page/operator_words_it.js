@@ -3,7 +3,8 @@ const o = (count, one, many) => (count === 1 ? one : many);
 
 export default {
   skip: 'Al contenuto',
-  language: 'English',
+  language: 'Lingua',
+  language_name: 'Italiano',
   theme_light: 'Chiaro',
   theme_dark: 'Scuro',
   days: (n) => `${n} giorni`,

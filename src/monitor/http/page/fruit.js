@@ -1,15 +1,15 @@
-// The page of one fruit: where its time went, and its views.
+// The page of one fruit: why it is as it is, its views, and where its time went.
 import { byId, make, setHeadline, setText, startFrame } from './frame.js';
 import { classColours, drawView, sayIncomplete } from './fruit_picture.js';
+import { sayWhy } from './why.js';
 import { figure, milliseconds, say, timeOfDay } from './words.js';
 
 const [, , lane, epoch, fruit] = location.pathname.split('/');
 
 function headlineOf(verdict) {
   const { total } = verdict.latency_ms;
-  const budget = milliseconds(verdict.budget_ms);
   if (verdict.verdict === 'late') return ['bad', say('fruit_late')];
-  if (total > verdict.budget_ms) return ['bad', say('fruit_over', milliseconds(total), budget)];
+  if (total > verdict.budget_ms) return ['bad', say('fruit_over')];
   return verdict.verdict === 'partial' ? ['warning', say('fruit_partial')] : ['good', say('fruit_complete')];
 }
 
@@ -98,6 +98,7 @@ function show(data) {
   const colours = classColours(verdict);
   setHeadline(...headlineOf(verdict),
     say('took', milliseconds(verdict.latency_ms.total), budget, timeOfDay(verdict.published_ns / 1e9)));
+  setText(byId('action'), sayWhy(verdict));
   byId('found').hidden = false;
   showWaterfall(verdict);
   showParts(verdict);
@@ -106,7 +107,8 @@ function show(data) {
   for (const view of data.views) {
     byId('pictures').append(make('figure', {}, drawView(data, view, colours, fruit), make('figcaption', {}, say('view', view.view))));
   }
-  setText(byId('ask-why'), say('ask_why', `cernita-why ${location.host} --lane ${lane} --fruit ${fruit}`));
+  byId('no-photos').hidden = data.photos !== null;
+  setText(byId('ask-why'), say('ask_why', `cernita-why ${location.host} ${lane} ${fruit}`));
 }
 
 async function load() {

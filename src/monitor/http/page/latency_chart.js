@@ -54,7 +54,7 @@ function paint() {
     axis.grid.color = colour('--line');
   }
   const budgetEdge = drawn.edges.indexOf(drawn.budget);
-  chart.data.datasets[0].backgroundColor = drawn.edges.concat(0).map((_, i) => colour(i <= budgetEdge ? '--good' : '--bad'));
+  chart.data.datasets[0].backgroundColor = drawn.edges.concat(0).map((_, i) => colour(i <= budgetEdge ? '--muted' : '--bad'));
 }
 
 function fillTable(labels, counts) {

@@ -1,0 +1,291 @@
+"""The overview of the live page, by a stand-in for the daemon that sends what each test wants."""
+import copy
+import json
+import urllib.request
+
+from page_tests import DESKTOP, PHONE
+from stand_in_daemon import StandIn, faulty_event, held, lane, normal_event
+
+SCREENS = [(1280, 900), (1024, 600), (1920, 1080)]
+LANGUAGES = ("en", "it", "es", "fr", "de")
+NAME = "0/1/77"
+
+
+def read_table(test):
+    """The table of conditions, from a daemon."""
+    if not hasattr(test, "table"):
+        line = test.daemon()
+        try:
+            with urllib.request.urlopen(f"{line.address}/conditions") as answer:
+                test.table = json.load(answer)["conditions"]
+        finally:
+            line.close()
+    return test.table
+
+
+def open_page(test, event, language="en", table=None):
+    stand_in = StandIn(table)
+    stand_in.event = event
+    test.browser.open(stand_in.address, language)
+    test.browser.wait("an event", lambda: test.browser.text("#config") == event["config"])
+    return stand_in
+
+
+def show(test, stand_in, event):
+    """Sends an event, and waits until the page has shown it."""
+    stand_in.number = getattr(stand_in, "number", 0) + 1
+    stand_in.send(event | {"config": f"line{stand_in.number}.yaml"})
+    test.browser.wait("the event", lambda: test.browser.text("#config") == f"line{stand_in.number}.yaml")
+
+
+# What is cut off, or lies below the screen.
+CUT = """
+    const found = [...document.querySelectorAll('#overview *, .figures dd, #bad td')].filter((e) => e.clientWidth > 0
+        && getComputedStyle(e).clipPath === 'none' && getComputedStyle(e).overflow !== 'visible'
+        && (e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1)).map((e) => `${e.tagName}#${e.id}: ${e.textContent}`);
+    const overview = document.getElementById('overview');
+    for (const section of overview.children) {
+        const box = section.getBoundingClientRect();
+        for (const e of section.querySelectorAll('*')) {
+            const { bottom, right, width } = e.getBoundingClientRect();
+            if (width > 1 && getComputedStyle(e).clipPath === 'none' && (bottom > box.bottom + 1 || right > box.right + 1)) found.push(`beyond #${section.id}: ${e.textContent}`);
+        }
+    }
+    if (overview.getBoundingClientRect().bottom > innerHeight) found.push('the overview is higher than the screen');
+    if (document.documentElement.scrollWidth > innerWidth) found.push('wider than the screen');
+    return found"""
+
+
+def held_row(name, row, number):
+    """A condition as the daemon would send it, with large figures."""
+    texts = row["en"]
+    condition = held(name, row["severity"], texts["what"], texts["action"], misjudged=row["misjudged"], count=99999,
+                     percent=99.9, seconds=99999, hours=999.5)
+    return condition | ({"lane": number} if "{lane}" in texts["what"] else {})
+
+
+def every_condition_fits(test):
+    """Each condition in each language: one screen without scrolling, nothing cut off, no figure left out."""
+    table = read_table(test)
+    for language in LANGUAGES:
+        for size in ((1024, 600), (1280, 900)):
+            test.browser.resize(*size)
+            stand_in = open_page(test, normal_event(8), language, table)
+            test.browser.wait("the table", lambda: test.browser.text("#headline") != "")
+            for name, row in table.items():
+                event = faulty_event(held_row(name, row, 7)) | {"lanes": normal_event(8)["lanes"]}
+                show(test, stand_in, event)
+                cut = test.browser.run(CUT)
+                said = test.browser.text("#headline") + test.browser.text("#action")
+                assert not cut, f"{name}, {language}, {size}: {cut}"
+                assert "{" not in said and said.startswith(row[language]["what"].split("{")[0]), f"{name}: {said}"
+            stand_in.close()
+    test.browser.resize(*DESKTOP)
+
+
+def large_figures_fit(test):
+    """Figures of 99,999 are shown whole, at every size; so are many lanes and long names."""
+    event = faulty_event(held("a", "critical", "Lane 3: no pictures", "Check camera and CNN of this lane.", lane=3),
+                         *(held(f"b{at}", "warning", "The recording has gaps; sorting goes on", "Free the disk.") for at in range(5)))
+    event |= {"verdicts_per_s": 99999, "views_per_s": 99999, "lost": 99999, "recipe": "fuji_kiku_2026_autumn_second_pick",
+              "bad": [{"name": NAME, "lane": 0, "fruit": 77, "verdict": "late", "over_budget": True, "latency_ms": 99999,
+                       "views_judged": 0, "views_expected": 4, "published_s": event["now_s"] - 100000}]}
+    event["edges_ms"] = event["edges_ms"][:-1] + [99999]
+    event["recent"]["latency_ms"] = event["latency_ms"] = {"p50": 99998, "p99": 99999, "within_budget": 0}
+    event["verdicts"] = {"complete": 99999, "partial": 99999, "late": 99999}
+    event["classes_per_minute"] = {f"transport damage {at}": 99999 for at in range(14)}
+    for lanes in (4, 24):
+        event["lanes"] = normal_event(lanes)["lanes"]
+        for size in SCREENS:
+            test.browser.resize(*size)
+            stand_in = open_page(test, event)
+            test.browser.run("document.getElementById('technical').open = true")
+            show(test, stand_in, event)
+            assert test.browser.text("#p99") == "> 99,999 ms" and test.browser.text("#fruits-per-s") == "99,999"
+            cut = test.browser.run(CUT)
+            assert not cut, f"{size}, {lanes} lanes: {cut}"
+            test.keep(f"full_{lanes}_{size[0]}")
+            stand_in.close()
+    test.browser.resize(*DESKTOP)
+
+
+def screens(test):
+    """Pictures of a normal line and of five faults at four sizes, without barriers."""
+    table = read_table(test)
+    rows = {name: held_row(name, table[name], 2) for name in ("lane_silent", "not_finite", "no_grader", "recipe_lost", "overload")}
+    states = {"normal": normal_event()} | {name: faulty_event(row) for name, row in rows.items()}
+    for size in [*SCREENS, PHONE]:
+        test.browser.resize(*size)
+        for name, event in states.items():
+            stand_in = open_page(test, event, table=table)
+            show(test, stand_in, event)
+            test.keep(f"{name}_{size[0]}")
+            assert size == PHONE or not test.browser.run(CUT)
+            stand_in.close()
+    test.browser.resize(*DESKTOP)
+
+
+def said_once(test):
+    """What screen readers say changes with what is wrong, not with its figures each second."""
+    row = {"what": "Nothing is judged: the line has not answered for {seconds} s", "action": "Restart the line."}
+    table = {"line_hangs": {language: row for language in LANGUAGES}}
+    stand_in = open_page(test, normal_event(), table=table)
+    try:
+        test.browser.run("""window.said = [];
+            new MutationObserver((all) => all.forEach(({ target }) => window.said.push(target.textContent)))
+                .observe(document.getElementById('announcement'), { childList: true });""")
+        for seconds in range(5, 10):
+            show(test, stand_in, faulty_event(held("line_hangs", "critical", "", "", seconds=seconds, misjudged=True)))
+            assert test.browser.text("#headline").endswith(f"answered for {seconds} s")
+        show(test, stand_in, normal_event())
+        said = test.browser.run("return window.said")
+        assert len(said) == 2 and said[1] == "Sorting normally. Nothing to do.", said
+        live = test.browser.run("return [...document.querySelectorAll('[role=status], [aria-live]')].map((e) => e.id)")
+        assert set(live) == {"connection", "announcement"}, live
+    finally:
+        stand_in.close()
+
+
+def fruit_of(name, **changes):
+    """What /fruits/NAME.json gives."""
+    number, epoch, fruit = map(int, name.split("/"))
+    states = [{"view": view, "state": "judged", "reason": "", "received_ms": 5 * view, "queue_ms": 1, "run_ms": 9,
+               "backend": "openmp", "class": "", "count": 0} for view in range(4)]
+    verdict = {"lane": number, "epoch": epoch, "fruit": fruit, "published_ns": 1.8e18, "verdict": "complete",
+               "views_expected": 4, "views_received": 4, "views_judged": 4, "truncated": False, "budget_ms": 100,
+               "latency_ms": {"queue": 1, "contours": 9, "total": 12}, "assembly_ms": 15, "closed_by": "views",
+               "view_states": states, "totals": {"rot": {"count": 0, "area_px": 0}}, "defects": []} | changes
+    views = [{"view": view, "width_px": 511, "height_px": 95, "y_px": None} for view in range(4)]
+    return {"verdict": verdict, "views": views, "photos": None}
+
+
+def focus_stays(test):
+    """What has the focus keeps it while lists get new entries and lose old ones, each second."""
+    stand_in = StandIn()
+    names = [f"{at % 4}/1/{at}" for at in range(12)]
+    stand_in.fruits = {name: fruit_of(name) for name in names}
+
+    def event(first):
+        bad = [{"name": name, "lane": 0, "fruit": 1, "verdict": "late", "over_budget": False, "latency_ms": 9,
+                "views_judged": 0, "views_expected": 4, "published_s": 1.8e9} for name in names[first:first + 6]]
+        return faulty_event(held("a", "warning", f"what {first}", "do")) | {"shown": names[first:first + 6][::-1], "bad": bad[::-1]}
+    stand_in.event = event(0)
+    try:
+        test.browser.open(stand_in.address)
+        test.browser.wait("six fruits", lambda: len(test.browser.elements("[data-fruit]")) == 6)
+        for selector in ("[data-fruit='0/1/0'] a", "#bad-list tr:last-child a", "#condition-list summary"):
+            show(test, stand_in, event(0))
+            test.browser.wait("the fruit", lambda: len(test.browser.elements("[data-fruit='0/1/0'] a")) == 1)
+            test.browser.run("window.focused = document.querySelector(arguments[0]); window.focused.focus()", selector)
+            href = test.browser.run("return window.focused.href")
+            for first in range(1, 6):
+                show(test, stand_in, event(first))
+                assert test.browser.run("return document.activeElement === window.focused"), f"{selector} lost the focus"
+                assert test.browser.run("return window.focused.href") == href, f"{selector} leads to another fruit"
+            test.browser.run("document.activeElement.blur()")
+    finally:
+        stand_in.close()
+
+
+def lanes_keep_their_places(test):
+    """By number, whatever the order of events; grey while nothing is wrong, each state with a sign and a word."""
+    event = normal_event(6)
+    stand_in = open_page(test, event)
+    tiles = """return [...document.querySelectorAll('#lane-list li')].map((e) => [e.querySelector('.number').textContent,
+        e.querySelector('.sign').textContent, e.querySelector('.text').textContent, getComputedStyle(e).borderColor])"""
+    try:
+        before = test.browser.run(tiles)
+        assert [tile[0] for tile in before] == [f"Lane {at}{at}" for at in range(6)]
+        assert {tuple(tile[1:]) for tile in before} == {("✓", "normal", before[0][3])}
+        other = copy.deepcopy(event)
+        other["lanes"] = [lane(5, event["now_s"]), lane(0, event["now_s"] - 60), lane(3, event["now_s"])]
+        other |= faulty_event(held("x", "critical", "Lane 3: no pictures", "Check.", lane=3)) | {"lanes": other["lanes"], "now_s": event["now_s"]}
+        show(test, stand_in, other)
+        after = test.browser.run(tiles)
+        assert [tile[0] for tile in after] == [tile[0] for tile in before]
+        assert [tile[1] for tile in after] == ["–", "–", "–", "✕", "–", "✓"]
+        assert [tile[2] for tile in after] == ["no fruit", "not seen", "not seen", "Lane 3: no pictures", "not seen", "normal"]
+        assert [tile[3] != before[0][3] for tile in after] == [False, False, False, True, False, False], "colour is for what is wrong"
+    finally:
+        stand_in.close()
+
+
+def last_alarm_stays(test):
+    """The newest condition with its time, also after it ended."""
+    event = normal_event()
+    stand_in = open_page(test, event)
+    try:
+        assert test.browser.text("#last-alarm") == "none since this page was opened"
+        older = held("a", "critical", "No grader", "Start it.", since_s=event["now_s"] - 600)
+        newer = held("b", "notice", "A display does not keep up", "Restart it.", since_s=event["now_s"] - 60)
+        show(test, stand_in, faulty_event(older, newer))
+        assert test.browser.text("#last-alarm").endswith(" A display does not keep up")
+        assert test.browser.text("#headline") == "No grader"
+        assert test.browser.texts("#also li") == ["iA display does not keep up"]
+        show(test, stand_in, faulty_event(older))
+        assert "A display does not keep up, over since" in test.browser.text("#last-alarm")
+        show(test, stand_in, event)
+        assert "A display does not keep up, over since" in test.browser.text("#last-alarm")
+        assert test.browser.text("#headline") == "Sorting normally"
+    finally:
+        stand_in.close()
+
+
+def targets_are_large(test):
+    """Whatever is touched is 48 px high, also on a phone."""
+    stand_in = StandIn()
+    stand_in.fruits = {NAME: fruit_of(NAME)}
+    stand_in.event = faulty_event(held("a", "critical", "what", "do"), held("b", "warning", "what", "do")) | {"shown": [NAME]}
+    try:
+        for size in (DESKTOP, PHONE):
+            test.browser.resize(*size)
+            test.browser.open(stand_in.address)
+            test.browser.wait("the fruit", lambda: test.browser.elements("[data-fruit]"))
+            test.browser.run("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+            small = test.browser.run("""return [...document.querySelectorAll('a[href], button, select, summary')]
+                .filter((e) => e.className !== 'skip').map((e) => [e.textContent, e.getBoundingClientRect()])
+                .filter(([, { height, width }]) => height < 48 || width < 48).map(([text]) => text)""")
+            assert not small, f"{size}: {small}"
+    finally:
+        test.browser.resize(*DESKTOP)
+        stand_in.close()
+
+
+def states(*changes):
+    """View states, of which the first ones differ."""
+    of = fruit_of(NAME)["verdict"]["view_states"]
+    return [one | change for one, change in zip(of, changes)] + of[len(changes):]
+
+
+WHY = [
+    ({}, "Judged in time", "the longest part was the step contours (9 ms)"),
+    ({"verdict": "partial", "view_states": states({"state": "missing"}, {}, {"state": "missing"})}, "Judged in part",
+     "Pictures 0, 2 never came"),
+    ({"verdict": "late", "view_states": states(*[{"state": "lost", "reason": "unfinished"}] * 4)}, "Not judged",
+     "Pictures 0, 1, 2, 3 were not judged in time: the machine had too much to do."),
+    ({"verdict": "partial", "view_states": states({"reason": "not_finite", "class": "rot", "count": 3})}, "Judged in part",
+     "Picture 0: the CNN gave values that are not numbers for rot."),
+    ({"latency_ms": {"queue": 150, "contours": 9, "total": 160}}, "Judged too slowly",
+     "It took 160 ms of 100 ms allowed, most of it waiting (150 ms)."),
+    ({"verdict": "partial", "closed_by": "stop"}, "Judged in part", "The line was stopped"),
+]
+
+
+def a_fruit_says_why(test):
+    """The page of a fruit has the sentence that says why, in words, and a command that cernita-why takes."""
+    for changes, headline, sentence in WHY:
+        stand_in = StandIn()
+        stand_in.fruits = {NAME: fruit_of(NAME, **changes)}
+        try:
+            test.browser.open(f"{stand_in.address}/fruits/{NAME}")
+            test.browser.wait_text("#headline", headline)
+            assert sentence in test.browser.text("#action"), test.browser.text("#action")
+            assert test.browser.text("#ask-why").endswith(f"cernita-why {stand_in.address.removeprefix('http://')} 0 77")
+            test.expect_good_text()
+        finally:
+            stand_in.close()
+    test.keep("fruit_why")
+
+
+OVERVIEW_TESTS = [every_condition_fits, large_figures_fit, screens, said_once, focus_stays, lanes_keep_their_places,
+                  last_alarm_stays, targets_are_large, a_fruit_says_why]
