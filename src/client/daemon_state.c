@@ -95,7 +95,6 @@ static void read_figures(const object *event, crn_daemon_state *state)
     state->partial = number(verdicts, "partial");
     state->late = number(verdicts, "late");
     state->lost = number(event, "lost");
-    state->recent_partial = number(crn_value_get(recent, "verdicts"), "partial");
     state->p50_ms = number(latency, "p50");
     state->p99_ms = number(latency, "p99");
     state->slots = number(event, "slots");
@@ -104,24 +103,41 @@ static void read_figures(const object *event, crn_daemon_state *state)
     state->waiting = number(event, "waiting");
 }
 
-/* As the live page counts them. */
-static void read_codes(const object *event, crn_daemon_state *state)
+const char *crn_state_level_name(crn_state_level level)
 {
-    const object *codes;
-    int count = items(crn_value_get(event, "codes"), CRN_STATE_REASONS, &codes);
-    double most = 0;
-    for (int i = 0; i < count; i++) {
-        const object *code = crn_value_get(&codes[i], "code");
-        double lost = number(&codes[i], "count");
-        if ((crn_value_is_text(code, "verdict_dropped") ||
-             crn_value_is_text(code, "verdict_failed")) &&
-            lost > 0)
-            state->undelivered += lost;
-        if (is_true(&codes[i], "refused") && lost > 0) {
-            state->refused += lost;
-            state->refused_reason = lost > most ? i : state->refused_reason;
-            most = fmax(most, lost);
-        }
+    static const char *const names[] = {"none", "good", "notice", "warning", "critical"};
+    return names[level];
+}
+
+/* A level by its name; CRN_LEVEL_NONE if it is not one. */
+static crn_state_level read_level(const object *map, const char *key)
+{
+    const object *value = crn_value_get(map, key);
+    crn_state_level level = CRN_LEVEL_CRITICAL;
+    while (level > CRN_LEVEL_NONE && !crn_value_is_text(value, crn_state_level_name(level)))
+        level--;
+    return level;
+}
+
+static void read_conditions(const object *event, crn_daemon_state *state)
+{
+    const object *headline = crn_value_get(event, "headline");
+    const object *list = crn_value_get(event, "conditions"), *rows;
+    state->level = read_level(headline, "level");
+    state->misjudged = is_true(headline, "misjudged");
+    state->conditions_known = list && list->type == MSGPACK_OBJECT_ARRAY;
+    state->condition_count = items(list, CRN_STATE_CONDITIONS, &rows);
+    for (int i = 0; i < state->condition_count; i++) {
+        crn_state_condition *condition = &state->conditions[i];
+        TEXT(&rows[i], "id", condition->id);
+        TEXT(&rows[i], "what", condition->what);
+        TEXT(&rows[i], "action", condition->action);
+        TEXT(&rows[i], "details", condition->details);
+        condition->severity = read_level(&rows[i], "severity");
+        condition->misjudged = is_true(&rows[i], "misjudged");
+        condition->lane = whole(&rows[i], "lane");
+        condition->since_s = number(&rows[i], "since_s");
+        state->conditions_known &= condition->id[0] && condition->what[0];
     }
 }
 
@@ -232,21 +248,13 @@ static crn_state_writer read_writer(const object *writer)
 
 static void read_event(const object *event, crn_daemon_state *state)
 {
-    const object *reasons;
     TEXT(event, "state", state->state);
     TEXT(event, "version", state->version);
     TEXT(event, "run", state->run);
     TEXT(event, "config", state->config);
     TEXT(event, "backend", state->backend);
     state->healthy = is_true(event, "healthy");
-    state->reason_count = items(crn_value_get(event, "reasons"), CRN_STATE_REASONS, &reasons);
-    const object *list = crn_value_get(event, "reasons");
-    state->reasons_known = list && list->type == MSGPACK_OBJECT_ARRAY;
-    for (int i = 0; i < state->reason_count; i++) {
-        copy_text(&reasons[i], state->reasons[i], CRN_STATE_REASON);
-        state->reasons_known &= state->reasons[i][0] != '\0';
-    }
-    read_codes(event, state);
+    read_conditions(event, state);
     read_budget(event, state);
     read_figures(event, state);
     read_histogram(event, state);

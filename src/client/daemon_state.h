@@ -9,13 +9,13 @@
 
 #include "stages/base/error.h"
 
-#define CRN_STATE_TEXT    64
-#define CRN_STATE_REASON  256
-#define CRN_STATE_REASONS 16
-#define CRN_STATE_EDGES   14
-#define CRN_STATE_STAGES  32
-#define CRN_STATE_LANES   1024
-#define CRN_STATE_BAD     12
+#define CRN_STATE_TEXT       64
+#define CRN_STATE_SENTENCE   512
+#define CRN_STATE_CONDITIONS 64
+#define CRN_STATE_EDGES      14
+#define CRN_STATE_STAGES     32
+#define CRN_STATE_LANES      1024
+#define CRN_STATE_BAD        12
 
 /* Largest event that is read. */
 #define CRN_STATE_EVENT_BYTES ((size_t)4 << 20)
@@ -52,24 +52,43 @@ typedef struct crn_state_writer {
     double lost, bytes, free_share; /* free_share 0 to 1, NaN: unknown */
 } crn_state_writer;
 
+typedef enum crn_state_level {
+    CRN_LEVEL_NONE, /* the line starts or stops, or says nothing of it */
+    CRN_LEVEL_GOOD,
+    CRN_LEVEL_NOTICE,
+    CRN_LEVEL_WARNING,
+    CRN_LEVEL_CRITICAL,
+} crn_state_level;
+
+/* A condition that holds: src/monitor/conditions. */
+typedef struct crn_state_condition {
+    char id[CRN_STATE_TEXT];
+    crn_state_level severity;
+    bool misjudged; /* fruit is judged wrongly or not at all */
+    int64_t lane;   /* -1: it is of the whole line */
+    double since_s; /* since 1970 */
+    char what[CRN_STATE_SENTENCE], action[CRN_STATE_SENTENCE], details[CRN_STATE_SENTENCE];
+} crn_state_condition;
+
+/* "critical" and the like. */
+const char *crn_state_level_name(crn_state_level level);
+
 /* Texts are printable; numbers that an event lacks are NaN, lists empty. */
 typedef struct crn_daemon_state {
     char state[CRN_STATE_TEXT], version[CRN_STATE_TEXT], run[CRN_STATE_TEXT],
         config[CRN_STATE_TEXT], backend[CRN_STATE_TEXT];
     bool healthy;
-    bool reasons_known; /* they are there, and all of them are texts */
-    int reason_count;
-    char reasons[CRN_STATE_REASONS][CRN_STATE_REASON];
+    crn_state_level level; /* of the headline */
+    bool misjudged;
+    bool conditions_known; /* they are there, and each has its texts */
+    int condition_count;   /* worst first */
+    crn_state_condition conditions[CRN_STATE_CONDITIONS];
     double now_s, budget_ms, workers, devices, devices_lost, memory_bytes;
     bool budget_known, budget_kept;
     double budget_since_s, missed, recent_verdicts;
     double verdicts_per_s, views_per_s, complete, partial, late, lost;
     double p50_ms, p99_ms; /* of the last two minutes */
     double slots, slots_free, graders, waiting;
-    double undelivered;    /* verdicts of the last two minutes that no grader gets */
-    double recent_partial; /* fruits, of the last two minutes */
-    double refused;        /* messages of the last two minutes */
-    int refused_reason;    /* why most of them were, of `reasons`; only if any was */
     double edges_ms[CRN_STATE_EDGES], counts[CRN_STATE_EDGES + 1]; /* of the last two minutes */
     bool has_counts;
     int stage_count, lane_count, bad_count;

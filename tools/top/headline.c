@@ -6,35 +6,12 @@
 
 #include "tools/top/texts.h"
 
-/* Below this share of missed fruits it is a warning. */
-#define BAD_SHARE 0.01
-
-/* From this share of partial fruits on it is a warning. */
-#define PARTIAL_SHARE 0.01
-
-static bool all_silent(const crn_daemon_state *status)
+crn_style crn_level_style(crn_state_level level)
 {
-    for (int i = 0; i < status->lane_count; i++)
-        if (status->lanes[i].state != CRN_LANE_SILENT)
-            return false;
-    return status->lane_count > 0;
-}
-
-static void say_budget(const crn_daemon_state *status, const crn_glyphs *g, crn_headline *line)
-{
-    bool kept = status->budget_kept;
-    bool many = status->missed >= BAD_SHARE * status->recent_verdicts;
-    line->style = kept ? CRN_STYLE_GOOD : many ? CRN_STYLE_BAD : CRN_STYLE_WARNING;
-    line->glyph = kept ? g->good : many ? g->bad : g->warning;
-    if (kept)
-        snprintf(line->text, sizeof line->text, "WITHIN THE BUDGET");
-    else
-        snprintf(line->text, sizeof line->text, "%.0f OF %.0f FRUITS MISSED THE BUDGET",
-                 status->missed, status->recent_verdicts);
-    snprintf(line->detail, sizeof line->detail, "since %s (%s)%s",
-             crn_clock_text(status->budget_since_s).text,
-             crn_lasting_text(status->now_s - status->budget_since_s).text,
-             kept ? "" : "; counted in the last two minutes");
+    return level == CRN_LEVEL_CRITICAL  ? CRN_STYLE_BAD
+           : level == CRN_LEVEL_WARNING ? CRN_STYLE_WARNING
+           : level == CRN_LEVEL_GOOD    ? CRN_STYLE_GOOD
+                                        : CRN_STYLE_BOLD;
 }
 
 /* Sets a line of that level. */
@@ -54,64 +31,49 @@ static bool is_state(const crn_daemon_state *status, const char *state)
     return strcmp(status->state, state) == 0;
 }
 
-/* Says `what`, the state of a line without views; if messages are refused, why most of them are. */
-static void say_no_views(const crn_daemon_state *status, const char *what, const crn_glyphs *g,
-                         crn_headline *line)
+/* The worst condition, and what to do. */
+static void say_worst(const crn_daemon_state *status, const crn_glyphs *g, crn_headline *line)
 {
-    if (status->refused > 0) {
-        say(line, CRN_STYLE_WARNING, g->warning, "%s, %.0f MESSAGE%s REFUSED", what,
-            status->refused, status->refused == 1 ? "" : "S");
-        snprintf(line->detail, sizeof line->detail, "%s", status->reasons[status->refused_reason]);
-    } else
-        say(line, CRN_STYLE_BOLD, g->none, "%s", what);
+    const crn_state_condition *worst = &status->conditions[0];
+    line->style = crn_level_style(worst->severity);
+    line->glyph = worst->severity == CRN_LEVEL_CRITICAL  ? g->bad
+                  : worst->severity == CRN_LEVEL_WARNING ? g->warning
+                                                         : g->none;
+    snprintf(line->text, sizeof line->text, "%s.", worst->what);
+    snprintf(line->detail, sizeof line->detail, "%s", worst->action);
 }
 
-static bool many_partial(const crn_daemon_state *status)
+/* Nothing is wrong now; fruits of the last two minutes may have missed the budget. */
+static void say_good(const crn_daemon_state *status, const crn_glyphs *g, crn_headline *line)
 {
-    return status->recent_partial > 0 &&
-           status->recent_partial >= PARTIAL_SHARE * status->recent_verdicts;
-}
-
-static void say_partial(const crn_daemon_state *status, const crn_glyphs *g, crn_headline *line)
-{
-    say(line, CRN_STYLE_WARNING, g->warning, "%.0f OF %.0f FRUITS %s PARTIAL",
-        status->recent_partial, status->recent_verdicts,
-        status->recent_partial == 1 ? "IS" : "ARE");
-    snprintf(line->detail, sizeof line->detail,
-             "views missing or unfinished; see lists below; counted in the last two minutes");
+    say(line, CRN_STYLE_GOOD, g->good, "NOTHING OUT OF THE ORDINARY");
+    if (status->budget_known && status->budget_kept)
+        snprintf(line->detail, sizeof line->detail, "within the budget since %s (%s)",
+                 crn_clock_text(status->budget_since_s).text,
+                 crn_lasting_text(status->now_s - status->budget_since_s).text);
+    else if (status->budget_known)
+        snprintf(line->detail, sizeof line->detail,
+                 "%.0f of %.0f fruits of the last two minutes missed the budget", status->missed,
+                 status->recent_verdicts);
 }
 
 /* What matters most, as on the live page. */
 static void say_state(const crn_daemon_state *status, const crn_glyphs *g, crn_headline *line)
 {
-    if (!status->healthy)
+    if (status->condition_count > 0)
+        say_worst(status, g, line);
+    else if (!status->healthy)
         say(line, CRN_STYLE_BAD, g->bad, "THE LINE DOES NOT ANSWER");
     else if (is_state(status, "starting"))
         say(line, CRN_STYLE_BOLD, g->none, "STARTING");
     else if (is_state(status, "stopping"))
         say(line, CRN_STYLE_BOLD, g->none, "STOPPING");
-    else if (status->undelivered > 0) {
-        say(line, CRN_STYLE_BAD, g->bad, "%.0f VERDICTS REACHED NO GRADER", status->undelivered);
-        snprintf(line->detail, sizeof line->detail, "in the last two minutes");
-    } else if (status->budget_known && !status->budget_kept)
-        say_budget(status, g, line);
     else if (is_state(status, "ready"))
-        say_no_views(
-            status, status->refused > 0 ? "NO VIEW ACCEPTED YET" : "READY, NO VIEW HAS ARRIVED YET",
-            g, line);
-    else if (is_state(status, "degraded"))
-        say(line, CRN_STYLE_WARNING, g->warning, "DEGRADED: A DEVICE IS LOST");
-    else if (all_silent(status))
-        say_no_views(status, "NO FRUITS ARRIVE", g, line);
-    else if (status->budget_known && status->graders == 0) {
-        say(line, CRN_STYLE_WARNING, g->warning, "WITHIN THE BUDGET");
-        snprintf(line->detail, sizeof line->detail, "but no grader is connected");
-    } else if (many_partial(status))
-        say_partial(status, g, line);
-    else if (status->budget_known)
-        say_budget(status, g, line);
+        say(line, CRN_STYLE_BOLD, g->none, "READY, NO VIEW HAS ARRIVED YET");
+    else if (status->level == CRN_LEVEL_GOOD)
+        say_good(status, g, line);
     else
-        say(line, CRN_STYLE_BOLD, g->none, "RUNNING");
+        say(line, CRN_STYLE_BOLD, g->none, "%s", status->state);
 }
 
 crn_headline crn_headline_of(const crn_top_view *view)

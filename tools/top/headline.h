@@ -7,8 +7,10 @@
 typedef struct crn_headline {
     crn_style style;
     const char *glyph;
-    char text[128], detail[CRN_STATE_REASON + 64];
+    char text[CRN_STATE_SENTENCE + 1], detail[CRN_STATE_SENTENCE];
 } crn_headline;
+
+crn_style crn_level_style(crn_state_level level);
 
 crn_headline crn_headline_of(const crn_top_view *view);
 

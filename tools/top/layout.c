@@ -26,17 +26,19 @@ static void draw_head(const crn_top_view *view, crn_area area)
     crn_area_put(area, 1, column, CRN_STYLE_PLAIN, " %s", line.detail);
 }
 
-/* Reasons, a row each, the last one saying how many more there are. Returns the rows used. */
-static int draw_reasons(const crn_daemon_state *status, crn_area area)
+/* The conditions behind the worst, a row each, the last one saying how many more there are. Returns
+ * the rows used. */
+static int draw_conditions(const crn_daemon_state *status, crn_area area)
 {
-    int shown = status->reason_count < area.rows ? status->reason_count : area.rows;
+    int others = status->condition_count > 0 ? status->condition_count - 1 : 0;
+    int shown = others < area.rows ? others : area.rows;
     for (int i = 0; i < shown; i++) {
-        int left = status->reason_count - i;
+        const crn_state_condition *one = &status->conditions[1 + i];
+        int left = others - i, column = 2;
         if (i == shown - 1 && left > 1)
-            crn_area_put(area, i, 2, CRN_STYLE_WARNING, "%d more: %.*s", left, area.columns,
-                         status->reasons[i]);
-        else
-            crn_area_put(area, i, 2, CRN_STYLE_WARNING, "%s", status->reasons[i]);
+            column = crn_area_put(area, i, column, CRN_STYLE_PLAIN, "%d more: ", left);
+        column = crn_area_put(area, i, column, crn_level_style(one->severity), "%s.", one->what);
+        crn_area_put(area, i, column, CRN_STYLE_PLAIN, " %s", one->action);
     }
     return shown;
 }
@@ -253,7 +255,7 @@ static void draw_help(crn_area area)
         "?           this help, and back",
         "up, down    scroll the lanes (also k, j)",
         "",
-        "A fruit in the list: `cernita-why HOST:PORT --lane LANE --fruit FRUIT` says why.",
+        "A fruit in the list: `cernita-why HOST:PORT LANE FRUIT` says why.",
         "In a browser, with pictures: the same address.",
     };
     for (int i = 0; i < (int)(sizeof lines / sizeof *lines); i++)
@@ -297,8 +299,8 @@ void crn_layout(const crn_top_view *view, crn_canvas *canvas)
     }
     if (!view->status)
         return;
-    int reason_rows = all.rows / 8 > 1 ? all.rows / 8 : 1;
-    int row = 2 + draw_reasons(view->status, crn_area_part(all, 2, 0, reason_rows, all.columns));
+    int rows = all.rows / 8 > 1 ? all.rows / 8 : 1;
+    int row = 2 + draw_conditions(view->status, crn_area_part(all, 2, 0, rows, all.columns));
     row++;
     draw_figures(view->status, crn_area_part(all, row, 0, FIGURE_ROWS, all.columns));
     row += FIGURE_ROWS + 1;

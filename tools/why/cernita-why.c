@@ -348,7 +348,7 @@ static int tell_state(const why_settings *set, crn_error *error)
 {
     crn_daemon_state state;
     int r = crn_state_fetch(set->source, &state, error);
-    if (r < 0 || (!set->state_only && state.reason_count == 0))
+    if (r < 0 || (!set->state_only && state.condition_count == 0))
         return r;
     if (!set->state_only)
         printf("\n");

@@ -46,13 +46,17 @@ def fits(lines, columns, rows):
     return len(used) > 0 and "q quit  ? help" in lines[rows - 1] and all(len(line) <= columns for line in used)
 
 
+def is_connected(lines):
+    return any("fruits/s" in line for line in lines) and not any("NO CONNECTION" in line for line in lines)
+
+
 def main():
     programs, config, address = sys.argv[1:]
     folder = pathlib.Path(config).parent
     daemon = subprocess.Popen([f"{programs}/cernitad", "--config", config], stderr=subprocess.DEVNULL)
     terminal = Terminal(folder, f"{programs}/cernita-top {address}", 80, 24)
     try:
-        terminal.expect_text("READY, NO VIEW HAS ARRIVED YET")
+        terminal.expect("a connection", is_connected)
         terminal.expect("80 x 24", lambda lines: fits(lines, 80, 24))
         terminal.run("resize-window", "-x", "200", "-y", "60")
         terminal.expect("200 x 60", lambda lines: fits(lines, 200, 60))
@@ -66,7 +70,7 @@ def main():
         terminal.expect_text("NO CONNECTION")
         terminal.expect_text("fruits/s") # the last figures stay
         daemon = subprocess.Popen([f"{programs}/cernitad", "--config", config], stderr=subprocess.DEVNULL)
-        terminal.expect_text("READY, NO VIEW HAS ARRIVED YET")
+        terminal.expect("a connection", is_connected)
         terminal.run("send-keys", "q")
         end = time.monotonic() + PATIENCE_S
         while terminal.run("list-sessions"):

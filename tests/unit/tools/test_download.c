@@ -106,11 +106,11 @@ static void a_state_that_is_none_is_named(void **state)
     static const char *const pages[] = {"",
                                         "[]",
                                         "{}",
-                                        "{\"state\":1,\"reasons\":[]}",
-                                        "{\"state\":\"running\",\"reasons\":{}}",
-                                        "{\"state\":\"running\",\"reasons\":[null]}",
-                                        "{\"state\":\"running\",\"reasons\":["};
-    static char many[40000], answer[200000];
+                                        "{\"state\":1,\"conditions\":[]}",
+                                        "{\"state\":\"running\",\"conditions\":{}}",
+                                        "{\"state\":\"running\",\"conditions\":[null]}",
+                                        "{\"state\":\"running\",\"conditions\":["};
+    static char many[40000], answer[400000];
     for (size_t i = 0; i <= sizeof pages / sizeof *pages; i++) {
         memset(many, '[', sizeof many - 1); /* the last one: deep */
         const char *page = i < sizeof pages / sizeof *pages ? pages[i] : many;
@@ -134,8 +134,11 @@ static void a_state_is_taken_from_a_line_that_hangs_too(void **state)
     int listener = listen_at(endpoint, sizeof endpoint);
     pid_t child = answer_once(
         listener, ANSWER("503", "Content-Type: application/json\r\nConnection: close\r\n",
-                         "{\"reasons\":[\"one\",\"t\\u001b[2J\\u009b2Jwo\"],\"more\":{},\"state\":"
-                         "\"degraded\"}"));
+                         "{\"headline\":{\"level\":\"critical\",\"misjudged\":true},"
+                         "\"conditions\":[{\"id\":\"lane_silent\",\"severity\":\"critical\","
+                         "\"lane\":2,\"what\":\"Lane 2: no pictures\",\"action\":\"Look.\"},"
+                         "{\"id\":\"frozen\",\"what\":\"t\\u001b[2J\\u009b2Jwo\"}],"
+                         "\"more\":{},\"state\":\"degraded\"}"));
     int r = crn_state_fetch(endpoint, &got, &error);
     waitpid(child, NULL, 0);
     close(listener);
@@ -143,9 +146,15 @@ static void a_state_is_taken_from_a_line_that_hangs_too(void **state)
         return;
     assert_int_equal(r, 0);
     assert_string_equal(got.state, "degraded");
-    assert_int_equal(got.reason_count, 2);
-    assert_string_equal(got.reasons[0], "one");
-    assert_string_equal(got.reasons[1], "t?[2J??2Jwo"); /* nothing that a terminal obeys */
+    assert_true(got.level == CRN_LEVEL_CRITICAL && got.misjudged);
+    assert_int_equal(got.condition_count, 2);
+    assert_int_equal(got.conditions[0].lane, 2);
+    assert_int_equal(got.conditions[0].severity, CRN_LEVEL_CRITICAL);
+    assert_string_equal(got.conditions[0].what, "Lane 2: no pictures");
+    assert_int_equal(got.conditions[1].lane, -1);
+    assert_int_equal(got.conditions[1].severity, CRN_LEVEL_NONE);
+    /* nothing that a terminal obeys */
+    assert_string_equal(got.conditions[1].what, "t?[2J??2Jwo");
 }
 
 /* As where a disk is full: the old file stays as it was. */

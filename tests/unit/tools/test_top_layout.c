@@ -14,6 +14,7 @@ static int set_up(void **state)
 {
     (void)state;
     status = (crn_daemon_state){.healthy = true,
+                                .level = CRN_LEVEL_GOOD,
                                 .state = "running",
                                 .config = "line.yaml",
                                 .backend = "openmp",
@@ -85,7 +86,7 @@ static void essentials_fit_80_by_24(void **state)
 {
     (void)state;
     const char *text = draw(24, 80);
-    expect(text, "✓ WITHIN THE BUDGET  since ");
+    expect(text, "✓ NOTHING OUT OF THE ORDINARY  within the budget since ");
     expect(text, " (2 min)");
     expect(text, "fruits/s     123456  ");
     expect(text, "99 % ms        88.8 ");
@@ -124,32 +125,33 @@ static void all_lanes_can_be_seen(void **state)
     expect(draw(60, 200), "●  39 good ");
 }
 
+static void hold(int index, crn_state_level severity, const char *what, const char *action)
+{
+    crn_state_condition *one = &status.conditions[index];
+    one->severity = severity;
+    snprintf(one->what, sizeof one->what, "%s", what);
+    snprintf(one->action, sizeof one->action, "%s", action);
+    status.condition_count = index + 1;
+    status.level = status.conditions[0].severity;
+}
+
 static void states_have_their_words(void **state)
 {
     (void)state;
     status.budget_kept = false;
     status.missed = 3;
-    expect(draw(24, 80), "! 3 OF 1200 FRUITS MISSED THE BUDGET  since ");
-    status.missed = 12;
-    expect(draw(24, 80), "✕ 12 OF 1200 FRUITS MISSED");
-    status.undelivered = 4;
-    expect(draw(24, 80), "✕ 4 VERDICTS REACHED NO GRADER  in the last two minutes");
-    status.undelivered = 0;
-    status.budget_kept = true;
-    status.graders = 0;
-    expect(draw(24, 80), "! WITHIN THE BUDGET  but no grader is connected");
-    for (int i = 0; i < status.lane_count; i++)
-        status.lanes[i].state = CRN_LANE_SILENT;
-    expect(draw(24, 80), "NO FRUITS ARRIVE");
-    status.lane_count = 0;
+    expect(draw(24, 80), "✓ NOTHING OUT OF THE ORDINARY  3 of 1200 fruits of the last two");
+    status.level = CRN_LEVEL_NONE;
     strcpy(status.state, "ready");
     expect(draw(24, 80), "READY, NO VIEW HAS ARRIVED YET");
+    strcpy(status.state, "starting");
+    expect(draw(24, 80), "STARTING");
     strcpy(status.state, "stopping");
     expect(draw(24, 80), "STOPPING");
-    strcpy(status.state, "degraded");
-    expect(draw(24, 80), "! DEGRADED: A DEVICE IS LOST");
     status.healthy = false;
     expect(draw(24, 80), "✕ THE LINE DOES NOT ANSWER");
+    hold(0, CRN_LEVEL_CRITICAL, "The line hangs", "Start it again.");
+    expect(draw(24, 80), "✕ The line hangs.  Start it again.");
     view.lost_s = 61;
     view.fault = "the network is down";
     expect(draw(24, 80), "✕ NO CONNECTION  for 61 s: the network is down");
@@ -160,45 +162,19 @@ static void states_have_their_words(void **state)
     expect(draw(24, 80), "q           quit");
 }
 
-static void partial_fruits_warn(void **state)
+static void the_worst_condition_is_the_headline(void **state)
 {
     (void)state;
-    status.recent_partial = 11; /* below 1 % */
-    expect(draw(24, 80), "✓ WITHIN THE BUDGET");
-    status.recent_partial = 12;
-    expect(draw(24, 80), "! 12 OF 1200 FRUITS ARE PARTIAL  views missing or unfinished; see lists");
-    status.recent_partial = status.recent_verdicts = 1;
-    expect(draw(24, 80), "! 1 OF 1 FRUITS IS PARTIAL  ");
-    status.graders = 0; /* worse */
-    expect(draw(24, 80), "! WITHIN THE BUDGET  but no grader");
-    status.budget_kept = false;
-    status.missed = 1;
-    expect(draw(24, 80), "✕ 1 OF 1 FRUITS MISSED");
-}
-
-static void without_views_it_says_why_they_are_refused(void **state)
-{
-    (void)state;
-    status.refused = 30;
-    status.reason_count = 2;
-    status.refused_reason = 1;
-    strcpy(status.reasons[1], "magic: 20 in the last two minutes");
-    expect(draw(24, 80), "✓ WITHIN THE BUDGET"); /* others' views are accepted */
-    for (int i = 0; i < status.lane_count; i++)
-        status.lanes[i].state = CRN_LANE_SILENT;
-    expect(draw(24, 80), "! NO FRUITS ARRIVE, 30 MESSAGES REFUSED  magic: 20 in the last two");
-    strcpy(status.state, "ready");
-    status.refused = 1;
-    expect(draw(24, 80), "! NO VIEW ACCEPTED YET, 1 MESSAGE REFUSED  magic: 20 in");
-}
-
-static void reasons_say_how_many_more_there_are(void **state)
-{
-    (void)state;
-    status.reason_count = 5;
-    for (int i = 0; i < 5; i++)
-        snprintf(status.reasons[i], sizeof status.reasons[i], "reason %d", i);
-    expect(draw(24, 80), "\n  reason 0\n  reason 1\n  3 more: reason 2\n");
+    hold(0, CRN_LEVEL_NOTICE, "A viewer is slow", "Close it.");
+    expect(draw(24, 80), "… A viewer is slow.  Close it.");
+    hold(0, CRN_LEVEL_WARNING, "The disk is full", "Delete files.");
+    expect(draw(24, 80), "! The disk is full.  Delete files.");
+    hold(0, CRN_LEVEL_CRITICAL, "Lane 2: no pictures", "Check camera and CNN.");
+    for (int i = 1; i < 6; i++)
+        hold(i, CRN_LEVEL_WARNING, (const char *[]){"one", "two", "three", "four", "five"}[i - 1],
+             "Do.");
+    expect(draw(24, 80), "✕ Lane 2: no pictures.  Check camera and CNN.\n  one. Do.\n"
+                         "  two. Do.\n  3 more: three. Do.\n");
 }
 
 /* No row is wider than the screen, whatever its size; ASCII stays ASCII. */
@@ -206,8 +182,12 @@ static void any_size_is_drawn(void **state)
 {
     (void)state;
     view.ascii = true;
-    status.reason_count = 1;
-    memset(status.reasons[0], 'x', sizeof status.reasons[0] - 1);
+    hold(0, CRN_LEVEL_WARNING, "", "");
+    hold(1, CRN_LEVEL_WARNING, "", "");
+    for (int i = 0; i < 2; i++) {
+        memset(status.conditions[i].what, 'x', sizeof status.conditions[i].what - 1);
+        memset(status.conditions[i].action, 'y', sizeof status.conditions[i].action - 1);
+    }
     for (int rows = 1; rows < 70; rows += 3)
         for (int columns = 1; columns < 210; columns += 7) {
             const char *text = draw(rows, columns);
@@ -246,9 +226,7 @@ int main(void)
         TEST(no_fruit_is_missing_in_the_histogram),
         TEST(all_lanes_can_be_seen),
         TEST(states_have_their_words),
-        TEST(partial_fruits_warn),
-        TEST(without_views_it_says_why_they_are_refused),
-        TEST(reasons_say_how_many_more_there_are),
+        TEST(the_worst_condition_is_the_headline),
         TEST(any_size_is_drawn),
         TEST(unknown_numbers_are_dashes),
     };

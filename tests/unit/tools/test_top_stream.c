@@ -73,12 +73,12 @@ static void an_event_is_read(void **state)
     (void)state;
     static crn_daemon_state s;
     assert_int_equal(
-        parse("{\"state\":\"running\",\"healthy\":true,\"reasons\":[\"one\",\"two\"],"
-              "\"codes\":[{\"code\":\"verdict_dropped\",\"count\":3},{\"code\":\"log_failed\","
-              "\"count\":9},{\"code\":\"verdict_failed\",\"count\":2},"
-              "{\"code\":\"magic\",\"count\":4,\"refused\":true},{\"code\":\"lanes\","
-              "\"count\":6,\"refused\":true},{\"code\":\"straggler\",\"count\":8,"
-              "\"refused\":false}],\"config\":\"a.yaml\","
+        parse("{\"state\":\"running\",\"healthy\":true,"
+              "\"headline\":{\"level\":\"warning\",\"misjudged\":true},"
+              "\"conditions\":[{\"id\":\"frozen\",\"severity\":\"warning\",\"misjudged\":true,"
+              "\"lane\":3,\"since_s\":9.5,\"what\":\"Same picture\",\"action\":\"Check.\","
+              "\"details\":\"all\"},{\"id\":\"x\",\"severity\":\"notice\",\"what\":\"two\"}],"
+              "\"config\":\"a.yaml\","
               "\"budget_ms\":100,\"views_per_s\":40.5,\"slots\":20,"
               "\"budget\":{\"kept\":false,\"since_s\":7,\"missed\":2,\"verdicts\":9},"
               "\"verdicts\":{\"complete\":5,\"partial\":1,\"late\":0},"
@@ -96,13 +96,18 @@ static void an_event_is_read(void **state)
         0);
     assert_string_equal(s.state, "running");
     assert_string_equal(s.config, "a.yaml");
-    assert_int_equal(s.reason_count, 2);
-    assert_string_equal(s.reasons[1], "two");
+    assert_true(s.level == CRN_LEVEL_WARNING && s.misjudged && s.conditions_known);
+    assert_int_equal(s.condition_count, 2);
+    assert_string_equal(s.conditions[0].id, "frozen");
+    assert_string_equal(s.conditions[0].action, "Check.");
+    assert_string_equal(s.conditions[0].details, "all");
+    assert_true(s.conditions[0].misjudged && s.conditions[0].lane == 3);
+    assert_true(s.conditions[0].since_s == 9.5);
+    assert_int_equal(s.conditions[1].severity, CRN_LEVEL_NOTICE);
+    assert_int_equal(s.conditions[1].lane, -1);
     assert_true(s.budget_known && !s.budget_kept && s.missed == 2 && s.recent_verdicts == 9);
     assert_true(s.complete == 5 && s.views_per_s == 40.5 && s.p50_ms == 0.5 && isnan(s.p99_ms));
     assert_true(isnan(s.graders) && !s.has_counts);
-    assert_true(s.undelivered == 5 && s.recent_partial == 7);
-    assert_true(s.refused == 10 && s.refused_reason == 4);
     assert_int_equal(s.stage_count, 1);
     assert_true(s.stages[0].share == 0.25);
     assert_int_equal(s.lane_count, 1);
@@ -121,7 +126,8 @@ static void strange_events_do_no_harm(void **state)
     assert_true(parse("[1]", &s) < 0);
     assert_true(parse("{\"stat", &s) < 0);
     assert_true(parse("{}", &s) < 0);
-    assert_int_equal(parse("{\"state\":7,\"reasons\":{},\"lanes\":[1,{\"lane\":-4,\"causes\":[]},"
+    assert_int_equal(parse("{\"state\":7,\"conditions\":{},\"headline\":[],\"lanes\":[1,{\"lane\":-"
+                           "4,\"causes\":[]},"
                            "{\"lane\":1e300}],\"bad\":[null],\"recent\":[],\"budget\":1,"
                            "\"verdicts\":\"x\",\"edges_ms\":[1],\"latency_ms\":3}",
                            &s),

@@ -11,10 +11,10 @@
  * then *ret_state is undefined. */
 int crn_state_fetch(const char *endpoint, crn_daemon_state *ret_state, crn_error *error);
 
-/* "the line now: running" and a line for each reason. */
+/* "the line now: running" and each condition: what, what to do, details, since when. */
 void crn_state_print(const crn_daemon_state *state, FILE *out);
 
-/* One line of JSON: {"state": …, "reasons": […]}. 0 or -ENOMEM. */
+/* One line of JSON: {"state": …, "headline": …, "conditions": […]}. 0 or -ENOMEM. */
 int crn_state_print_json(const crn_daemon_state *state, FILE *out);
 
 #endif

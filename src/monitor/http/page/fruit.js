@@ -108,7 +108,7 @@ function show(data) {
     byId('pictures').append(make('figure', {}, drawView(data, view, colours, fruit), make('figcaption', {}, say('view', view.view))));
   }
   byId('no-photos').hidden = data.photos !== null;
-  setText(byId('ask-why'), say('ask_why', `cernita-why ${location.host} ${lane} ${fruit}`));
+  setText(byId('ask-why'), say('ask_why', `cernita-why ${location.host} ${lane} ${fruit} --epoch ${epoch}`));
 }
 
 async function load() {

@@ -393,7 +393,7 @@ static void a_running_daemon(void **state)
     if (now)
         *now = '\0';
     assert_int_equal(run_why_on(address, "--json"), 0);
-    expect_line("\\{\"state\":\"running\",\"reasons\":\\[.*\\]\\}");
+    expect_line("\\{\"state\":\"running\",\"headline\":\\{.*\\},\"conditions\":\\[.*\\]\\}");
     assert_int_equal(run_why_on(address, "--trace /dev/stdout"), 0);
     assert_non_null(strstr(output, "\"lane 3 fruit 1 view 0\""));
     assert_int_equal(run_why_on(address, "3 9"), 1);
