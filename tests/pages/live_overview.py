@@ -68,16 +68,16 @@ def every_condition_fits(test):
     """Each condition in each language: one screen without scrolling, nothing cut off, no figure left out."""
     table = read_table(test)
     for language in LANGUAGES:
-        for size in ((1024, 600), (1280, 900)):
+        for lanes, size in ((4, (1024, 600)), (8, (1024, 600)), (8, (1280, 900))):
             test.browser.resize(*size)
-            stand_in = open_page(test, normal_event(8), language, table)
+            stand_in = open_page(test, normal_event(lanes), language, table)
             test.browser.wait("the table", lambda: test.browser.text("#headline") != "")
             for name, row in table.items():
-                event = faulty_event(held_row(name, row, 7)) | {"lanes": normal_event(8)["lanes"]}
+                event = faulty_event(held_row(name, row, lanes - 1)) | {"lanes": normal_event(lanes)["lanes"]}
                 show(test, stand_in, event)
                 cut = test.browser.run(CUT)
                 said = test.browser.text("#headline") + test.browser.text("#action")
-                assert not cut, f"{name}, {language}, {size}: {cut}"
+                assert not cut, f"{name}, {language}, {lanes} lanes, {size}: {cut}"
                 assert "{" not in said and said.startswith(row[language]["what"].split("{")[0]), f"{name}: {said}"
             stand_in.close()
     test.browser.resize(*DESKTOP)

@@ -5,10 +5,10 @@
 
 #include "src/monitor/conditions/conditions.h"
 
-/* Below this, hours and seconds are told to a tenth. */
+/* Below this, hours, seconds and percent are told to a tenth. */
 #define FEW 10
 
-static void print_time(double value, char *text, size_t size)
+static void print_few(double value, char *text, size_t size)
 {
     snprintf(text, size, value < FEW && value != (double)(int64_t)value ? "%.1f" : "%.0f", value);
 }
@@ -25,11 +25,11 @@ static bool print_value(const char *name, size_t length, const crn_condition_val
     else if (IS("count"))
         snprintf(text, CRN_CONDITION_NAME_BYTES, "%.0f", values->count);
     else if (IS("percent"))
-        snprintf(text, CRN_CONDITION_NAME_BYTES, "%.0f", values->percent);
+        print_few(values->percent > 0.1 ? values->percent : 0.1, text, CRN_CONDITION_NAME_BYTES);
     else if (IS("seconds"))
-        print_time(values->seconds, text, CRN_CONDITION_NAME_BYTES);
+        print_few(values->seconds, text, CRN_CONDITION_NAME_BYTES);
     else if (IS("hours"))
-        print_time(values->hours, text, CRN_CONDITION_NAME_BYTES);
+        print_few(values->hours, text, CRN_CONDITION_NAME_BYTES);
     else if (IS("name"))
         snprintf(text, CRN_CONDITION_NAME_BYTES, "%s", values->name);
     else

@@ -414,6 +414,10 @@ static void figures_replace_their_names(void **state)
         "2 1000000 41 12 1.2 a name {no} {");
     values.lane = -1;
     assert_string_equal(crn_condition_text("lane {lane}", &values, text), "lane ?");
+    values.percent = 0.4;
+    assert_string_equal(crn_condition_text("{percent} %", &values, text), "0.4 %");
+    values.percent = 0.004; /* of many: what holds is never 0 % */
+    assert_string_equal(crn_condition_text("{percent} %", &values, text), "0.1 %");
     char longest[2 * CRN_CONDITION_TEXT_BYTES];
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';

@@ -29,11 +29,11 @@ function keyOf(condition) {
 
 // --- texts ---
 
-// As the daemon's log has them: few seconds or hours to a tenth.
+// As the daemon's log has them: few of them to a tenth, and what holds is never 0 %.
 const FORMATS = {
   lane: String,
   count: number,
-  percent: number,
+  percent: (value) => few(Math.max(value, 0.1)),
   seconds: few,
   hours: few,
   name: String,

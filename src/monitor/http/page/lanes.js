@@ -5,7 +5,7 @@ import { updateList } from './lists.js';
 import { figure, say } from './words.js';
 
 const RATE_S = 10; // over which a lane's rate is taken
-const SOME = 4, MANY = 12; // lanes: with more than these, tiles are smaller, and smallest
+const FEW = 4, SOME = 12; // lanes: up to these, tiles are large, and not yet small
 const IDLE_S = 5;
 
 const numbers = new Set(); // seen since the page was opened: a lane keeps its place
@@ -64,8 +64,7 @@ export function showLanes(event) {
   for (const { lane } of [...event.lanes, ...event.conditions]) if (lane !== undefined) numbers.add(lane);
   const lanes = [...numbers].sort((a, b) => a - b).map((number) => stateOf(number, event));
   byId('no-lanes').hidden = lanes.length > 0;
-  byId('lane-list').classList.toggle('some', lanes.length > SOME && lanes.length <= MANY);
-  byId('lane-list').classList.toggle('many', lanes.length > MANY);
-  byId('lane-list').tabIndex = lanes.length > MANY ? 0 : -1; // it may have to be scrolled
+  byId('lane-list').className = lanes.length <= FEW ? 'few' : lanes.length <= SOME ? 'some' : 'many';
+  byId('lane-list').tabIndex = lanes.length > SOME ? 0 : -1; // it may have to be scrolled
   updateList(byId('lane-list'), lanes, ({ number }) => number, makeLane, fillLane);
 }

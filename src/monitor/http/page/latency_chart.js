@@ -24,6 +24,10 @@ const budgetLine = {
     ctx.stroke();
     ctx.font = '600 14px system-ui, sans-serif';
     ctx.textAlign = 'right';
+    ctx.setLineDash([]);
+    ctx.strokeStyle = colour('--card'); // around the letters, as they may lie on a bar
+    ctx.lineWidth = 4;
+    ctx.strokeText(say('budget_line', drawn.budget), x - 8, chartArea.top + 14);
     ctx.fillText(say('budget_line', drawn.budget), x - 8, chartArea.top + 14);
     ctx.restore();
   },
