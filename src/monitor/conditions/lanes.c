@@ -7,7 +7,7 @@
 #define SILENT_NS     (5 * CRN_NS_PER_S)
 
 /* Seconds that the first view of a lane may come after that of another. */
-#define FIRST_VIEW_S 20
+#define FIRST_VIEW_S 8
 
 /* Of the views that are announced, so many may be missing. */
 #define MISSING_SHARE 0.01
@@ -142,8 +142,8 @@ const crn_condition crn_condition_no_sender = {
 
 static void find_missing(const crn_condition_look *look, crn_condition_found *found)
 {
-    if (crn_condition_losses_of(look).stragglers > 0)
-        return; /* they came too late */
+    if (crn_condition_losses_of(look).stragglers > 0 || look->now->levels.senders == 0)
+        return; /* they came too late, or their sender left within a fruit */
     for (int32_t i = 0; i < look->now->lane_count; i++) {
         const crn_lane_snapshot *now = &look->now->lanes[i],
                                 *before = crn_condition_lane_before(look, i);

@@ -103,10 +103,10 @@ static void find_lost(const crn_condition_look *look, crn_condition_found *found
     uint64_t lost = now->failed + now->possibly_lost + now->stale + now->without_defects,
              lost_before =
                  before->failed + before->possibly_lost + before->stale + before->without_defects;
-    if (now->graders > 0)
-        lost += now->dropped;
-    if (now->graders > 0)
-        lost_before += before->dropped;
+    if (now->graders == 0)
+        return; /* that nobody is there says it */
+    lost += now->dropped;
+    lost_before += before->dropped;
     crn_condition_add_count(found, CRN_NO_LANE, lost, lost_before);
 }
 
@@ -129,13 +129,18 @@ const crn_condition crn_condition_verdicts_lost = {
                "cernita_verdicts_lost_total and _stale_total say which",
 };
 
+/* Graders that leave are counted elsewhere. */
+static uint64_t stuck(const crn_publish_stats *stats)
+{
+    return stats->viewers_dropped + stats->peers.cut[CRN_CUT_UNREAD] +
+           stats->peers.cut[CRN_CUT_SILENT];
+}
+
 static void find_viewer(const crn_condition_look *look, crn_condition_found *found)
 {
     const crn_publish_stats *now = &look->now->metrics.publish,
                             *before = &look->before->metrics.publish;
-    crn_condition_add_count(found, CRN_NO_LANE,
-                            now->viewers_dropped + now->peers.cut[CRN_CUT_UNREAD],
-                            before->viewers_dropped + before->peers.cut[CRN_CUT_UNREAD]);
+    crn_condition_add_count(found, CRN_NO_LANE, stuck(now), stuck(before));
 }
 
 const crn_condition crn_condition_viewer_stuck = {

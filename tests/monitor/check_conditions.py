@@ -1,0 +1,117 @@
+#!/usr/bin/python3
+"""Provokes conditions on live daemons, and compares what everything says that tells of them.
+
+    tests/monitor/check_conditions.py [--bin build/bin] [--only CONDITION…]
+
+Each fault is injected into a daemon of its own. Within ten seconds its condition, and no other, has to stand, with what
+happened and what to do, in the page's events, /healthz, /metrics, `cernita-why HOST`, `cernita-top`, `cernitactl
+status`, systemd's status and the log; ten seconds after the fault is undone it has to be gone from all. While fruit is
+misjudged none may say that all is well. Prints a table (Markdown): seconds until it was raised and had ended, and what
+was not as expected. Exit status: 0 as expected, 1 if not. Needs root for the small disk.
+"""
+import argparse
+import pathlib
+import re
+import sys
+import tempfile
+import time
+
+from condition_faults import FAULTS, SECONDS, possible
+from condition_line import ROOT, Line
+
+QUIET_S = 8 # without a fault, at first
+# Those that a restart or nothing ends.
+LASTING = {"device_lost"}
+
+
+def sayings(line, held):
+    """What each says of the condition: (name, whether it names cause and action)."""
+    what, action = held["what"], held["action"]
+    event = line.event()
+    listed = [one for one in event["conditions"] if one["id"] == held["id"]]
+    yield "page", bool(listed) and event["headline"]["level"] not in ("good", "none") and \
+        event["headline"]["misjudged"] >= listed[0]["misjudged"]
+    yield "/metrics", f'cernita_condition{{condition="{held["id"]}",lane="{held.get("lane", "")}"}} 1' in line.get("/metrics")
+    for name, text in (("cernita-why", line.run("cernita-why", line.target)), ("cernitactl", line.ctl("status")),
+                       ("cernita-top", line.run("cernita-top", "--once", line.target)),
+                       ("systemd", line.manager_status()), ("log", line.log.read_text())):
+        plain = " ".join(text.split()) # lines may be folded
+        yield name, same_words(what, plain) and (action in plain or name == "cernita-top")
+
+
+def same_words(what, text):
+    """True if the text has the sentence, whatever its figures, which change every second."""
+
+    return re.search(re.sub(r"\d+", r"[0-9.]+", re.escape(what)), text) is not None
+
+
+def await_state(line, good, seconds):
+    """Seconds until good(conditions held), and those; None, if it was not in time."""
+    began = time.monotonic()
+    while True:
+        held = line.held()
+        passed = time.monotonic() - began
+        if good(held):
+            return passed, held
+        if passed > seconds:
+            return None, held
+        time.sleep(0.2)
+
+
+def provoke(fault, line):
+    """Seconds until it was raised, and had ended, and what was not as expected."""
+    time.sleep(QUIET_S)
+    wrong = [f"{name} before the fault" for name in line.held() if fault.condition != name]
+    fault.inject(line)
+    raised_s, held = await_state(line, lambda found: fault.condition in found, SECONDS)
+    if raised_s is None:
+        return None, None, wrong + [f"not raised, but {', '.join(held) or 'nothing'}"]
+    missing = {"not asked"}
+    end = time.monotonic() + SECONDS
+    others = set()
+    while missing and time.monotonic() < end:
+        held = line.held()
+        others |= held.keys() - {fault.condition} - fault.also
+        if fault.condition in held:
+            missing = {name for name, good in sayings(line, held[fault.condition]) if not good}
+    wrong += [f"{name} does not say it" for name in sorted(missing)]
+    wrong += [f"{name} as well" for name in sorted(others)]
+    if fault.condition in LASTING:
+        return raised_s, None, wrong
+    fault.undo(line)
+    cleared_s, held = await_state(line, lambda found: not found, SECONDS)
+    if cleared_s is None:
+        wrong.append(f"{', '.join(held)} had not ended")
+    elif line.event()["headline"]["level"] != "good":
+        wrong.append("the page is not good again")
+    return raised_s, cleared_s, wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin", help="folder of the programs")
+    parser.add_argument("--only", nargs="+", metavar="CONDITION", help="these")
+    options = parser.parse_args()
+    print("| condition | provoked by | raised after | ended after | |\n|---|---|---|---|---|")
+    passed = failed = skipped = 0
+    for fault in FAULTS:
+        if options.only and fault.condition not in options.only:
+            continue
+        if not possible(fault):
+            skipped += 1
+            continue
+        with tempfile.TemporaryDirectory(prefix="cernita-condition-") as folder:
+            line = Line(fault, pathlib.Path(folder) / "line", options.bin.resolve())
+            try:
+                raised_s, cleared_s, wrong = provoke(fault, line)
+            finally:
+                line.stop()
+        passed, failed = passed + (not wrong), failed + bool(wrong)
+        seconds = ["–" if value is None else f"{value:.1f} s" for value in (raised_s, cleared_s)]
+        print(f"| `{fault.condition}` | {fault.how} | {' | '.join(seconds)} | {'; '.join(wrong)} |", flush=True)
+    print(f"\n{passed} passed, {failed} failed, {skipped} skipped")
+    return 0 if failed == 0 and passed > 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
