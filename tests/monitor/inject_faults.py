@@ -30,7 +30,7 @@ from faults import FAULTS
 from live_line import ROOT, Line
 
 QUIET_S = 25 # without a fault, at first
-STATE_S = 40 # after the fault: the state tells the losses of one to two minutes
+STATE_S = 10 # after the fault: a viewer that is stuck is told of for some seconds
 PATIENCE_S = 90 # beyond the observation, for the fault's own alert
 TAIL_S = 8 # cernita-tail ends after so long without a verdict
 

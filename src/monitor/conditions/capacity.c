@@ -6,20 +6,15 @@
 /* Of the verdicts of a lane, so many may leave past the budget. */
 #define OVER_BUDGET_SHARE 0.01
 
-/* Causes that explain views that were not judged in time, without there being too many. */
-#define OTHER_CAUSES                                                                               \
-    (CRN_RESOURCE_CAUSE_PROCESSOR_TAKEN | CRN_RESOURCE_CAUSE_PROCESSOR_STOLEN |                    \
-     CRN_RESOURCE_CAUSE_PROCESSOR_THROTTLED | CRN_RESOURCE_CAUSE_MEMORY |                          \
-     CRN_RESOURCE_CAUSE_DEVICE_BUSY)
+/* Causes of views that were not judged in time. */
+#define VIEW_CAUSES (~(unsigned)CRN_RESOURCE_CAUSE_DISK)
 
 static void find_overload(const crn_condition_look *look, crn_condition_found *found)
 {
     crn_condition_losses losses = crn_condition_losses_of(look);
     double received =
         (double)(losses.received > losses.too_much ? losses.received : losses.too_much);
-    bool is_explained =
-        look->causes & OTHER_CAUSES && !(look->causes & CRN_RESOURCE_CAUSE_OVERLOAD);
-    if (losses.too_much > 0 && !is_explained)
+    if (look->causes & CRN_RESOURCE_CAUSE_OVERLOAD)
         crn_condition_add(
             found, &(crn_condition_values){.lane = CRN_NO_LANE,
                                            .count = (double)losses.too_much,
@@ -49,12 +44,64 @@ const crn_condition crn_condition_overload = {
         "a GPU; cernita_stage_seconds says what takes the time",
 };
 
-static void find_too_many(const crn_condition_look *look, crn_condition_found *found)
+/* Views that were lost although no resource was short: of bursts there is no memory for, or because
+ * a worker was held up. */
+static void find_bursts(const crn_condition_look *look, crn_condition_found *found)
+{
+    if (!(look->causes & VIEW_CAUSES))
+        crn_condition_add_count(found, CRN_NO_LANE, look->now->metrics.fruits.no_slot,
+                                look->before->metrics.fruits.no_slot);
+}
+
+const crn_condition crn_condition_no_free_slot = {
+    .id = "no_free_slot",
+    .alert = "CernitaNoFreeSlot",
+    .severity = CRN_SEVERITY_CRITICAL,
+    .misjudged = true,
+    .clear_s = 1,
+    .find = find_bursts,
+    .words = {{"Too many pictures at once: {count} found no memory", "Tell the service."},
+              {"Troppe immagini insieme: {count} senza memoria", "Avvisare l'assistenza."},
+              {"Demasiadas imágenes a la vez: {count} sin memoria", "Avise al servicio técnico."},
+              {"Trop d'images à la fois : {count} sans mémoire", "Prévenez le service."},
+              {"Zu viele Bilder auf einmal: für {count} war kein Speicher frei",
+               "Den Service verständigen."}},
+    .details = "more views came at once than limits.slots holds (default: 4 x workers + 16), while "
+               "the processor had time: raise limits.slots",
+};
+
+static void find_held_up(const crn_condition_look *look, crn_condition_found *found)
 {
     const crn_fruit_stats *now = &look->now->metrics.fruits,
                           *before = &look->before->metrics.fruits;
-    crn_condition_add_count(found, CRN_NO_LANE, now->table_full + now->forced,
-                            before->table_full + before->forced);
+    bool is_explained = now->no_slot > before->no_slot || crn_condition_losses_of(look).forced > 0;
+    if (!(look->causes & VIEW_CAUSES) && !is_explained)
+        crn_condition_add_count(found, CRN_NO_LANE, now->discarded + now->unfinished,
+                                before->discarded + before->unfinished);
+}
+
+const crn_condition crn_condition_views_held_up = {
+    .id = "views_held_up",
+    .alert = "CernitaViewsUnfinished",
+    .severity = CRN_SEVERITY_CRITICAL,
+    .misjudged = true,
+    .clear_s = 1,
+    .find = find_held_up,
+    .words = {{"{count} pictures were not ready in time", "Tell the service if it goes on."},
+              {"{count} immagini non pronte in tempo", "Se continua, avvisare l'assistenza."},
+              {"{count} imágenes no listas a tiempo", "Si continúa, avise al servicio técnico."},
+              {"{count} images pas prêtes à temps", "Si cela dure, prévenez le service."},
+              {"{count} Bilder nicht rechtzeitig fertig",
+               "Wenn es anhält, den Service verständigen."}},
+    .details =
+        "views discarded or unfinished while no resource was short: a worker is held up, or "
+        "single views take far longer than others, or the senders' deadline_ns is too early; "
+        "`cernita-why HOST:PORT --partial --late` names them",
+};
+
+static void find_too_many(const crn_condition_look *look, crn_condition_found *found)
+{
+    crn_condition_add_count(found, CRN_NO_LANE, crn_condition_losses_of(look).forced, 0);
 }
 
 const crn_condition crn_condition_too_many_fruits = {

@@ -48,6 +48,7 @@ typedef struct crn_condition_losses {
     uint64_t received;
     uint64_t too_much; /* discarded, unfinished, without a slot */
     uint64_t stragglers;
+    uint64_t forced; /* fruits judged early, or views of fruits not taken, as too many are open */
 } crn_condition_losses;
 
 crn_condition_losses crn_condition_losses_of(const crn_condition_look *look);
@@ -79,6 +80,8 @@ crn_condition_losses crn_condition_losses_of(const crn_condition_look *look);
     ROW(processor_taken) \
     ROW(processor_limited) \
     ROW(overload) \
+    ROW(no_free_slot) \
+    ROW(views_held_up) \
     ROW(too_many_fruits) \
     ROW(chain_fails) \
     ROW(budget_missed) \

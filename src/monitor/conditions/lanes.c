@@ -21,6 +21,7 @@ crn_condition_losses crn_condition_losses_of(const crn_condition_look *look)
         .too_much = now->no_slot + now->discarded + now->unfinished - before->no_slot -
                     before->discarded - before->unfinished,
         .stragglers = now->stragglers - before->stragglers,
+        .forced = now->table_full + now->forced - before->table_full - before->forced,
     };
 }
 
@@ -182,7 +183,8 @@ const crn_condition crn_condition_views_missing = {
 static void find_late(const crn_condition_look *look, crn_condition_found *found)
 {
     crn_condition_losses losses = crn_condition_losses_of(look);
-    crn_condition_add_count(found, CRN_NO_LANE, losses.stragglers, 0);
+    if (losses.forced == 0) /* else they came after a verdict that was too early */
+        crn_condition_add_count(found, CRN_NO_LANE, losses.stragglers, 0);
 }
 
 const crn_condition crn_condition_views_late = {

@@ -125,9 +125,9 @@ static unsigned causes_of_views(const crn_resources *resources, const crn_resour
         causes |= CRN_RESOURCE_CAUSE_MEMORY;
     if (device_is_busy(demand))
         causes |= CRN_RESOURCE_CAUSE_DEVICE_BUSY;
-    /* Nothing was taken from the line: then its views come in bursts, or are too many for a
-     * device. */
-    if (causes == 0 && crn_resource_known(processor->others))
+    /* Nothing was taken from the line, and its processor suffices: they are too many for a device.
+     */
+    if (causes == 0 && demand->device_views > 0)
         causes |= CRN_RESOURCE_CAUSE_OVERLOAD;
     return causes;
 }

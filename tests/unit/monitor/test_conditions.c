@@ -46,6 +46,10 @@ static int set_up(void **state)
     crn_config_resolve(&f->config, 2);
     f->now = calloc(1, crn_snapshot_bytes(8));
     assert_non_null(f->now);
+    f->resources.window_s = CRN_RESOURCES_WINDOW_S;
+    f->resources.processor = (crn_resource_processor){.cpus = 4, .own = 0.1};
+    f->resources.threads[CRN_RESOURCE_LINE] = (crn_resource_group){1, 0.1, 0};
+    f->resources.threads[CRN_RESOURCE_WORKERS] = (crn_resource_group){2, 0.2, 0};
     f->now_ns = 1000 * CRN_NS_PER_S;
     f->realtime_ns = 5000 * CRN_NS_PER_S;
     f->now->state = CRN_STATE_RUNNING;
@@ -122,7 +126,8 @@ PROVOKE(reused, f->now->lanes[1].stats.reused++)
 PROVOKE(too_early, f->now->metrics.fruits.returned_early++)
 PROVOKE(gaps, f->now->lanes[1].meters.gaps++)
 PROVOKE(missing, f->now->lanes[1].meters.missing++)
-PROVOKE(discarded, f->now->metrics.fruits.discarded++)
+PROVOKE(unfinished, f->now->metrics.fruits.unfinished++)
+PROVOKE(no_slot, f->now->metrics.fruits.no_slot++)
 PROVOKE(forced, f->now->metrics.fruits.forced++)
 PROVOKE(failed, f->now->metrics.fruits.failed++)
 PROVOKE(over_budget, f->now->lanes[1].meters.over_budget++)
@@ -157,9 +162,16 @@ static void never_seen(watch_fixture *f)
 static void processor_taken(watch_fixture *f)
 {
     f->now->metrics.fruits.discarded++;
-    f->resources.window_s = CRN_RESOURCES_WINDOW_S;
     f->resources.processor = (crn_resource_processor){.cpus = 2, .own = 0.2, .others = 0.8};
     f->resources.threads[CRN_RESOURCE_WORKERS] = (crn_resource_group){2, 0.4, 0.6};
+}
+
+static void overload(watch_fixture *f)
+{
+    processor_taken(f);
+    f->resources.processor.own = 1;
+    f->resources.processor.others = 0;
+    f->resources.threads[CRN_RESOURCE_LINE].ran = 0.9;
 }
 
 static void processor_stolen(watch_fixture *f)
@@ -202,7 +214,9 @@ static const struct {
     {"views_missing", missing},
     {"processor_taken", processor_taken},
     {"processor_limited", processor_stolen},
-    {"overload", discarded},
+    {"overload", overload},
+    {"no_free_slot", no_slot},
+    {"views_held_up", unfinished},
     {"too_many_fruits", forced},
     {"chain_fails", failed},
     {"budget_missed", over_budget},

@@ -111,12 +111,15 @@ static void a_busy_line_thread_is_an_overload(void **state)
     expect(&r, &d, CRN_RESOURCE_CAUSE_OVERLOAD);
 }
 
-static void bursts_are_an_overload_unless_nothing_is_known(void **state)
+static void bursts_are_no_lack_but_of_a_device(void **state)
 {
     (void)state;
     crn_resources r = sound();
     crn_resource_demand d = {.seconds = 5, .views_judged = 290, .views_discarded = 10};
+    expect(&r, &d, CRN_RESOURCE_CAUSE_NONE);
+    d.device_views = 290;
     expect(&r, &d, CRN_RESOURCE_CAUSE_OVERLOAD);
+    d.device_views = 0;
     r.processor.own = r.processor.others = CRN_RESOURCE_UNKNOWN;
     r.threads[CRN_RESOURCE_LINE].ran = r.threads[CRN_RESOURCE_WORKERS].ran = CRN_RESOURCE_UNKNOWN;
     expect(&r, &d, CRN_RESOURCE_CAUSE_NONE);
@@ -205,7 +208,7 @@ int main(void)
         cmocka_unit_test(both_at_once_are_both),
         cmocka_unit_test(too_few_workers_are_an_overload),
         cmocka_unit_test(a_busy_line_thread_is_an_overload),
-        cmocka_unit_test(bursts_are_an_overload_unless_nothing_is_known),
+        cmocka_unit_test(bursts_are_no_lack_but_of_a_device),
         cmocka_unit_test(the_host_and_the_quota_are_told_apart),
         cmocka_unit_test(memory_by_pressure_or_by_swapping),
         cmocka_unit_test(a_slow_disk),
