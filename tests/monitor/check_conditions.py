@@ -73,7 +73,7 @@ def provoke(fault, line):
         held = line.held()
         others |= held.keys() - {fault.condition} - fault.also
         if fault.condition in held:
-            missing = {name for name, good in sayings(line, held[fault.condition]) if not good}
+            missing = {name for name, good in sayings(line, held[fault.condition]) if not good} - fault.without
     wrong += [f"{name} does not say it" for name in sorted(missing)]
     wrong += [f"{name} as well" for name in sorted(others)]
     if fault.condition in LASTING:

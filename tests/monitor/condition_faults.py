@@ -32,6 +32,7 @@ class Fault:
     size: tuple = (48, 64)
     rate: float = 10 # fruits per second on each lane
     program: str = "cernitad"
+    without: set = dataclasses.field(default_factory=set) # what its program does not have
     alone: bool = False # it takes the whole machine
     small_disk: bool = False # log and recordings lie on a disk of 192 MiB
     prepare: typing.Callable = nothing # before the belt moves
@@ -182,7 +183,7 @@ FAULTS = [
     Fault("too_many_fruits", "eight fruits at once, `limits.open_fruits` 4", setting(at_once=8), setting(at_once=1),
           changes={"limits": {"open_fruits": 4, "view_mib": 2, "slots": 64}}),
     Fault("device_lost", "a simulated device vanishes (`device_daemon` of the tests)", lose_device,
-          program="device_daemon", changes={"run": {"backend": "cuda"}}),
+          program="device_daemon", without={"cernitactl"}, changes={"run": {"backend": "cuda"}}),
     Fault("no_grader", "the grader closes its socket", close_grader, open_grader),
     Fault("several_graders", "a second grader connects", second_grader, close_second),
     Fault("viewer_stuck", "SIGSTOP to a viewer", stop_viewer, prepare=connect_viewer),
