@@ -16,6 +16,7 @@
 #include "stages/config/config.h"
 #include "src/ingest/access/access.h"
 #include "src/control/control.h"
+#include "src/control/kept_recipe.h"
 #include "src/ingest/socket/descriptors.h"
 #include "src/line/line.h"
 #include "src/monitor/log_messages/report.h"
@@ -345,6 +346,21 @@ static int run(crn_config *config, const crn_config *file, int32_t backend, cons
     return EXIT_SUCCESS;
 }
 
+/* Runs the line by the recipe that was in force before the start. */
+static int run_resumed(const crn_config *config, const crn_config *file, int32_t backend,
+                       const crn_gpu *gpu)
+{
+    static crn_config resumed;
+    crn_error error;
+    if (crn_kept_recipe_resume(config, file, &resumed, &error) < 0) {
+        crn_log(CRN_LOG_ERROR, "%s", error.text);
+        return EXIT_RUNTIME;
+    }
+    int status = run(&resumed, file, backend, gpu);
+    crn_config_done(&resumed);
+    return status;
+}
+
 /* Runs the line according to the options; returns the exit status. */
 static int serve(const options *given, char **argv, crn_config *config)
 {
@@ -394,7 +410,7 @@ static int serve(const options *given, char **argv, crn_config *config)
         crn_log(CRN_LOG_WARNING, "classes.level: %s", levels);
     crn_malloc_keep_pages();
     crn_descriptors_reserve("limits.peers", CRN_LINE_PORTS, &config->limits.peers);
-    return run(config, &file, backend, gpu);
+    return run_resumed(config, &file, backend, gpu);
 }
 
 int main(int argc, char **argv)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "src/control/kept_recipe.h"
 #include "src/ingest/access/access.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
@@ -20,7 +21,7 @@ struct crn_reloader {
     const crn_reload_settings *from;
     crn_config file; /* as read last, with no recipe in force; not resolved */
     uint64_t hash;   /* of what is in force */
-    char recipe[CRN_RECIPE_NAME_BYTES];
+    char recipe[CRN_RECIPE_NAME_BYTES], lost_recipe[CRN_RECIPE_NAME_BYTES]; /* as crn_config */
 };
 
 int crn_reloader_create(const crn_reload_settings *settings, crn_reloader **ret_reloader)
@@ -29,7 +30,9 @@ int crn_reloader_create(const crn_reload_settings *settings, crn_reloader **ret_
     if (!reloader)
         return -ENOMEM;
     reloader->from = settings;
-    reloader->hash = settings->file->hash;
+    reloader->hash = settings->running->hash;
+    memcpy(reloader->recipe, settings->running->recipe, sizeof reloader->recipe);
+    memcpy(reloader->lost_recipe, settings->running->lost_recipe, sizeof reloader->lost_recipe);
     if (crn_config_copy(settings->file, &reloader->file) < 0) {
         free(reloader);
         return -ENOMEM;
@@ -101,11 +104,15 @@ static int put_into_force(crn_reloader *self, const crn_config *file, const char
                              file->file, recipe);
     if (r < 0)
         return crn_error_set(error, r, "no memory for the settings");
+    bool chosen = recipe != self->recipe; /* else it stays, and so does that it was lost */
     uint64_t hash = 0;
     r = crn_config_hash(&config, &hash, error);
     config.hash = hash;
+    if (!chosen)
+        memcpy(config.lost_recipe, self->lost_recipe, sizeof config.lost_recipe);
     resolve(self->from->running, &config);
-    bool same = hash == self->hash && strcmp(recipe, self->recipe) == 0;
+    bool same = hash == self->hash && strcmp(recipe, self->recipe) == 0 &&
+                strcmp(config.lost_recipe, self->lost_recipe) == 0;
     crn_log_level level = (crn_log_level)config.log.level;
     if (r == 0 && !same)
         r = change_line(self, &config, error);
@@ -114,8 +121,10 @@ static int put_into_force(crn_reloader *self, const crn_config *file, const char
         return r;
     crn_log_set_level(level);
     self->hash = hash;
-    if (recipe != self->recipe)
+    if (chosen) {
         snprintf(self->recipe, sizeof self->recipe, "%s", recipe);
+        self->lost_recipe[0] = '\0';
+    }
     return 0;
 }
 
@@ -239,10 +248,23 @@ int crn_reloader_reload(crn_reloader *reloader, FILE *out)
     return r;
 }
 
+/* Before the client is answered. A disk that fails does not keep the line from its new fruit. */
+static void keep(const crn_reloader *self, FILE *out)
+{
+    crn_error error;
+    const char *dir = self->from->running->state.dir;
+    if (!dir[0] || crn_kept_recipe_write(dir, self->from->file->file, self->recipe, &error) == 0)
+        return;
+    crn_log(CRN_LOG_WARNING, "recipe: a restart would lose it: %s", error.text);
+    fprintf(out, "note: a restart would lose it: %s\n", error.text);
+}
+
 int crn_reloader_use_recipe(crn_reloader *reloader, const char *name, FILE *out)
 {
     crn_error error = {""};
     int r = put_into_force(reloader, &reloader->file, name, &error);
+    if (r == 0)
+        keep(reloader, out);
     return conclude(reloader, r, "recipe", error.text, out);
 }
 

@@ -135,6 +135,8 @@ void crn_line_settings_report(const crn_line *line, crn_settings_in_force *ret_s
         .generations = (uint64_t)__builtin_popcount(settings->in_use),
     };
     memcpy(ret_settings->recipe, settings->in_force->recipe, sizeof ret_settings->recipe);
+    memcpy(ret_settings->lost_recipe, settings->in_force->lost_recipe,
+           sizeof ret_settings->lost_recipe);
 }
 
 static int take_in(crn_line *line)

@@ -43,7 +43,8 @@ typedef struct crn_levels {
 /* The settings that fruits are judged by from now on, and what became of others. */
 typedef struct crn_settings_in_force {
     uint64_t hash;
-    char recipe[CRN_RECIPE_NAME_BYTES]; /* "": none */
+    char recipe[CRN_RECIPE_NAME_BYTES];      /* "": none */
+    char lost_recipe[CRN_RECIPE_NAME_BYTES]; /* as crn_config has it */
     int64_t budget_ms;
     int64_t since_ns;           /* CLOCK_REALTIME */
     uint64_t taken_in, refused; /* reloads and switches of the recipe */

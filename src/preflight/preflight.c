@@ -13,6 +13,7 @@
 #include "src/formats/verdict_log/format.h"
 #include "src/formats/verdict_log/writer.h"
 #include "src/recorder/recorder.h"
+#include "stages/base/file/folder.h"
 
 /* Prints one line, with what does not print as \xNN: the text behind `where: key`. */
 __attribute__((format(printf, 4, 0))) static void
@@ -159,6 +160,20 @@ static void check_recording(crn_preflight_check *check)
                            dir, free_bytes >> 20, (uint64_t)CRN_RECORDER_SPARE_BYTES >> 20);
 }
 
+/* At --check alone: the start goes on, and says that the recipe is lost. */
+static void check_state(crn_preflight_check *check)
+{
+    const char *dir = check->config->state.dir;
+    crn_error error;
+    bool of_unit = check->config->state.of_unit && check->notes;
+    if (of_unit)
+        crn_preflight_note(check, "state.dir", "the service keeps the recipe in force in %s", dir);
+    if (check->notes && dir[0] && !of_unit &&
+        !crn_preflight_is_left_to_unit(check, "state.dir", dir) &&
+        crn_folder_check(dir, R_OK | W_OK | X_OK, "keep the recipe", &error) < 0)
+        crn_preflight_fail(check, "state.dir", "%s", error.text);
+}
+
 static void check_levels(crn_preflight_check *check)
 {
     char text[CRN_ODD_LEVELS_BYTES];
@@ -178,6 +193,7 @@ int crn_preflight(const crn_config *config, const crn_gpu *gpu, FILE *faults, FI
     crn_preflight_control(&check);
     check_log(&check);
     check_recording(&check);
+    check_state(&check);
     crn_preflight_memory(&check);
     crn_preflight_descriptors(&check);
     crn_preflight_devices(&check, gpu);

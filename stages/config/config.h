@@ -187,12 +187,19 @@ typedef struct crn_config {
         char unit_path[CRN_TEXT_BYTES];
     } control;
     struct {
+        char dir[CRN_TEXT_BYTES]; /**< empty: nothing is kept over a restart */
+        bool of_unit;             /**< it is that of a unit whose file names none */
+    } state;
+    struct {
         int32_t level; /**< crn_log_level */
     } log;
     /** The keys, loaded by whoever opens the line's sockets (src/ingest/access/access.h), who also
      * closes them; NULL: none are required. */
     struct crn_access *guard;
     char recipe[CRN_RECIPE_NAME_BYTES]; /**< in force: crn_config_use_recipe(); empty: none */
+    /** in force before the start and not certain to be so now, "?" where its name is not known;
+     * empty: none was lost, or one was chosen since */
+    char lost_recipe[CRN_RECIPE_NAME_BYTES];
     uint32_t generation; /**< number of these settings in their line: 0 those of the start */
     uint64_t hash; /**< reported in verdicts: crn_config_hash, set by whoever starts the line */
 } crn_config;
@@ -259,9 +266,9 @@ CRN_API void crn_config_resolve(crn_config *config, int32_t cores);
 
 /**
  * Gives what the file leaves out its place in the folders that systemd makes for a unit:
- * control.path in $RUNTIME_DIRECTORY, publish.log.dir in $STATE_DIRECTORY, where 7 days are kept
- * unless the file says how many. Without these variables nothing changes. Call it after
- * crn_config_hash(): the folders belong to the machine.
+ * control.path in $RUNTIME_DIRECTORY, state.dir in $STATE_DIRECTORY, and there publish.log.dir,
+ * where 7 days are kept unless the file says how many. Without these variables nothing changes.
+ * Call it after crn_config_hash(): the folders belong to the machine.
  *
  * @param will_be_unit without the variables, a file /etc/cernita/NAME.yaml is taken for that of the
  *        unit cernitad@NAME

@@ -218,6 +218,13 @@ static const crn_param control[] = {
             "/run/cernita/NAME/control), otherwise none"),
     {0}};
 
+static const crn_param state[] = {
+    KEY(state, dir, .fallback = "",
+        .help = "folder, of this line alone, that keeps the recipe in force over restarts; empty: "
+                "STATE_DIRECTORY under systemd (cernitad@NAME: /var/lib/cernita/NAME), otherwise "
+                "none"),
+    {0}};
+
 /* Indexed by crn_log_level. */
 static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 
@@ -249,6 +256,7 @@ const crn_section crn_sections[] = {
          "fruit; what it leaves out is the file's own. `cernitactl recipe NAME` switches"},
     {.key = "monitor", .rows = monitor},
     {.key = "control", .rows = control},
+    {.key = "state", .rows = state},
     {.key = "log", .rows = logging},
     {0}};
 

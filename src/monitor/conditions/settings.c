@@ -37,8 +37,12 @@ const crn_condition crn_condition_line_hangs = {
 
 static void find_recipe(const crn_condition_look *look, crn_condition_found *found)
 {
-    (void)look;
-    (void)found;
+    const char *recipe = look->now->settings.lost_recipe;
+    crn_condition_values values = {.lane = CRN_NO_LANE};
+    if (!recipe[0])
+        return;
+    snprintf(values.name, sizeof values.name, "%s", recipe);
+    crn_condition_add(found, &values);
 }
 
 const crn_condition crn_condition_recipe_lost = {

@@ -120,6 +120,19 @@ static void a_file_that_wants_no_log_gets_none(void **state)
     assert_int_equal(access(path, F_OK), -1);
 }
 
+static void a_recipe_is_kept_over_restarts(void **state)
+{
+    (void)state;
+    start("", "recipes: {peach: {classes: {rot: 0.3}}}\n");
+    daemon_read_until(&line, "ready: ");
+    expect_answer(0, "recipe peach", "settings ");
+    end();
+    start("", "recipes: {peach: {classes: {rot: 0.3}}}\n");
+    daemon_read_until(&line, "recipe: 'peach' is in force, as before the start");
+    daemon_read_until(&line, "ready: ");
+    end();
+}
+
 static void a_log_that_nobody_asked_for_keeps_no_line_from_its_start(void **state)
 {
     (void)state;
@@ -147,6 +160,7 @@ int main(void)
         TEST(a_socket_elsewhere_is_found_there_too),
         TEST(a_file_that_says_nothing_of_the_log_gets_one),
         TEST(a_file_that_wants_no_log_gets_none),
+        TEST(a_recipe_is_kept_over_restarts),
         TEST(a_log_that_nobody_asked_for_keeps_no_line_from_its_start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,10 +33,10 @@ static const fault_case cases[] = {
     {.bytes = "\n  text\n",
      .faults =
          "f:2:3: a value given, keys expected: ingest, limits, classes, chain, run, realtime, "
-         "latency, publish, access, record, recipes, monitor, control and log\n"},
+         "latency, publish, access, record, recipes, monitor, control, state and log\n"},
     {.bytes = "[]",
      .faults = "f:1:1: a list given, keys expected: ingest, limits, classes, chain, run, realtime, "
-               "latency, publish, access, record, recipes, monitor, control and log\n"},
+               "latency, publish, access, record, recipes, monitor, control, state and log\n"},
     {.bytes = "publish: {log: {keep_mib: 100}}\n" GOOD,
      .faults = "f:1:27: publish.log.keep_mib: 100 is below segment_mib, which is 256, at least as "
                "much or 0 (keep all) expected\n"},
@@ -347,9 +347,6 @@ static void test_values_arrive_where_they_belong(void **state)
     assert_int_equal(c.publish.log.segment_mib, 4096);
     assert_int_equal(c.publish.log.keep_mib, 0);
     assert_string_equal(c.record.dir, "/var/lib/cernita");
-    assert_string_equal(c.access.keys, "/etc/cernita/keys");
-    assert_true(c.access.ipc);
-    assert_false(c.access.plain_tcp);
     assert_int_equal(c.record.segment_mib, 16);
     assert_int_equal(c.record.only, CRN_RECORD_PARTIAL);
     assert_int_equal(c.record.keep_gib, 1048576);
@@ -359,7 +356,8 @@ static void test_values_arrive_where_they_belong(void **state)
     assert_true(c.monitor.http_named);
     assert_int_equal(c.monitor.hosts.count, 2);
     assert_string_equal(c.monitor.hosts.item[1], "sorter-3");
-    assert_string_equal(c.control.path, "/run/cernita/control");
+    assert_string_equal(c.access.keys, "/etc/cernita/keys");
+    assert_true(c.access.ipc && !c.access.plain_tcp);
     assert_int_equal(c.recipes->count, 2);
     assert_string_equal(c.recipes->item[1].name, "Late plum, 2nd");
     assert_int_equal(c.log.level, 3);

@@ -119,7 +119,16 @@ static void what_a_service_has_beside_its_file_is_a_note(void **state)
                                "line/control\n"
                                "note: publish.log.dir: the service logs verdicts in "
                                "/var/lib/cernita/no such line/log, for 7 days; \"\" in the file: "
-                               "it logs none\n");
+                               "it logs none\n"
+                               "note: state.dir: the service keeps the recipe in force in "
+                               "/var/lib/cernita/no such line\n");
+}
+
+static void a_folder_for_the_recipe_that_is_not_there_is_a_fault(void **state)
+{
+    (void)state;
+    assert_int_equal(check_with("openmp", "state: {dir: /nowhere/state}\n"), -EINVAL);
+    assert_non_null(strstr(faults, "state.dir: /nowhere/state: cannot keep the recipe there"));
 }
 
 static void a_file_that_names_them_has_its_own(void **state)
@@ -147,6 +156,7 @@ int main(void)
         cmocka_unit_test_teardown(openmp_needs_none, tear_down),
         cmocka_unit_test_teardown(folders_that_the_unit_makes_are_a_note, tear_down),
         cmocka_unit_test_teardown(what_a_service_has_beside_its_file_is_a_note, tear_down),
+        cmocka_unit_test_teardown(a_folder_for_the_recipe_that_is_not_there_is_a_fault, tear_down),
         cmocka_unit_test_teardown(a_file_that_names_them_has_its_own, tear_down),
         cmocka_unit_test_teardown(folders_within_them_must_be_there, tear_down),
     };
