@@ -104,4 +104,5 @@ void crn_line_snapshot(crn_line *line, int64_t now_ns)
         crn_snapshots_publish(line->snapshots);
     }
     crn_snapshots_publish(of_conditions);
+    crn_conditions_look(line->conditions);
 }

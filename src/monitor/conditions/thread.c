@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -15,9 +16,11 @@
 /* As that of the HTTP thread: it can wait, a view cannot. */
 #define NICE 15
 
-/* New numbers are looked for so often; without new ones it looks once a second at their age. */
-#define LOOK_NS  (200 * CRN_NS_PER_MS)
+/* Without new numbers it looks so often at their age. */
 #define AGAIN_NS (1 * CRN_NS_PER_S)
+
+/* Far below what counts as a jump of the clock. */
+#define APART_NS (50 * CRN_NS_PER_MS)
 
 struct crn_conditions {
     crn_snapshots *snapshots;
@@ -25,7 +28,8 @@ struct crn_conditions {
     crn_resources_reader *reader; /* NULL: nothing is known */
     pthread_mutex_t lock;         /* for `list` */
     crn_condition_list list;
-    sem_t stop;
+    sem_t wake; /* new numbers, or the end */
+    atomic_bool stop;
     pthread_t thread;
     bool started;
 };
@@ -48,12 +52,26 @@ static void log_event(void *context, const crn_condition_held *held, crn_conditi
         crn_log(CRN_LOG_INFO, "ended: %s [%s]", clause, row->id);
 }
 
-static void look(crn_conditions *conditions, const crn_snapshot *snapshot, int64_t now_ns)
+/* Both clocks at one time: a thread that is held up between the two would see a jump. */
+static int64_t read_clocks(int64_t *ret_realtime_ns)
 {
+    int64_t before_ns, after_ns = crn_now_ns();
+    do {
+        before_ns = after_ns;
+        *ret_realtime_ns = crn_realtime_ns();
+        after_ns = crn_now_ns();
+    } while (after_ns - before_ns > APART_NS);
+    return after_ns;
+}
+
+static void look(crn_conditions *conditions)
+{
+    int64_t realtime_ns, now_ns = read_clocks(&realtime_ns);
+    const crn_snapshot *snapshot = crn_snapshots_latest(conditions->snapshots);
     crn_resources resources = {.window_s = 0};
     if (conditions->reader)
         crn_resources_read(conditions->reader, &resources);
-    crn_condition_watch_look(conditions->watch, snapshot, &resources, now_ns, crn_realtime_ns());
+    crn_condition_watch_look(conditions->watch, snapshot, &resources, now_ns, realtime_ns);
     pthread_mutex_lock(&conditions->lock);
     conditions->list = *crn_condition_watch_list(conditions->watch);
     pthread_mutex_unlock(&conditions->lock);
@@ -62,18 +80,15 @@ static void look(crn_conditions *conditions, const crn_snapshot *snapshot, int64
 static void *run(void *argument)
 {
     crn_conditions *conditions = argument;
-    uint64_t number = 0;
-    int64_t looked_ns = 0;
     prctl(PR_SET_NAME, "conditions", 0, 0, 0);
     setpriority(PRIO_PROCESS, 0, NICE);
-    while (crn_sem_wait_until(&conditions->stop, crn_now_ns() + LOOK_NS) < 0) {
-        const crn_snapshot *snapshot = crn_snapshots_latest(conditions->snapshots);
-        int64_t now_ns = crn_now_ns();
-        if (snapshot->number == number && now_ns - looked_ns < AGAIN_NS)
+    for (;;) {
+        (void)crn_sem_wait_until(&conditions->wake, crn_now_ns() + AGAIN_NS);
+        while (sem_trywait(&conditions->wake) == 0) /* one look for all of them */
             continue;
-        number = snapshot->number;
-        looked_ns = now_ns;
-        look(conditions, snapshot, now_ns);
+        if (atomic_load(&conditions->stop))
+            break;
+        look(conditions);
     }
     return NULL;
 }
@@ -86,7 +101,7 @@ int crn_conditions_open(const crn_config *config, crn_resources_reader *reader,
         return -ENOMEM;
     conditions->reader = reader;
     pthread_mutex_init(&conditions->lock, NULL);
-    sem_init(&conditions->stop, 0, 0);
+    sem_init(&conditions->wake, 0, 0);
     int r = crn_snapshots_create((int32_t)config->limits.lanes, &conditions->snapshots);
     if (r == 0)
         r = crn_condition_watch_create(config, crn_now_ns(), log_event, NULL, &conditions->watch);
@@ -105,12 +120,13 @@ void crn_conditions_close(crn_conditions **conditions)
     if (!closed)
         return;
     if (closed->started) {
-        sem_post(&closed->stop);
+        atomic_store(&closed->stop, true);
+        sem_post(&closed->wake);
         pthread_join(closed->thread, NULL);
     }
     crn_condition_watch_free(&closed->watch);
     crn_snapshots_free(&closed->snapshots);
-    sem_destroy(&closed->stop);
+    sem_destroy(&closed->wake);
     pthread_mutex_destroy(&closed->lock);
     free(closed);
     *conditions = NULL;
@@ -119,6 +135,11 @@ void crn_conditions_close(crn_conditions **conditions)
 crn_snapshots *crn_conditions_snapshots(crn_conditions *conditions)
 {
     return conditions->snapshots;
+}
+
+void crn_conditions_look(crn_conditions *conditions)
+{
+    sem_post(&conditions->wake);
 }
 
 void crn_conditions_get(crn_conditions *conditions, crn_condition_list *ret_list)

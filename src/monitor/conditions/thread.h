@@ -21,8 +21,9 @@ int crn_conditions_open(const crn_config *config, crn_resources_reader *reader,
 /* Joins the thread, frees, and sets *conditions to NULL; NULL is allowed. */
 void crn_conditions_close(crn_conditions **conditions);
 
-/* Where the line's thread puts its numbers. */
+/* Where the line's thread puts its numbers; then it has them looked at. */
 crn_snapshots *crn_conditions_snapshots(crn_conditions *conditions);
+void crn_conditions_look(crn_conditions *conditions);
 
 /* What holds as of the last look; from any thread. */
 void crn_conditions_get(crn_conditions *conditions, crn_condition_list *ret_list);
