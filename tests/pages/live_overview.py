@@ -1,5 +1,4 @@
 """The overview of the live page, by a stand-in for the daemon that sends what each test wants."""
-import copy
 import json
 import urllib.request
 
@@ -48,7 +47,8 @@ CUT = """
         const box = section.getBoundingClientRect();
         for (const e of section.querySelectorAll('*')) {
             const { bottom, right, width } = e.getBoundingClientRect();
-            if (width > 1 && getComputedStyle(e).clipPath === 'none' && (bottom > box.bottom + 1 || right > box.right + 1)) found.push(`beyond #${section.id}: ${e.textContent}`);
+            if (width <= 1 || getComputedStyle(e).clipPath !== 'none') continue;
+            if (bottom > box.bottom + 1 || right > box.right + 1) found.push(`beyond #${section.id}: ${e.textContent}`);
         }
     }
     if (overview.getBoundingClientRect().bottom > innerHeight) found.push('the overview is higher than the screen');
@@ -197,15 +197,30 @@ def lanes_keep_their_places(test):
         before = test.browser.run(tiles)
         assert [tile[0] for tile in before] == [f"Lane {at}{at}" for at in range(6)]
         assert {tuple(tile[1:]) for tile in before} == {("✓", "normal", before[0][3])}
-        other = copy.deepcopy(event)
-        other["lanes"] = [lane(5, event["now_s"]), lane(0, event["now_s"] - 60), lane(3, event["now_s"])]
-        other |= faulty_event(held("x", "critical", "Lane 3: no pictures", "Check.", lane=3)) | {"lanes": other["lanes"], "now_s": event["now_s"]}
-        show(test, stand_in, other)
+        lanes = [lane(5, event["now_s"]), lane(0, event["now_s"] - 60, state="silent"), lane(3, event["now_s"])]
+        show(test, stand_in, faulty_event(held("x", "critical", "Lane 3: no pictures", "Check.", lane=3), lanes=lanes))
         after = test.browser.run(tiles)
         assert [tile[0] for tile in after] == [tile[0] for tile in before]
         assert [tile[1] for tile in after] == ["–", "–", "–", "✕", "–", "✓"]
         assert [tile[2] for tile in after] == ["no fruit", "not seen", "not seen", "Lane 3: no pictures", "not seen", "normal"]
         assert [tile[3] != before[0][3] for tile in after] == [False, False, False, True, False, False], "colour is for what is wrong"
+    finally:
+        stand_in.close()
+
+
+def no_fruit_is_neither_good_nor_bad(test):
+    """A belt that stands, a line that waits for its first fruit, starts or stops: grey, and said."""
+    event = normal_event()
+    stand_in = open_page(test, event)
+    silent = [one | {"state": "silent"} for one in event["lanes"]]
+    try:
+        for changes, headline in (({"lanes": silent}, "No fruit comes"), ({"state": "ready", "lanes": []}, "Ready: no fruit has come yet"),
+                                  ({"state": "starting", "lanes": []}, "Starting"), ({"state": "stopping"}, "Stopping")):
+            show(test, stand_in, event | changes)
+            assert test.browser.text("#headline") == headline and test.browser.text("#action")
+            assert test.browser.run("return document.getElementById('verdict').dataset.level") == "none"
+        show(test, stand_in, event | {"lanes": silent[:3] + event["lanes"][3:]})
+        assert test.browser.text("#headline") == "Sorting normally"
     finally:
         stand_in.close()
 
@@ -280,7 +295,7 @@ def a_fruit_says_why(test):
             test.browser.open(f"{stand_in.address}/fruits/{NAME}")
             test.browser.wait_text("#headline", headline)
             assert sentence in test.browser.text("#action"), test.browser.text("#action")
-            assert test.browser.text("#ask-why").endswith(f"cernita-why {stand_in.address.removeprefix('http://')} 0 77")
+            assert test.browser.text("#ask-why").endswith(f"cernita-why {stand_in.address.removeprefix('http://')} 0 77 --epoch 1")
             test.expect_good_text()
         finally:
             stand_in.close()
@@ -288,4 +303,4 @@ def a_fruit_says_why(test):
 
 
 OVERVIEW_TESTS = [every_condition_fits, large_figures_fit, screens, said_once, focus_stays, lanes_keep_their_places,
-                  last_alarm_stays, targets_are_large, a_fruit_says_why]
+                  no_fruit_is_neither_good_nor_bad, last_alarm_stays, targets_are_large, a_fruit_says_why]

@@ -5,7 +5,6 @@ import { duration, few, language, number, say, timeOfDay } from './words.js';
 
 const LEVELS = { notice: 'notice', warning: 'warning', critical: 'bad' }; // of the page, by severity
 const ALSO_SHOWN = 2; // conditions beside the headline
-const IDLE_S = 5; // without a view for so long no fruit comes
 
 let table = {}; // by the condition's id
 
@@ -64,7 +63,7 @@ function sinceText(seconds, event) {
 // --- the headline ---
 
 function isIdle(event) {
-  return event.lanes.every((lane) => event.now_s - lane.last_view_s > IDLE_S);
+  return event.lanes.every((lane) => lane.state === 'silent');
 }
 
 // The key of the words for a line without conditions.

@@ -6,7 +6,6 @@ import { figure, say } from './words.js';
 
 const RATE_S = 10; // over which a lane's rate is taken
 const FEW = 4, SOME = 12; // lanes: up to these, tiles are large, and not yet small
-const IDLE_S = 5;
 
 const numbers = new Set(); // seen since the page was opened: a lane keeps its place
 const history = []; // [{now_s, verdicts by lane}] of the last RATE_S
@@ -39,7 +38,7 @@ function stateOf(number, event) {
   if (condition) {
     return { number, level: levelOf(condition), text: shortText(condition), word: say('severities')[condition.severity], rate };
   }
-  const idle = !lane || event.now_s - lane.last_view_s > IDLE_S;
+  const idle = !lane || lane.state === 'silent';
   const text = say(lane ? (idle ? 'lane_idle' : 'lane_normal') : 'lane_gone');
   return { number, level: idle ? 'none' : 'good', text, word: text, rate };
 }
