@@ -25,16 +25,6 @@ crn_condition_losses crn_condition_losses_of(const crn_condition_look *look)
     };
 }
 
-/* The last view of any lane, CLOCK_MONOTONIC; 0: there was none. */
-static int64_t last_arrival_ns(const crn_snapshot *snapshot)
-{
-    int64_t last_ns = 0;
-    for (int32_t i = 0; i < snapshot->lane_count; i++)
-        if (snapshot->lanes[i].meters.arrived_ns > last_ns)
-            last_ns = snapshot->lanes[i].meters.arrived_ns;
-    return last_ns;
-}
-
 /* A lane's mean pause between views so far. */
 static int64_t usual_pause_ns(const crn_condition_look *look, const crn_lane_snapshot *lane)
 {
@@ -42,17 +32,32 @@ static int64_t usual_pause_ns(const crn_condition_look *look, const crn_lane_sna
     return views > 1 ? (lane->meters.arrived_ns - look->began_ns) / (int64_t)views : 0;
 }
 
+static bool is_silent_for(const crn_condition_look *look, const crn_lane_snapshot *lane, int64_t ns)
+{
+    return ns > SILENT_NS && ns > SILENT_PAUSES * usual_pause_ns(look, lane);
+}
+
+/* The lane with the latest view; NULL before any. */
+static const crn_lane_snapshot *find_latest(const crn_snapshot *snapshot)
+{
+    const crn_lane_snapshot *latest = NULL;
+    for (int32_t i = 0; i < snapshot->lane_count; i++)
+        if (!latest || snapshot->lanes[i].meters.arrived_ns > latest->meters.arrived_ns)
+            latest = &snapshot->lanes[i];
+    return latest;
+}
+
 /* A lane without fruit looks the same, so only while others go on: a belt that stands is no fault.
  */
 static void find_silent(const crn_condition_look *look, crn_condition_found *found)
 {
-    int64_t last_ns = last_arrival_ns(look->now);
+    const crn_lane_snapshot *latest = find_latest(look->now);
+    if (!latest || is_silent_for(look, latest, look->now_ns - latest->meters.arrived_ns))
+        return;
     for (int32_t i = 0; i < look->now->lane_count; i++) {
         const crn_lane_snapshot *lane = &look->now->lanes[i];
-        int64_t behind_ns = last_ns - lane->meters.arrived_ns;
-        bool others_go_on = look->now_ns - last_ns < SILENT_NS;
-        if (others_go_on && behind_ns > SILENT_NS &&
-            behind_ns > SILENT_PAUSES * usual_pause_ns(look, lane))
+        int64_t behind_ns = latest->meters.arrived_ns - lane->meters.arrived_ns;
+        if (is_silent_for(look, lane, behind_ns))
             crn_condition_add(found, &(crn_condition_values){.lane = lane->number,
                                                              .seconds = crn_seconds(behind_ns)});
     }
