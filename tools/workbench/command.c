@@ -96,7 +96,7 @@ static void print_morphology(FILE *out, const crn_task *task)
     const char *operation = given(task, "operation");
     bool heights = given(task, "non-flat") != NULL;
     if (element && !size) {
-        fputs("element = internals.read(", out);
+        fputs("element = cernita.read_picture(", out);
         print_text(out, element);
         fputs(")\n", out);
     }
@@ -115,7 +115,7 @@ static void print_morphology(FILE *out, const crn_task *task)
 static void print_convolve(FILE *out, const crn_task *task)
 {
     const char *kernel = given(task, "kernel"), *size = given(task, "size");
-    fputs("kernel = internals.kernel(", out);
+    fputs("kernel = cernita.named_kernel(", out);
     print_text(out, kernel ? kernel : "");
     fprintf(out, ", %s)\nresult = cernita.convolve(picture, kernel", size ? size : "3");
     print_keyword(out, task, "border", "border");
@@ -180,13 +180,9 @@ static void print_python(FILE *out, const crn_task *task, const crn_stored *in)
                  strcmp(name, "contours") == 0;
     if (ranklet)
         fputs("import numpy as np\n", out);
-    /* Picture files and named kernels are not part of the package. */
-    fputs(in ? "import internals  # of tools/python: picture files and named kernels\nimport "
-               "cernita\n\n"
-             : "import cernita\n\n",
-          out);
+    fputs("import cernita\n\n", out);
     if (in) {
-        fputs("picture = internals.read(", out);
+        fputs("picture = cernita.read_picture(", out);
         print_text(out, in->original);
         fputs(plain ? ")\n" : ").astype(\"f4\")\n", out);
     }

@@ -43,6 +43,7 @@ from ._line.verdict import *
 from ._line.verdict_log import *
 from ._line.verdicts import *
 from ._operators import *
+from ._pictures import *
 from ._pool import *
 from .ndimage import *
 from .opencv import *
@@ -56,8 +57,8 @@ __all__ = [
     "Status", "Total", "Unreadable", "Verdict", "VerdictLog", "Verdicts", "__version__", "black_tophat", "convolve",
     "diamond_square", "dilate", "dwt2", "erode", "filter2D", "find_contours", "find_contours_many", "free_contexts",
     "getStructuringElement", "grey_closing", "grey_dilation", "grey_erosion", "grey_opening", "haar", "idwt2",
-    "missing", "morphological_gradient", "morphology", "morphologyEx", "ranklet", "wavedec2", "waverec2",
-    "white_tophat",
+    "missing", "morphological_gradient", "morphology", "morphologyEx", "named_kernel", "ranklet", "read_picture",
+    "wavedec2", "waverec2", "white_tophat",
 ]
 
 

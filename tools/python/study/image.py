@@ -12,7 +12,7 @@ PLANES_MAX = 64
 
 def load(path):
     """The picture, with its values as the operators take them."""
-    picture = internals.read(path)
+    picture = cernita.read_picture(path)
     if picture.ndim == 3 and picture.shape[2] > PLANES_MAX:
         raise SystemExit(f"tools/study: {path}: has {picture.shape[2]} planes; the first {PLANES_MAX} are the most that "
                          "one picture may have here")
@@ -25,7 +25,7 @@ def works_on(picture):
     level = float(plain.min()) / 2 + float(plain.max()) / 2
     if not np.isfinite(level):
         raise SystemExit("tools/study: the picture has values that are not finite: contours have no middle level")
-    kernel = internals.kernel("gaussian", 5)
+    kernel = cernita.named_kernel("gaussian", 5)
     height, width = picture.shape[:2]
     levels = min(3, int(np.ceil(np.log2(max(height, width, 2)))))
     works = {

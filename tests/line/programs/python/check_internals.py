@@ -1,4 +1,4 @@
-"""What internals.py adds to the package for scripts: check_internals.py LIBRARY TOOLS_PYTHON
+"""Picture files and kernels of the package, and what internals.py adds to it for scripts: check_internals.py LIBRARY TOOLS_PYTHON
 
 Prints what differs.
 """
@@ -23,12 +23,12 @@ def expect(name, fine):
 
 maps = np.arange(24, dtype="f4").reshape(3, 4, 2)
 np.save("maps.npy", maps)
-expect("read", np.array_equal(internals.read("maps.npy"), maps))
+expect("read", np.array_equal(cernita.read_picture("maps.npy"), maps))
 np.save("grey.npy", maps[..., 0])
-expect("read of one plane", internals.read("grey.npy").shape == (3, 4))
-expect("kernel", np.array_equal(internals.kernel("blur", 3), np.full((3, 3), np.float32(1 / 9))))
-for name, call, kind, words in (("a missing file", lambda: internals.read("none.npy"), OSError, "none.npy"),
-                                ("an unknown kernel", lambda: internals.kernel("bx"), ValueError, "bx")):
+expect("read of one plane", cernita.read_picture("grey.npy").shape == (3, 4))
+expect("kernel", np.array_equal(cernita.named_kernel("blur", 3), np.full((3, 3), np.float32(1 / 9))))
+for name, call, kind, words in (("a missing file", lambda: cernita.read_picture("none.npy"), OSError, "none.npy"),
+                                ("an unknown kernel", lambda: cernita.named_kernel("bx"), ValueError, "bx")):
     try:
         call()
         expect(f"{name} is refused", False)
