@@ -66,8 +66,8 @@ def named_kernel(name: str | os.PathLike[str], size: Any = 3) -> npt.NDArray[np.
     """The weights of a kernel that cernita-apply knows by name, with sides of `size` (N or (width, height)), or of a
     file's, as convolve takes them.
 
-    >>> float(named_kernel("blur", 2).sum())
-    1.0
+    >>> named_kernel("blur", (3, 1)).shape
+    (1, 3)
     """
     width, height = pair("size", size, 1, KERNEL_TAPS_MAX)
     made, error = _Kernel(), _Error()

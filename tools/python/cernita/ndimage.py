@@ -21,7 +21,7 @@ import numpy.typing as npt
 from ._arguments import absent, join, whole
 from ._arrays import has_whole_elements, host_array
 from ._foreign import as_numpy, is_foreign, plain, retold
-from ._elements import AnchoredElement, filtered, flat_members, sees_nothing_outside
+from ._peers.elements import AnchoredElement, filtered, flat_members, sees_nothing_outside
 from ._library import ELEMENT_MAX
 
 _RULES = {"reflect": "symmetric", "constant": "constant", "nearest": "edge", "mirror": "mirror", "wrap": "wrap",

@@ -21,9 +21,9 @@ import numpy.typing as npt
 
 from ._arguments import absent, join, number, numbers, whole
 from ._arrays import has_whole_elements
-from ._borders import cropped, padded
+from ._peers.borders import cropped, padded
 from ._foreign import as_numpy, in_host_memory, plain, retold, told_of
-from ._elements import AnchoredElement, centred_on, filtered, sees_nothing_outside
+from ._peers.elements import AnchoredElement, centred_on, filtered, sees_nothing_outside
 from ._library import ELEMENT_MAX, KERNEL_TAPS_MAX
 from ._operators import convolve
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._borders import Margin, cropped, padded
-from ._library import ELEMENT_MAX
-from ._operators import morphology
+from .borders import Margin, cropped, padded
+from .._library import ELEMENT_MAX
+from .._operators import morphology
 
 
 class AnchoredElement:
