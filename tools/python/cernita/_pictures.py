@@ -66,8 +66,8 @@ def named_kernel(name: str | os.PathLike[str], size: Any = 3) -> npt.NDArray[np.
     """The weights of a kernel that cernita-apply knows by name, with sides of `size` (N or (width, height)), or of a
     file's, as convolve takes them.
 
-    >>> named_kernel("blur", (3, 1)).shape
-    (1, 3)
+    >>> named_kernel("gaussian", 5).shape
+    (5, 5)
     """
     width, height = pair("size", size, 1, KERNEL_TAPS_MAX)
     made, error = _Kernel(), _Error()
