@@ -38,7 +38,7 @@ enum {
 static const crn_tool tool = {
     "cernita-top",
     "[HOST:PORT]",
-    "Shows how a running line does: whether it is within its budget, and since when; latencies,\n"
+    "Shows how a running line does: what is wrong with it and what to do, its budget, latencies,\n"
     "rates, lanes, the last fruits that were late, partial or over budget. HOST:PORT is\n"
     "monitor.http in the daemon's file (" DEFAULT_ENDPOINT "). Keys: q quits, ? helps.",
     options,
