@@ -1,6 +1,7 @@
 #include "src/monitor/families.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "src/monitor/samples.h"
 
@@ -240,6 +241,15 @@ const crn_family crn_counts[] = {
 /* clang-format on */
 
 const int crn_counts_count = sizeof crn_counts / sizeof *crn_counts;
+
+uint64_t crn_counts_sum(const char *family, const crn_metrics *metrics)
+{
+    uint64_t sum = 0;
+    for (const crn_family *row = crn_counts; row < crn_counts + crn_counts_count; row++)
+        if (row->sample_of && strcmp(row->sample_of, family) == 0)
+            sum += *(const uint64_t *)((const char *)metrics + row->log_offset);
+    return sum;
+}
 
 const crn_family *crn_families_next(const crn_family *family)
 {

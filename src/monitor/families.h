@@ -118,6 +118,9 @@ struct crn_family {
 extern const crn_family crn_counts[];
 extern const int crn_counts_count;
 
+/* Sum over the samples of a counter whose rows lie among the metrics. */
+uint64_t crn_counts_sum(const char *family, const crn_metrics *metrics);
+
 /* The family behind that one, the first for NULL; NULL behind the last. */
 const crn_family *crn_families_next(const crn_family *family);
 

@@ -91,13 +91,11 @@ static void put_rates(const crn_observation *observation, const crn_event_rates 
                       crn_encoder *encoder)
 {
     const crn_snapshot *snapshot = observation->snapshot;
-    const crn_fruit_stats *fruits = &snapshot->metrics.fruits;
     crn_encoder_pair_real(encoder, "views_per_s", round(rates->views_per_s * 10) / 10);
     crn_encoder_pair_real(encoder, "verdicts_per_s", round(rates->verdicts_per_s * 10) / 10);
     crn_encoder_pair_unsigned(encoder, "views", snapshot->metrics.lanes.views);
     crn_encoder_pair_unsigned(encoder, "lost",
-                              fruits->no_slot + fruits->discarded + fruits->unfinished +
-                                  fruits->failed + fruits->stragglers + fruits->table_full);
+                              crn_counts_sum("cernita_views_lost_total", &snapshot->metrics));
     crn_encoder_pair_unsigned(encoder, "waiting", snapshot->metrics.publish.waiting);
     crn_encoder_pair_unsigned(encoder, "graders", snapshot->metrics.publish.graders);
     crn_encoder_pair_unsigned(encoder, "fruits_open", snapshot->levels.fruits_open);

@@ -257,6 +257,32 @@ static void times_of_day_follow_a_clock_that_is_set(void **state)
     expect(f, "\"uptime_s\":50}", true, true);
 }
 
+/* Whatever the table has as a sample of it. */
+static void all_lost_views_are_in_the_sum(void **state)
+{
+    health_fixture *f = *state;
+    crn_event_rates rates = {.taken_ns = 0};
+    const unsigned char *bytes;
+    size_t size;
+    char expected[64];
+    uint64_t sum = 0;
+    for (int i = 0; i < crn_counts_count; i++) {
+        const crn_family *row = &crn_counts[i];
+        if (!row->sample_of || strcmp(row->sample_of, "cernita_views_lost_total") != 0)
+            continue;
+        *(uint64_t *)((char *)&f->snapshot->metrics + row->log_offset) = 1000 + (uint64_t)i;
+        sum += 1000 + (uint64_t)i;
+    }
+    assert_true(sum >= 6000);
+    crn_event_snapshot(&f->observation, (crn_budget_watch){.kept = true}, &no_fruits, &rates,
+                       f->encoder);
+    assert_int_equal(crn_encoder_end(f->encoder, &bytes, &size), 0);
+    char text[4096];
+    snprintf(text, sizeof text, "%.*s", (int)size, (const char *)bytes);
+    snprintf(expected, sizeof expected, "\"lost\":%llu,", (unsigned long long)sum);
+    assert_non_null(strstr(text, expected));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -268,6 +294,7 @@ int main(void)
         TEST(a_line_that_hangs_is_not_healthy),
         TEST(a_sentence_has_the_state_and_the_conditions_that_fit),
         TEST(rates_follow_from_the_last_snapshot),
+        TEST(all_lost_views_are_in_the_sum),
         TEST(events_show_shares_and_quantiles),
         TEST(times_of_day_follow_a_clock_that_is_set),
     };
