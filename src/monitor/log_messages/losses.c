@@ -81,6 +81,13 @@ int crn_losses_read(const crn_metrics *metrics, crn_loss ret_losses[CRN_LOSSES_M
     return list.count;
 }
 
+static const char *meaning(const crn_family *row)
+{
+    if (row->about)
+        return row->about;
+    return row->help ? row->help : crn_view_reason_meanings[row->reason];
+}
+
 void crn_losses_print_reference(FILE *out)
 {
     static const crn_metrics nothing;
@@ -95,7 +102,7 @@ void crn_losses_print_reference(FILE *out)
         if (list.count > 0)
             fprintf(out, " | %s | %s |\n",
                     list.at[0].kind == CRN_LOSS_NOTICE ? "out of the ordinary" : "lost or too late",
-                    row->about ? row->about : row->help);
+                    meaning(row));
     }
 }
 

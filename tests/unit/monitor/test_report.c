@@ -226,6 +226,16 @@ static void every_loss_has_a_name_of_its_own(void **state)
             assert_string_not_equal(losses[i].name, losses[j].name);
 }
 
+static void every_loss_has_a_meaning_in_the_reference(void **state)
+{
+    (void)state;
+    for (int i = 0; i < crn_counts_count; i++) {
+        const crn_family *row = &crn_counts[i];
+        if (row->log && !row->about && !row->help && !row->reason)
+            fail_msg("%s has no ABOUT, and its METRIC no help", row->log);
+    }
+}
+
 static void the_readme_has_the_reference(void **state)
 {
     (void)state;
@@ -248,6 +258,7 @@ int main(void)
         cmocka_unit_test_setup(views_without_a_verdict_have_no_latency, set_up),
         cmocka_unit_test_setup(the_stop_has_the_totals, set_up),
         cmocka_unit_test_setup(every_loss_has_a_name_of_its_own, set_up),
+        cmocka_unit_test_setup(every_loss_has_a_meaning_in_the_reference, set_up),
         cmocka_unit_test(the_readme_has_the_reference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
