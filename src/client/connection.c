@@ -44,11 +44,13 @@ int crn_connection_open(crn_connection *connection, const char *endpoint, bool g
         (!grader && subscribe(socket, lane) < 0))
         return crn_error_set(error, -zmq_errno(), "cannot set the socket up: %s",
                              zmq_strerror(zmq_errno()));
-    return crn_client_connect(socket, endpoint, keys, error);
+    r = crn_handshake_watch(&connection->handshake, connection->zmq, socket, keys, error);
+    return r < 0 ? r : crn_client_connect(socket, endpoint, keys, error);
 }
 
 void crn_connection_close(crn_connection *connection)
 {
+    crn_handshake_close(&connection->handshake);
     if (connection->socket)
         zmq_close(connection->socket);
     if (connection->zmq)

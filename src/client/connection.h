@@ -8,6 +8,7 @@
 #include <zmq.h>
 
 #include "stages/base/error.h"
+#include "src/client/handshake.h"
 #include "src/client/keys.h"
 
 #define CRN_ALL_LANES (-1)
@@ -18,6 +19,7 @@ extern const char crn_connection_hint[];
 /* Zero-initialise. */
 typedef struct crn_connection {
     void *zmq, *socket;
+    crn_handshake handshake; /* crn_handshake_fault() says why the line lets nobody in */
 } crn_connection;
 
 /* Connects to publish.viewers and subscribes to a lane's verdicts and the status, or to

@@ -306,7 +306,10 @@ bool crn_ingest_service(crn_ingest *ingest)
     } line[PEER_GATES] = {
         [GATE_CONNECTED] = {CRN_LOG_INFO, "a sender connected"},
         [GATE_DISCONNECTED] = {CRN_LOG_INFO, "a sender disconnected"},
-        [GATE_FAILED_HANDSHAKE] = {CRN_LOG_WARNING, "a connection failed the ZeroMQ handshake"},
+        [GATE_FAILED_HANDSHAKE] =
+            {CRN_LOG_WARNING,
+             "a connection failed the ZeroMQ handshake: another program, or one with keys where "
+             "none are required, or none where they are (access.keys)"},
     };
     crn_endpoint_event_kind kind;
     int events = 0;

@@ -207,8 +207,8 @@ static void read_events(crn_publish *publish, int64_t now_ns)
             if (kind == CRN_ENDPOINT_REFUSED)
                 crn_log_gated(&publish->refused, now_ns, CRN_LOG_WARNING,
                               "publish: a connection to %s was refused: it does not speak ZeroMQ, "
-                              "or has the wrong socket "
-                              "type",
+                              "has the wrong socket type, or has keys where none are required or "
+                              "none where they are (access.keys)",
                               crn_publish_endpoint(publish, CRN_OUTLET_GRADER));
         }
     }

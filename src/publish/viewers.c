@@ -151,8 +151,9 @@ static void count_refused(crn_viewers *self, bool logged)
     atomic_fetch_add_explicit(&self->refused, 1, memory_order_relaxed);
     if (!logged)
         crn_log_gated(&self->refused_gate, crn_now_ns(), CRN_LOG_WARNING,
-                      "publish: a connection to %s was refused: it does not speak ZeroMQ, or has "
-                      "the wrong socket type",
+                      "publish: a connection to %s was refused: it does not speak ZeroMQ, has "
+                      "the wrong socket type, or has keys where none are required or none where "
+                      "they are (access.keys)",
                       crn_endpoint_bound(self->endpoint, 0));
 }
 

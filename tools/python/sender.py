@@ -110,18 +110,20 @@ def say(text, stream):
         pass
 
 
-def report_absent(endpoint):
-    say(f"sender.py: no daemon answers at {endpoint}: start cernitad, or name its ingest.bind with "
-        "--to (one with access.keys answers only to --key); no view is sent until then", sys.stderr)
+def report_absent(line):
+    """Unless the Line has told why."""
+    if not line.fault:
+        say(f"sender.py: no daemon answers at {line.address}: start cernitad, or name its ingest.bind with "
+            "--to (one with access.keys answers only to --key); no view is sent until then", sys.stderr)
 
 
 def await_daemon(line, wait_s):
-    """Reports at once if no daemon answers, and gives up after wait_s."""
+    """Reports at once if no daemon answers, and gives up after wait_s, or where it will never let this one in."""
     end = time.monotonic() + wait_s
     if not line.wait(min(0.3, wait_s)):
-        report_absent(line.address)
+        report_absent(line)
         while not line.wait(max(0, end - time.monotonic())):
-            if time.monotonic() >= end:
+            if time.monotonic() >= end or line._handshakes.final:
                 line.close(0)
                 sys.exit(1)
 
@@ -175,7 +177,7 @@ def main():
             refused += not line.send(maps, fruit=fruit, view=view, intensity=photo,
                                      captured_ns=time.time_ns())
             if connected and not line.connected:
-                report_absent(options.to)
+                report_absent(line)
             connected = line.connected
     except KeyboardInterrupt:
         pass

@@ -11,7 +11,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
-#include "src/client/keys.h"
+#include "src/client/handshake.h"
 #include "src/ingest/access/zap.h"
 #include "src/ingest/socket/senders.h"
 #include "src/formats/view/wire.h"
@@ -48,6 +48,8 @@ typedef struct passed_message {
 struct crn_relay {
     const crn_relay_plan *plan;
     void *zmq, *out;
+    crn_handshake handshake; /* of `out` */
+    const char *told;        /* of its faults the last that was logged */
     crn_access *access;
     crn_zap *zap;
     crn_endpoint *in;
@@ -148,6 +150,15 @@ static void report(crn_relay *r, int64_t now_ns)
     r->reported = *now;
 }
 
+/* Logs, once, why the line does not let the recorder in. */
+static void tell_refusal(crn_relay *r)
+{
+    const char *fault = crn_handshake_fault(&r->handshake);
+    if (fault && fault != r->told)
+        crn_log(CRN_LOG_ERROR, "--to %s: %s", r->plan->to, fault);
+    r->told = fault;
+}
+
 /* Waits until a socket is ready (true) or the program is to stop (false). */
 static bool await(crn_relay *r, void *socket, short events)
 {
@@ -159,6 +170,7 @@ static bool await(crn_relay *r, void *socket, short events)
     while (!r->stopped && !items[0].revents) {
         read_events(r);
         crn_endpoint_report(r->in);
+        tell_refusal(r);
         report(r, crn_now_ns());
         if (zmq_poll(items, 3, LOOK_MS) >= 0 && items[1].revents)
             r->stopped = true;
@@ -288,7 +300,9 @@ static int open_out(crn_relay *r, crn_error *error)
     zmq_setsockopt(r->out, ZMQ_LINGER, &linger_ms, sizeof linger_ms);
     zmq_setsockopt(r->out, ZMQ_IMMEDIATE, &yes, sizeof yes); /* queue only for a connected line */
     crn_error fault;
-    int result = crn_client_connect(r->out, r->plan->to, &r->plan->client, &fault);
+    int result = crn_handshake_watch(&r->handshake, r->zmq, r->out, &r->plan->client, &fault);
+    if (result == 0)
+        result = crn_client_connect(r->out, r->plan->to, &r->plan->client, &fault);
     return result < 0 ? crn_error_set(error, result, "--to %s: %s", r->plan->to, fault.text) : 0;
 }
 
@@ -341,6 +355,7 @@ void crn_relay_close(crn_relay **relay, crn_relay_stats *ret_stats)
     if (r->in && r->recorder)
         update_stats(r);
     crn_endpoint_close(&r->in, 0);
+    crn_handshake_close(&r->handshake);
     if (r->out)
         zmq_close(r->out);
     crn_zap_close(&r->zap);

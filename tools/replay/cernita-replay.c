@@ -12,7 +12,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/process/standard.h"
-#include "src/client/keys.h"
+#include "src/client/handshake.h"
 #include "tools/common/progress.h"
 #include "tools/common/recordings.h"
 #include "tools/common/signals.h"
@@ -23,12 +23,14 @@
 
 /* Small, because messages queued here have not reached the line and are lost if it goes away. */
 #define HIGH_WATER_MARK 16
+#define LOOK_MS         100 /* how often failed handshakes are looked for */
 #define LINGER_NS       (5 * CRN_NS_PER_S)
 
 typedef struct replay {
     const crn_replay_plan *plan;
     crn_replay_schedule schedule;
     void *zmq, *socket;
+    crn_handshake handshake;
     int signals;  /* a signalfd, readable after a termination signal */
     bool stopped; /* by a signal */
     uint64_t epoch;
@@ -76,7 +78,8 @@ static int fill_part(zmq_msg_t *part, const unsigned char *bytes, size_t size, b
     return -ENOMEM;
 }
 
-/* Waits until the line accepts a view: 1; 0 on a termination signal; -ETIMEDOUT after --wait. */
+/* Waits until the line accepts a view: 1; 0 on a termination signal; -ETIMEDOUT after --wait;
+ * -EACCES if it lets this program in only after another start. */
 static int await_line(replay *r)
 {
     int64_t until_ns = crn_now_ns() + r->plan->wait_ms * CRN_NS_PER_MS;
@@ -85,13 +88,15 @@ static int await_line(replay *r)
                                    {.fd = r->signals, .events = ZMQ_POLLIN}};
         int64_t left_ns = until_ns - crn_now_ns();
         int64_t left_ms = left_ns > 0 ? (left_ns + CRN_NS_PER_MS - 1) / CRN_NS_PER_MS : 0;
-        int ready = zmq_poll(items, 2, (long)left_ms);
+        int ready = zmq_poll(items, 2, left_ms < LOOK_MS ? (long)left_ms : LOOK_MS);
         if (items[1].revents)
             r->stopped = true;
         if (r->stopped)
             return 0;
         if (items[0].revents)
             return 1;
+        if (crn_handshake_fault(&r->handshake) && r->handshake.final)
+            return -EACCES;
         if (ready == 0 && left_ms == 0)
             return -ETIMEDOUT;
     }
@@ -214,7 +219,8 @@ static int play_view(replay *r, size_t index, uint64_t loop, crn_error *error)
                       "%" PRIu64 " views",
                       r->plan->to, r->plan->wait_ms / 1000, r->views);
     else if (result < 0)
-        crn_error_set(error, result, "%s: cannot send: %s", r->plan->to, zmq_strerror(-result));
+        crn_error_set(error, result, "%s: cannot send: %s", r->plan->to,
+                      r->handshake.text ? r->handshake.text : zmq_strerror(-result));
     if (result <= 0)
         return result;
     int64_t late_ns = crn_now_ns() - due_ns;
@@ -258,10 +264,14 @@ static int connect_line(replay *r, crn_error *error)
     zmq_setsockopt(r->socket, ZMQ_LINGER, &none, sizeof none);
     /* Queues views only for an established connection. */
     zmq_setsockopt(r->socket, ZMQ_IMMEDIATE, &yes, sizeof yes);
-    int connected = crn_client_connect(r->socket, r->plan->to, &r->plan->keys, error);
+    int connected = crn_handshake_watch(&r->handshake, r->zmq, r->socket, &r->plan->keys, error);
+    if (connected == 0)
+        connected = crn_client_connect(r->socket, r->plan->to, &r->plan->keys, error);
     if (connected < 0)
         return connected;
     int ready = await_line(r);
+    if (ready < 0 && r->handshake.text)
+        return crn_error_set(error, ready, "%s: %s", r->plan->to, r->handshake.text);
     if (ready < 0)
         return crn_error_set(error, ready,
                              "%s: no line listens after %" PRId64
@@ -467,6 +477,7 @@ int main(int argc, char **argv)
         result = run(&r, &error);
     }
     /* Messages over preloaded memory end with the context. */
+    crn_handshake_close(&r.handshake);
     if (r.socket)
         zmq_close(r.socket);
     if (r.zmq)

@@ -243,10 +243,15 @@ static int await_line(crn_in_flight *self, crn_error *error)
         int r = await_message(self);
         if (r)
             return r;
+        const char *fault = crn_handshake_fault(&self->connection.handshake);
+        if (fault && self->connection.handshake.final)
+            return crn_error_set(error, -EACCES, "--verdicts %s: %s", self->settings.endpoint,
+                                 fault);
         if (!*self->line.run && crn_now_ns() >= until_ns)
-            return crn_error_set(
-                error, -ETIMEDOUT, "--verdicts %s: heard nothing of a line for %" PRId64 " s: %s",
-                self->settings.endpoint, self->settings.wait_ms / 1000, crn_connection_hint);
+            return crn_error_set(error, -ETIMEDOUT,
+                                 "--verdicts %s: heard nothing of a line for %" PRId64 " s: %s",
+                                 self->settings.endpoint, self->settings.wait_ms / 1000,
+                                 fault ? fault : crn_connection_hint);
     }
     choose_limit(self);
     return 0;

@@ -333,13 +333,21 @@ static int pass_time(tail *t, crn_error *error)
     return 0;
 }
 
-/* To a viewer that hears nothing at all, once. */
-static void tell_silence(tail *t, int64_t silent_ns)
+/* Tells a viewer that hears nothing at all, once, and either at once if the line does not let it
+ * in. 0, or -EACCES with *error if it never will. */
+static int tell_silence(tail *t, int64_t silent_ns, crn_error *error)
 {
-    if (t->heard || t->set->grader || silent_ns < SILENT_NS)
-        return;
+    const char *fault = crn_handshake_fault(&t->connection.handshake);
+    if (fault && t->connection.handshake.final)
+        return crn_error_set(error, -EACCES, "%s: %s", t->set->endpoint, fault);
+    if (t->heard || (!fault && (t->set->grader || silent_ns < SILENT_NS)))
+        return 0;
     t->heard = true;
-    crn_tool_note(&tool, "%s: nothing came for 5 s: %s", t->set->endpoint, crn_connection_hint);
+    if (fault)
+        crn_tool_note(&tool, "%s: %s", t->set->endpoint, fault);
+    else
+        crn_tool_note(&tool, "%s: nothing came for 5 s: %s", t->set->endpoint, crn_connection_hint);
+    return 0;
 }
 
 /* Runs until the count, a signal, or the timeout without a verdict. 0 or -errno with *error. */
@@ -355,7 +363,9 @@ static int follow_line(tail *t, crn_error *error)
         if (read)
             continue;
         int64_t silent_ns = crn_now_ns() - t->last_ns;
-        tell_silence(t, silent_ns);
+        int told = tell_silence(t, silent_ns, error);
+        if (told < 0)
+            return told;
         if (silent_ns >= t->set->timeout_ns)
             return crn_error_set(error, -ETIMEDOUT,
                                  "%s: no verdict for %.3g s (%" PRIu64 " received before)",

@@ -344,8 +344,9 @@ static void log_refusal(crn_access *access, crn_access_use use, crn_access_refus
     if (reason == CRN_ACCESS_UNKNOWN_KEY)
         crn_log_gated(
             gate, now_ns, CRN_LOG_WARNING,
-            "access: a connection from %s to %s was refused: no file in %s/%s has its key %s; "
-            "add it with cernita-keys, and %s the daemon",
+            "access: a connection from %s to %s was refused: no file in %s/%s had its key %s when "
+            "they were read: put its .pub there, or make it a new pair (cernita-keys --client), "
+            "and %s the daemon",
             address, crn_access_use_names[use], access->folder, CRN_KEY_CLIENTS, peer->key, again);
     else if (reason == CRN_ACCESS_NOT_FOR_SOCKET)
         crn_log_gated(gate, now_ns, CRN_LOG_WARNING,

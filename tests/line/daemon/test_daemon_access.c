@@ -224,8 +224,8 @@ static void programs_connect_with_their_keys(void **state)
                       "--classes a,rot %s --wait 60",
                port, port + 1, with));
     expect(
-        1, "no daemon answers",
-        run(PYTHON "sender.py --to tcp://127.0.0.1:%d --fruits 1 --classes a,rot --wait 1", port));
+        1, "requires keys",
+        run(PYTHON "sender.py --to tcp://127.0.0.1:%d --fruits 1 --classes a,rot --wait 60", port));
     expect(1, "both files are needed",
            run(PYTHON "sender.py --to tcp://127.0.0.1:%d --key cnn.key", port));
     expect(1, "one key expected",
@@ -233,8 +233,8 @@ static void programs_connect_with_their_keys(void **state)
                       "k/server.pub",
                port));
     assert_int_equal(run(CRN_BIN "/cernita-synth rec.tif --fruits 2 --classes 2 --size 64x32"), 0);
-    expect(1, "no line listens after",
-           run(CRN_BIN "/cernita-replay rec.tif --to tcp://127.0.0.1:%d --wait 1 "
+    expect(1, "the line refused this key",
+           run(CRN_BIN "/cernita-replay rec.tif --to tcp://127.0.0.1:%d --wait 60 "
                        "--key viewer.key --server-key k/server.pub",
                port));
     /* The tail sees what the replay, behind it, sends. */
@@ -249,6 +249,47 @@ static void programs_connect_with_their_keys(void **state)
                port + 1, port, with));
     end_well(&daemon);
     assert_non_null(strstr(daemon.text, "viewer from 127.0.0.1 to ingest was refused"));
+}
+
+/* Each as soon as it knows, well before its patience ends. */
+static void programs_say_why_the_line_lets_them_not_in(void **state)
+{
+    (void)state;
+    static const char tail[] = "timeout 60 " CRN_BIN "/cernita-tail --timeout 50 tcp://127.0.0.1";
+    static const char replay[] = CRN_BIN "/cernita-replay rec.tif --wait 60 --to tcp://127.0.0.1";
+    int port = crn_test_free_ports(false, 2);
+    daemon_process daemon;
+    assert_int_equal(keys("other"), 0);
+    assert_int_equal(keys("other --client stranger"), 0);
+    assert_int_equal(run(CRN_BIN "/cernita-synth rec.tif --fruits 1 --classes 2 --size 64x32"), 0);
+    start_with_keys(&daemon, port);
+    assert_int_equal(keys("k --client narrow --for ingest"), 0);
+    assert_int_equal(kill(daemon.pid, SIGHUP), 0);
+    daemon_read_until(&daemon, "k/clients was read again: 2 clients");
+    expect(1, "the line refused this key: no file in the folder clients",
+           run("%s:%d --key stranger.key --server-key k/server.pub", tail, port + 1));
+    expect(1, "the line refused this key",
+           run("%s:%d --key stranger.key --server-key k/server.pub", replay, port));
+    expect(1, "--verdicts tcp://127.0.0.1:",
+           run("%s:%d --key narrow.key --server-key k/server.pub --verdicts tcp://127.0.0.1:%d",
+               replay, port, port + 1));
+    assert_non_null(strstr(output, "the line refused this key"));
+    expect(1, "requires keys", run("%s:%d", tail, port + 1));
+    expect(1, "--server-key is not its server.pub",
+           run(CRN_BIN "/cernita-replay rec.tif --wait 2 --to tcp://127.0.0.1:%d --key cnn.key "
+                       "--server-key other/server.pub",
+               port));
+    expect(1, "in time: the line refused this key",
+           run("cd " CRN_TEST_DATA
+               "/../tools/python && /usr/bin/python3 -B -c \"from cernita import "
+               "Verdicts; Verdicts('tcp://127.0.0.1:%d', key='%s/stranger.key', "
+               "server_key='%s/k/server.pub').receive(5)\"",
+               port + 1, folder, folder));
+    expect(1, "server_key is not its server.pub",
+           run(PYTHON "sender.py --to tcp://127.0.0.1:%d --fruits 1 --classes a,rot --wait 2 "
+                      "--key cnn.key --server-key other/server.pub",
+               port));
+    end_well(&daemon);
 }
 
 /* Serves with keys, and connects with keys. */
@@ -267,7 +308,7 @@ static void the_recorder_stands_between_with_keys(void **state)
                   folder, between, port, with, folder, between, with, folder, between);
     expect(0, "8 views recorded", got);
     assert_non_null(strstr(output, "8 messages, 8 passed on"));
-    assert_non_null(strstr(output, "no line listens after 1 s"));
+    assert_non_null(strstr(output, "requires keys"));
     end_well(&daemon);
 }
 
@@ -308,7 +349,7 @@ static void clients_come_and_go_by_a_reload(void **state)
     daemon_process daemon;
     start_with_keys(&daemon, port);
     expect(0, "knows it after a reload", keys("k --client late"));
-    expect(1, "no daemon answers", try_client(port, "late", 1));
+    expect(1, "the line refused this key", try_client(port, "late", 60));
     daemon_read_until(&daemon, "and reload the daemon");
     assert_int_equal(kill(daemon.pid, SIGHUP), 0);
     daemon_read_until(&daemon, "k/clients was read again: 2 clients");
@@ -319,7 +360,7 @@ static void clients_come_and_go_by_a_reload(void **state)
     assert_int_equal(run("rm k/clients/late.pub; chmod 644 k/clients/cnn.pub"), 0);
     assert_int_equal(kill(daemon.pid, SIGHUP), 0);
     daemon_read_until(&daemon, "1 of the clients before lost a permission");
-    expect(1, "no daemon answers", try_client(port, "late", 1));
+    expect(1, "the line refused this key", try_client(port, "late", 60));
     expect(0, "4 views sent", try_client(port, "cnn", 60));
     end_well(&daemon);
 }
@@ -361,8 +402,8 @@ static void a_refused_key_is_logged_once(void **state)
 {
     (void)state;
     static const char *const told[] = {
-        "failed the ZeroMQ handshake",  /* ingest */
-        "or has the wrong socket type", /* viewers */
+        "failed the ZeroMQ handshake", /* ingest */
+        "does not speak ZeroMQ",       /* viewers */
     };
     int port = crn_test_free_ports(false, 2);
     daemon_process daemon;
@@ -393,6 +434,7 @@ int main(void)
         TEST(open_addresses_without_keys_must_be_wanted),
         TEST(keys_are_checked_before_the_start),
         TEST(programs_connect_with_their_keys),
+        TEST(programs_say_why_the_line_lets_them_not_in),
         TEST(the_recorder_stands_between_with_keys),
         TEST(the_recorder_opens_no_address_without_keys),
         TEST(clients_come_and_go_by_a_reload),

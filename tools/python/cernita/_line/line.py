@@ -12,6 +12,7 @@ import numpy as np
 from .._arguments import seconds, whole
 from .address import connect
 from .files import log
+from .handshake import Handshakes
 from .keys import Path
 from .optional import need
 from .refusals import Refusals
@@ -46,13 +47,14 @@ class Line:
     with views of its own, which the daemon joins. Lines of several threads need no locks. A forked child opens its own: that of its parent raises a RuntimeError there. Needs pyzmq
     (Debian: python3-zmq).
 
-    connected: True while a daemon answers, as far as the last call knows. refused: with `status`, how many views the
+    connected: True while a daemon answers, as far as the last call knows. fault: why it does not let this Line in, such
+    as a key that it refused; None: nothing is known. refused: with `status`, how many views the
     daemon has refused since, by reason, such as {"class_set": 4}; a second after they were sent. lost: views that were accepted but may not
     have arrived, because a connection ended while they were under way. sequence: number of the next view. epoch: of
     this Line; another one after every start.
 
     Warnings go to the log "cernita" (logging), and so to stderr unless the program says otherwise, once each: a reason for
-    which views are refused, a captured_ns or deadline_ns that is far from now, as milliseconds or local times are.
+    which views are refused, a fault, a captured_ns or deadline_ns that is far from now, as milliseconds or local times are.
     """
 
     def __init__(self, address: str, *, lane: int = 0, classes: Sequence[str] = (), views: int = 0,
@@ -71,7 +73,6 @@ class Line:
         pyzmq is missing, or for `status` msgpack.
         """
         self._zmq = zmq = need("zmq", "Line")
-        self._monitoring = need("zmq.utils.monitor", "Line")
         self.address, self.connected, self.lost, self.sequence = address, False, 0, 0
         self.lane, self.views = whole("lane", lane, 0, 2**32 - 1), whole("views", views, 0, 65535)
         self.classes = check_classes(classes)
@@ -85,7 +86,7 @@ class Line:
         self._under_way: collections.deque[Any] = collections.deque()
         self._context = zmq.Context()
         self._socket = self._context.socket(zmq.PUSH)
-        self._monitor: Any = None
+        self._handshakes: Any = None
         try:
             self._open(key, server_key)
         except BaseException:
@@ -93,11 +94,11 @@ class Line:
             raise
 
     def _open(self, key: Path | None, server_key: Path | None) -> None:
-        zmq, socket = self._zmq, self._socket
+        socket = self._socket
         socket.sndhwm, socket.linger = _WAITING, _LINGER_MS
         socket.immediate = 1  # nothing is queued while no daemon is connected
         socket.copy_threshold = 0  # else small views would not be tracked
-        self._monitor = socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED)
+        self._handshakes = Handshakes(socket, self.address, key is not None)
         connect(socket, "address", self.address, key, server_key)
 
     def wait(self, timeout_s: float = 0.0) -> bool:
@@ -108,9 +109,9 @@ class Line:
         self._check_open()
         timeout_ms = _milliseconds("timeout_s", timeout_s)
         end_s = time.monotonic() + timeout_ms / 1000
-        while self._monitor.poll(timeout_ms):
-            event = self._monitoring.recv_monitor_message(self._monitor)["event"]
-            self.connected = event == self._zmq.EVENT_HANDSHAKE_SUCCEEDED
+        while self._handshakes.events.poll(timeout_ms):
+            self._handshakes.read()
+            self.connected = self._handshakes.connected
             if not self.connected:
                 self.lost += len(self._under_way)
                 self._under_way.clear()
@@ -126,6 +127,11 @@ class Line:
         if left_s > 0 and told and not told.heard.wait(min(left_s, _STATUS_S)) and left_s > _STATUS_S:
             self._warn("status", f"no status from {told.address}, so that refused views are not told: name the daemon's "
                        "publish.viewers.bind, and with access.keys a key that is for viewers too")
+
+    @property
+    def fault(self) -> str | None:
+        fault: str | None = self._handshakes.fault
+        return fault
 
     @property
     def refused(self) -> dict[str, int]:
@@ -197,8 +203,7 @@ class Line:
         self.lost += len(self._under_way)
         linger_ms = 0 if self._under_way else _LINGER_MS
         self._under_way.clear()
-        self._socket.disable_monitor()
-        self._monitor.close(0)
+        self._handshakes.close()
         self._socket.close(linger_ms)
         self._context.term()
         self.connected = False

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Sequence, Union
 from .._arguments import join, seconds, whole
 from .address import connect
 from .files import log
+from .handshake import Handshakes
 from .keys import Path
 from .optional import need
 from .verdict import Verdict, decode, read_verdict
@@ -124,7 +125,8 @@ class Verdicts:
     are slow, which `lost` counts. Used by one thread at a time. A forked child opens its own: those of its parent raise a
     RuntimeError there. Needs pyzmq and msgpack (Debian: python3-zmq, python3-msgpack).
 
-    count: verdicts so far; lost: how many did not come; unreadable: messages that could not be read; silent: nothing
+    fault: why the line does not let this in, such as a key that it refused, with a warning (logging, "cernita") once;
+    None: nothing is known. count: verdicts so far; lost: how many did not come; unreadable: messages that could not be read; silent: nothing
     has come since the last Silence.
     """
 
@@ -175,7 +177,11 @@ class Verdicts:
             socket.subscribe("fruit/" if self._lane is None else f"fruit/{self._lane}")
             if status:
                 socket.subscribe("status")
+        self._handshakes = Handshakes(socket, self.address, key is not None)
         connect(socket, "address", self.address, key, server_key)
+        self._poller = need("zmq", "Verdicts").Poller()
+        for polled in (socket, self._handshakes.events):
+            self._poller.register(polled, 1)  # POLLIN
 
     def receive(self, timeout_s: float | None = None) -> Message:
         """The next message, whatever it is; those of unknown topics, which later daemons may have, are skipped.
@@ -195,6 +201,17 @@ class Verdicts:
             if message is not None:
                 return message
 
+    @property
+    def fault(self) -> str | None:
+        return self._handshakes.fault
+
+    def _is_ready(self, timeout_ms: int) -> bool:
+        """True: a message is there. False: none within the time, or something was told of the connection."""
+        ready = dict(self._poller.poll(timeout_ms))
+        if self._handshakes.events in ready:
+            self._handshakes.read()
+        return self._socket in ready
+
     def _poll(self, end_s: float | None) -> bool:
         """True: a message is there. False: the line has fallen silent. TimeoutError: neither until then."""
         if self._process != os.getpid():  # where ZeroMQ's thread does not exist, and calls would wait for ever
@@ -207,7 +224,7 @@ class Verdicts:
             silence_s = self._heard_s + SILENT_TIMES * self.alive_ms / 1000
         first_s = min((at for at in (end_s, silence_s) if at is not None), default=math.inf)
         left_s = 0.0
-        while not self._socket.poll(int(1000 * min(left_s, _POLL_S)) + (left_s > 0)):
+        while not self._is_ready(int(1000 * min(left_s, _POLL_S)) + (left_s > 0)):
             left_s = first_s - time.monotonic()
             if left_s <= 0:
                 break
@@ -216,7 +233,7 @@ class Verdicts:
         if first_s == silence_s:
             self.silent = True
             return False
-        raise TimeoutError(f"nothing came from {self.address} in time")
+        raise TimeoutError(f"nothing came from {self.address} in time" + (f": {self.fault}" if self.fault else ""))
 
     def _read(self, topic: bytes, body: bytes) -> Message | None:
         try:
