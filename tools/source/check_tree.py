@@ -66,6 +66,25 @@ FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
 APART = ("stages/openmp/", "gpu/", "tools/")
 SHARED = "tools/common/"
 
+# What the libraries and programs may include of src/ beside their own folder: the folders of what they link
+# (CMakeLists.txt, the table in src/README.md), and counts/, which is headers alone. The longest name that fits counts;
+# files of src/ that no name fits belong to cernita_line, and may include what their floor allows.
+SOCKETS = ("src/ingest/socket", "src/ingest/peers", "src/ingest/access")
+RECORDER = ("src/recorder", "src/service")
+FOR_TOOLS = ("src/formats", "src/client", "src/http")
+LINKED = {
+    "src/formats": (),
+    "src/client": ("src/formats",),
+    "src/http": (),
+    "src/counts": (),
+    **{name: (*SOCKETS, "src/formats", "src/counts") for name in SOCKETS},
+    **{name: (*RECORDER, "src/formats", "src/counts") for name in RECORDER},
+    "tools": FOR_TOOLS,
+    "tools/ctl": (*FOR_TOOLS, "src/control/control.h"),  # the sizes of the protocol
+    "tools/record": (*FOR_TOOLS, *SOCKETS, *RECORDER),
+    "tools/bench": ("src",),
+}
+
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 TYPE = re.compile(r"^typedef\s+(?:struct|union|enum)\s*\w*\s*\{.*?^\}\s*(?:\w+\(.*?\)\s*)?(\w+)\s*;", re.M | re.S)
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)  # or a text, in which /* begins none
@@ -99,6 +118,17 @@ def neighbours(path, included):
     return False
 
 
+def within(path, folder):
+    return path == folder or path.startswith(f"{folder}/")
+
+
+def unlinked(path, included):
+    """Whether a library or program includes what it does not link."""
+    own = max((name for name in LINKED if within(path, name)), key=len, default=None)
+    return own is not None and within(included, "src") and \
+        not any(within(included, folder) for folder in (own, *LINKED[own]))
+
+
 def check_includes(path, text):
     own = floor(path)
     for found in INCLUDE.finditer(text):
@@ -109,6 +139,8 @@ def check_includes(path, text):
             yield f"{where}: '{included}' is not a path from the root; include files by their whole path"
         elif own is not None and other > own:
             yield f"{where}: '{included}' is on a higher floor; see FLOORS in tools/source/check_tree.py"
+        elif unlinked(path, included):
+            yield f"{where}: '{included}' is of a library that this does not link; see LINKED in tools/source/check_tree.py"
         elif neighbours(path, included):
             yield f"{where}: '{included}' belongs to a neighbour; move what both need to where both may look"
 
