@@ -238,7 +238,7 @@ int crn_reloader_reload(crn_reloader *reloader, FILE *out)
         return conclude(reloader, -ENOMEM, "reload", "no memory\n", out);
     int r = reload_all(reloader, &keys, stream);
     if (r < 0 && guard)
-        crn_access_tell_kept(guard, stream);
+        crn_access_print_kept(guard, stream);
     fclose(stream);
     r = conclude(reloader, r, "reload", faults ? faults : "no memory\n", out);
     if (r == 0 && keys)

@@ -91,7 +91,7 @@ static void dispatch(crn_line *line, int64_t now_ns)
 }
 
 /* Gives the verdict just published to the flight recorder. */
-static void remember(crn_line *line, const crn_fruit *fruit)
+static void offer_to_flight_recorder(crn_line *line, const crn_fruit *fruit)
 {
     if (line->http)
         crn_flight_offer(line->flight, fruit, crn_publish_last(line->publish), line->store);
@@ -103,7 +103,7 @@ static void judge_due(crn_line *line)
     int64_t now_ns = crn_now_ns();
     while ((fruit = crn_fruits_due(line->fruits, now_ns))) {
         crn_publish_verdict(line->publish, fruit, line->store, now_ns);
-        remember(line, fruit);
+        offer_to_flight_recorder(line, fruit);
         crn_meters_fruit(&line->meters, fruit, now_ns);
         crn_quantiles_add(&line->latency, crn_fruit_latency_ns(fruit, now_ns));
         crn_notice_fruit(&line->notices, fruit, line->config->limits.views, now_ns);

@@ -158,7 +158,7 @@ static uint32_t skipped_of(crn_device *self, const crn_device_view *view, int64_
     return 0;
 }
 
-static crn_device_slot *free_slot(crn_device *self)
+static crn_device_slot *find_free_slot(crn_device *self)
 {
     for (int32_t i = 0; i < CRN_DEVICE_SLOTS; i++) {
         crn_device_slot *slot = &self->slots[i];
@@ -238,7 +238,7 @@ static void start_batches(crn_device *self)
             drop_waiting(self, 0);
             continue;
         }
-        crn_device_slot *slot = free_slot(self);
+        crn_device_slot *slot = find_free_slot(self);
         if (!slot)
             return;
         int32_t indices[CRN_DEVICE_BATCH_MAX], batch = 0;

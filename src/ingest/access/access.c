@@ -272,7 +272,7 @@ static void tell_watches(crn_access *access, crn_access_use use, const crn_acces
     }
 }
 
-void crn_access_tell_kept(const crn_access *access, FILE *out)
+void crn_access_print_kept(const crn_access *access, FILE *out)
 {
     static const char *const joints[] = {"/", "_"};
     char path[PATH_BYTES + CRN_KEY_NAME_MAX + sizeof CRN_KEY_CLIENTS + sizeof CRN_KEY_SUFFIX];

@@ -82,7 +82,7 @@ void crn_access_update_free(crn_access_update **update); /* NULL is allowed */
 
 /* Prints a line for each client in force whose file is gone: a refused reload leaves it admitted.
  */
-void crn_access_tell_kept(const crn_access *access, FILE *out);
+void crn_access_print_kept(const crn_access *access, FILE *out);
 
 /* Not before the sockets are closed; NULL is allowed. */
 void crn_access_close(crn_access **access);
