@@ -1,6 +1,6 @@
 /*
  * Fruits that have their verdict, remembered so that none gets a second one, and so that a fruit
- * whose number was used before gets its own. Private to fruit.c and arrival.c.
+ * whose number was used before gets its own. For src/fruit alone.
  *
  * A view of a number that is remembered is a straggler if it was received, or captured, within the
  * time in which stragglers come (straggler_ns) after, or about, the fruit that was judged. Later it
@@ -24,7 +24,8 @@
 
 #define CRN_JUDGED_KEEP_NS (600 * CRN_NS_PER_S)
 
-/* Hash of a fruit's number. */
+/* Hash of a fruit's number. The constants: 2^64 divided by the golden ratio, and the two
+ * multipliers of SplitMix64; odd, so that no bit of the number is lost. */
 static inline uint32_t crn_fruit_hash(uint32_t lane, uint64_t epoch, uint64_t fruit)
 {
     uint64_t mixed = fruit * UINT64_C(0x9e3779b97f4a7c15);

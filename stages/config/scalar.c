@@ -120,7 +120,7 @@ static bool becomes_number(const char *text, const char *wrong, char good, bool 
     return (whole ? integer_length(ret_number) : real_length(ret_number)) == length;
 }
 
-/* What a number that is none was probably meant to be. False: no idea. */
+/* What a text that is not a number was probably meant to be. False: no idea. */
 static bool explain_number(const crn_param *row, const char *text, crn_error *error)
 {
     bool whole = row->type != CRN_PARAM_REAL;

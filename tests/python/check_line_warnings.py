@@ -1,4 +1,4 @@
-"""What a cernita.Line tells its program beside the views: that the daemon refuses them, that times are none of now."""
+"""What a cernita.Line tells its program beside the views: that the daemon refuses them, that capture times are far from the present."""
 import json
 import os
 import pathlib

@@ -123,7 +123,7 @@ class Defects:
 
 
 def _outline_of(xy: Any) -> npt.NDArray[np.float32]:
-    """MessagePack has bytes, JSON pairs, in which null stands for a number that is none."""
+    """MessagePack has bytes, JSON pairs, in which null stands for NaN and infinity."""
     if isinstance(xy, bytes):
         return np.frombuffer(xy, "<f4").reshape(-1, 2)
     return np.array(xy, "<f4").reshape(-1, 2)
