@@ -119,6 +119,7 @@ void crn_line_count_reload(crn_line *line, bool taken_in)
 {
     atomic_fetch_add(taken_in ? &line->settings.counts_taken_in : &line->settings.counts_refused,
                      1);
+    atomic_store(&line->settings.last_was_refused, !taken_in);
 }
 
 /* --- the line's thread --- */
@@ -132,6 +133,7 @@ void crn_line_settings_report(const crn_line *line, crn_settings_in_force *ret_s
         .since_ns = settings->since_ns,
         .taken_in = atomic_load(&settings->counts_taken_in),
         .refused = atomic_load(&settings->counts_refused),
+        .last_was_refused = atomic_load(&settings->last_was_refused),
         .generations = (uint64_t)__builtin_popcount(settings->in_use),
     };
     memcpy(ret_settings->recipe, settings->in_force->recipe, sizeof ret_settings->recipe);

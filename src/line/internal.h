@@ -51,6 +51,7 @@ typedef struct crn_line_settings {
     sem_t answered;
     atomic_bool ended; /* the line's thread answers no more */
     _Atomic uint64_t counts_taken_in, counts_refused;
+    atomic_bool last_was_refused;
 } crn_line_settings;
 
 struct crn_line {

@@ -18,8 +18,6 @@ typedef struct crn_condition_memory {
     int64_t clocks_apart_ns; /* CLOCK_REALTIME less CLOCK_MONOTONIC; 0 before the first look */
     double clock_jump_s;     /* the last one */
     int64_t clock_jump_ns;   /* when; 0: never */
-    uint64_t reloads_taken_in, reloads_refused;
-    bool reload_refused; /* the last one was */
 } crn_condition_memory;
 
 struct crn_condition_look {

@@ -70,7 +70,7 @@ const crn_condition crn_condition_recipe_lost = {
 
 static void find_reload(const crn_condition_look *look, crn_condition_found *found)
 {
-    if (look->memory->reload_refused)
+    if (look->now->settings.last_was_refused)
         crn_condition_add(found, &(crn_condition_values){.lane = CRN_NO_LANE});
 }
 

@@ -120,16 +120,6 @@ static void remember_clocks(crn_condition_memory *memory, int64_t now_ns, int64_
     memory->clocks_apart_ns = apart_ns;
 }
 
-static void remember_reloads(crn_condition_memory *memory, const crn_settings_in_force *settings)
-{
-    if (settings->taken_in > memory->reloads_taken_in)
-        memory->reload_refused = false;
-    else if (settings->refused > memory->reloads_refused)
-        memory->reload_refused = true;
-    memory->reloads_taken_in = settings->taken_in;
-    memory->reloads_refused = settings->refused;
-}
-
 /* --- conditions that hold, or held a moment ago --- */
 
 static tracked_condition *find_tracked(crn_condition_watch *watch, const crn_condition *row,
@@ -255,7 +245,6 @@ void crn_condition_watch_look(crn_condition_watch *watch, const crn_snapshot *no
                               const crn_resources *resources, int64_t now_ns, int64_t realtime_ns)
 {
     remember_clocks(&watch->memory, now_ns, realtime_ns);
-    remember_reloads(&watch->memory, &now->settings);
     const crn_snapshot *before = find_before(watch, now->taken_ns);
     crn_resource_demand demand = demand_of(now, before);
     crn_condition_look look = {.config = watch->config,

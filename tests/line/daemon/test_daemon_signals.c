@@ -95,7 +95,7 @@ static void a_signal_mask_that_it_inherits_does_not_matter(void **state)
 /* Reads the value of a key of the unit; fails unless it occurs exactly once. */
 static void read_unit(const char *key, char ret_value[64])
 {
-    FILE *unit = fopen(CRN_BIN "/../cernitad@.service", "r");
+    FILE *unit = fopen(CRN_BIN "/../tests/cernitad@.service", "r");
     assert_non_null(unit);
     char line[512];
     int found = 0;

@@ -141,7 +141,7 @@ PROVOKE(senders_left, f->now->levels.senders = 0)
 PROVOKE(gpu_lost, f->now->levels.devices_lost = 1)
 PROVOKE(gpu_left_out, f->now->levels.devices_left_out = 1)
 PROVOKE(gpu_slow, f->now->metrics.engine.device_slow++)
-PROVOKE(reload, f->now->settings.refused = 1)
+PROVOKE(reload, f->now->settings.last_was_refused = true)
 PROVOKE(disk_hangs, f->now->metrics.recorder.quiet_ns = 9 * CRN_NS_PER_S)
 PROVOKE(record_full, f->now->metrics.recorder.failed++)
 PROVOKE(log_full, f->now->metrics.publish.log.dropped++)
@@ -327,11 +327,11 @@ static void a_reload_that_is_taken_in_ends_what_a_refused_one_raised(void **stat
     watch_fixture *f = *state;
     pass_second(f);
     look(f);
-    f->now->settings.refused = 1;
+    f->now->settings.last_was_refused = true;
     pass_second(f);
     look(f);
     assert_int_equal(crn_condition_watch_list(f->watch)->count, 1);
-    f->now->settings.taken_in = 1;
+    f->now->settings.last_was_refused = false;
     pass_second(f);
     look(f);
     assert_int_equal(crn_condition_watch_list(f->watch)->count, 0);
