@@ -101,6 +101,8 @@
 
 /* Counted in the main loop. */
 #define CRN_LINE_COUNTS(ROW)                                                                       \
+    /* The log's name is in the singular, as those of its neighbours; systemd/README.md documents  \
+     * it. */                                                                                      \
     ROW(deadlines_ignored,                                                                         \
         METRIC("cernita_deadlines_ignored_total",                                                  \
                "header deadlines more than 10 s away: the clocks are apart"),                      \
