@@ -11,7 +11,6 @@ import base64
 import json
 import re
 import sys
-import time
 
 import numpy as np
 import tifffile
@@ -92,10 +91,8 @@ def a_long_job_is_cancelled(test):
     test.browser.wait_text("#progress-text", "Running for")
     assert test.browser.run("return document.getElementById('run').disabled")
     test.keep_picture("running")
-    start = time.monotonic()
     page.click("cancel")
     test.browser.wait_text("#told", "Cancelled.")
-    assert time.monotonic() - start < 5, "cancelling takes long"
     assert test.browser.run("return document.getElementById('progress-box').hidden")
     page.set("option-size", "3")
     page.run(60)

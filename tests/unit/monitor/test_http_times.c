@@ -116,17 +116,22 @@ static void silent_clients_are_closed(void **state)
 static void a_request_that_never_ends_is_closed(void **state)
 {
     times_fixture *f = *state;
+    int64_t begun_ns = crn_now_ns(), sent_ns = begun_ns, longest_ns = 0;
     int stream = open_stream(f), slow = http_connect(f->address);
     assert_true(http_send(slow, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: "));
-    int64_t begun_ns = crn_now_ns();
     while (!is_closed(slow)) {
         struct pollfd polled = {.fd = slow, .events = POLLIN};
         http_send(slow, "a");
+        int64_t now_ns = crn_now_ns();
+        longest_ns = now_ns - sent_ns > longest_ns ? now_ns - sent_ns : longest_ns;
+        sent_ns = now_ns;
         (void)poll(&polled, 1, 100);
         assert_true(crn_now_ns() - begun_ns < 60 * CRN_NS_PER_S);
     }
     close(slow);
-    assert_true(crn_now_ns() - begun_ns > 2 * CRN_NS_PER_S); /* not for being idle */
+    /* Not for being idle, unless a busy machine made it so. */
+    if (longest_ns < CRN_NS_PER_S / 2 && crn_now_ns() - sent_ns < CRN_NS_PER_S / 2)
+        assert_true(crn_now_ns() - begun_ns > 2 * CRN_NS_PER_S);
     expect_event(stream);
     expect_event(stream);
     close(stream);
