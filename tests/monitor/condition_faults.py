@@ -62,6 +62,10 @@ def divided(maps):
     return maps / np.float32(255)
 
 
+def faint(maps):
+    return 0.2 * maps + np.float32(0.8 / 3)
+
+
 def first_again(maps, kept={}):
     return kept.setdefault(maps.shape, maps)
 
@@ -91,7 +95,7 @@ def second_grader(line):
     line.extra.connect(line.endpoint("grader"))
 
 
-def close_second(line):
+def close_extra(line):
     line.extra.close(0)
 
 
@@ -149,6 +153,16 @@ def hold_line(line):
     line.hold_thread(line.process.pid)
 
 
+def hold_worker(line):
+    line.hold_thread(line.find_thread("worker 0"))
+
+
+def send_too_much(line):
+    line.extra = zmq.Context.instance().socket(zmq.PUSH)
+    line.extra.connect(line.endpoint("views"))
+    line.extra.send(bytes(64 << 20))
+
+
 def two_lanes(line):
     line.belt.lanes = [0, 1]
 
@@ -179,17 +193,24 @@ FAULTS = [
     Fault("out_of_range", "the CNN's softmax is missing", setting(change_maps=logits), setting(change_maps=None)),
     Fault("wrong_scale", "maps are divided by 255 once more", setting(change_maps=divided), setting(change_maps=None)),
     Fault("frozen", "the same maps come again and again", setting(change_maps=first_again), setting(change_maps=None)),
+    Fault("unproven", "no value of the CNN reaches 0.5", setting(change_maps=faint), setting(change_maps=None)),
+    Fault("sender_cut", "a message of 64 MiB", send_too_much, close_extra),
     Fault("clocks_apart", "deadlines lie an hour back", setting(deadline_ns=-3600 * 10**9), setting(deadline_ns=0)),
     Fault("too_many_fruits", "eight fruits at once, `limits.open_fruits` 4", setting(at_once=8), setting(at_once=1),
           changes={"limits": {"open_fruits": 4, "view_mib": 2, "slots": 64}}),
     Fault("device_lost", "a simulated device vanishes (`device_daemon` of the tests)", lose_device,
           program="device_daemon", without={"cernitactl"}, changes={"run": {"backend": "cuda"}}),
     Fault("no_grader", "the grader closes its socket", close_grader, open_grader),
-    Fault("several_graders", "a second grader connects", second_grader, close_second),
+    Fault("several_graders", "a second grader connects", second_grader, close_extra),
     Fault("viewer_stuck", "SIGSTOP to a viewer", stop_viewer, prepare=connect_viewer),
     Fault("reload_refused", "a faulty file is loaded", break_file, mend_file),
     Fault("log_loses", "another file fills the log's disk, a tmpfs of 192 MiB", fill_disk, free_disk, small_disk=True),
     Fault("line_hangs", "the line's thread is stopped for 9 s (ptrace)", hold_line, also={"no_sender"}),
+    Fault("views_held_up", "one of two workers is stopped for 9 s (ptrace)", hold_worker,
+          changes={"run": {"workers": 2}, "latency": {"budget_ms": 400}}),
+    Fault("no_free_slot", "four fruits at once, where there are slots for six views", setting(at_once=4),
+          setting(at_once=1), size=BROAD, rate=2,
+          changes=SLOW | {"limits": {"slots": 6, "view_mib": 4}, "latency": {"budget_ms": 4000}}),
     Fault("overload", "25 times as many fruits a second, of a chain that takes 8 to 16 ms a view", setting(rate=50),
           setting(rate=2), changes=SLOW, size=BROAD, rate=2, alone=True),
     Fault("processor_taken", "eight burners of the processor beside a line that is busy", burn, quench, changes=SLOW,

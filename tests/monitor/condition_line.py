@@ -182,6 +182,12 @@ class Line:
         self.peers.append(viewer)
         return viewer
 
+    def find_thread(self, name):
+        for thread in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir():
+            if (thread / "comm").read_text().strip() == name:
+                return int(thread.name)
+        raise LookupError(f"no thread '{name}'")
+
     def hold_thread(self, thread):
         def hold():
             libc = ctypes.CDLL(None, use_errno=True)
