@@ -91,15 +91,41 @@ static void put_status_json(const crn_reload_settings *from, const crn_line_stat
     crn_encoder_free(&encoder);
 }
 
+/* What can be said while the line's thread, which has the figures, does not answer. */
+static void put_hang(const char *file, bool json, const crn_condition_list *conditions, FILE *out)
+{
+    char clause[CRN_CONDITION_CLAUSE_BYTES];
+    crn_encoder *encoder;
+    fputs("ok\n", out);
+    if (!json) {
+        fprintf(out, "file      %s\nwhy       %s\n", file,
+                crn_condition_clause(&conditions->at[0], clause));
+        return;
+    }
+    if (crn_encoder_create(CRN_FORMAT_JSON, &encoder) < 0)
+        return;
+    crn_encoder_begin(encoder);
+    crn_encoder_map(encoder, 1 + CRN_CONDITIONS_PAIRS);
+    crn_encoder_pair_text(encoder, "file", file);
+    crn_conditions_json(conditions, crn_now_ns(), encoder);
+    crn_encoder_map_end(encoder);
+    crn_encoder_print(encoder, out);
+    crn_encoder_free(&encoder);
+}
+
 static void answer_status(const crn_reload_settings *settings, bool json, FILE *out)
 {
     crn_line_status status;
     crn_condition_list conditions;
+    crn_line_conditions(settings->line, &conditions);
+    if (conditions.count > 0 && conditions.at[0].row == crn_condition_named("line_hangs")) {
+        put_hang(settings->file->file, json, &conditions, out);
+        return;
+    }
     if (crn_line_status_get(settings->line, &status) < 0) {
         fputs("refused\nthe daemon stops\n", out);
         return;
     }
-    crn_line_conditions(settings->line, &conditions);
     fputs("ok\n", out);
     (json ? put_status_json : put_status_text)(settings, &status, &conditions, out);
 }
