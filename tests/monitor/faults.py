@@ -147,7 +147,7 @@ FAULTS = [
     Fault("wrong class set", "CernitaWrongClassSet", "view 3 comes from a CNN with its classes in another order",
           r"view 3's message was refused \(class_set\)", wrong_class_set),
     Fault("clock step", "CernitaClocksApart", "the sender's clock, by which it sets deadlines, goes back by an hour",
-          "its sender's clock and this one disagree", clock_step, prepare=use_deadlines),
+          "its sender's clock and this one disagree|The clocks of CNN and line are apart", clock_step, prepare=use_deadlines),
     Fault("stuck viewer", "CernitaViewerStuck", "SIGSTOP to a viewer",
           "A display does not keep up", stuck_viewer, prepare=connect_viewer),
     Fault("no free slot", "CernitaNoFreeSlot", "four fruits at once, where there are slots for six views",
