@@ -121,7 +121,8 @@ static void eight_burners(void **state)
     each.threads[1] = (made_up_thread){.ran_s = 0.25, .waited_s = 0.70};
     each.threads[2] = (made_up_thread){.ran_s = 0.25, .waited_s = 0.50};
     write_group_of_everything(&c);
-    crn_resources r = after_seconds(made_up_open(), 5, write_group_of_everything, &c, &each);
+    crn_resources_reader *reader = made_up_open();
+    crn_resources r = after_seconds(reader, 5, write_group_of_everything, &c, &each);
     expect_share(r.processor.own, 0.15);
     expect_share(r.processor.others, 0.84);
     expect_share(r.processor.interrupts, 0.01);
@@ -130,6 +131,9 @@ static void eight_burners(void **state)
     expect_timed(&r, r.threads[CRN_RESOURCE_LINE].delay, 0);
     expect_timed(&r, r.cpu.some, 0.95);
     assert_false(r.cpu.of_group);
+    each.threads[1].waited_s = 0.10;
+    r = after_seconds(reader, 5, write_group_of_everything, &c, &each);
+    expect_timed(&r, r.threads[CRN_RESOURCE_WORKERS].delay, 0.50); /* that of the other one */
 }
 
 static void a_host_that_steals(void **state)
