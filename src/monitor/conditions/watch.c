@@ -221,6 +221,30 @@ static void list_tracked(crn_condition_watch *watch, crn_state state)
     }
 }
 
+/* Of the workers' time, so much spent on views is all that they have: views come unevenly. */
+#define WORKERS_BUSY 0.85
+
+/* A worker of several threads rarely keeps all of them busy, so its views' own times tell. */
+static bool workers_are_busy(const crn_condition_look *look)
+{
+    double ran_ns = 0;
+    for (int side = 0; side < CRN_SIDES; side++)
+        ran_ns +=
+            (double)(look->now->views.run[side].sum_ns - look->before->views.run[side].sum_ns);
+    double window_ns = (double)(look->now->taken_ns - look->before->taken_ns);
+    return ran_ns >= WORKERS_BUSY * window_ns * (double)look->config->run.workers;
+}
+
+/* The causes of what was lost; overload also where no resource but the workers was used up. */
+static unsigned causes_of(const crn_condition_look *look, const crn_resource_demand *demand)
+{
+    unsigned causes = crn_resources_causes(look->resources, demand);
+    bool any_view = demand->views_discarded + demand->views_unfinished > 0;
+    if (any_view && !(causes & ~(unsigned)CRN_RESOURCE_CAUSE_DISK) && workers_are_busy(look))
+        causes |= CRN_RESOURCE_CAUSE_OVERLOAD;
+    return causes;
+}
+
 /* What the line did since `earlier`, for the judgement which resource was short. */
 static crn_resource_demand demand_of(const crn_snapshot *snapshot, const crn_snapshot *earlier)
 {
@@ -251,10 +275,10 @@ void crn_condition_watch_look(crn_condition_watch *watch, const crn_snapshot *no
                                .now = now,
                                .before = before,
                                .resources = resources,
-                               .causes = crn_resources_causes(resources, &demand),
                                .memory = &watch->memory,
                                .began_ns = watch->began_ns,
                                .now_ns = now_ns};
+    look.causes = causes_of(&look, &demand);
     crn_condition_found found = {.watch = watch, .now_ns = now_ns};
     for (int32_t i = 0; now->number > 0 && i < crn_condition_row_count; i++) {
         found.row = crn_condition_rows[i];

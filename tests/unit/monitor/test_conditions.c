@@ -322,6 +322,21 @@ static void a_condition_is_told_once_a_minute_and_ends_within_ten_seconds(void *
     assert_string_equal(f->last->id, "not_finite");
 }
 
+/* Two threads of one worker, of which each does half: neither CPUs nor threads are used up. */
+static void a_worker_that_is_always_busy_is_overloaded(void **state)
+{
+    watch_fixture *f = *state;
+    for (int second = 0; second < LONG_TIME; second++) {
+        pass_second(f);
+        f->now->views.run[CRN_SIDE_PROCESSOR].sum_ns += CRN_NS_PER_S * 95 / 100;
+        no_slot(f);
+        look(f);
+    }
+    const crn_condition_list *list = crn_condition_watch_list(f->watch);
+    assert_int_equal(list->count, 1);
+    assert_string_equal(list->at[0].row->id, "overload");
+}
+
 static void a_reload_that_is_taken_in_ends_what_a_refused_one_raised(void **state)
 {
     watch_fixture *f = *state;
@@ -452,6 +467,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_belt_that_stands_raises_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             a_condition_is_told_once_a_minute_and_ends_within_ten_seconds, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_worker_that_is_always_busy_is_overloaded, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_reload_that_is_taken_in_ends_what_a_refused_one_raised,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_worst_comes_first_then_the_lower_lane, set_up,
