@@ -129,7 +129,8 @@ static int open_resources(crn_line *line)
     const crn_config *config = line->config;
     crn_resources_settings settings = {
         .folders = {[CRN_RESOURCE_RECORD] = {config->record.dir, CRN_RECORDER_SPARE_BYTES},
-                    [CRN_RESOURCE_LOG] = {config->publish.log.dir, CRN_VERDICT_LOG_SPARE_BYTES}}};
+                    [CRN_RESOURCE_LOG] = {config->publish.log.dir, CRN_VERDICT_LOG_SPARE_BYTES},
+                    [CRN_RESOURCE_STATE] = {config->state.dir, 0}}};
     return crn_resources_create(&settings, &line->resources);
 }
 
