@@ -150,11 +150,11 @@ def quench(line):
 
 def hold_line(line):
     """Stops the line's thread alone, as a debugger would."""
-    line.hold_thread(line.process.pid)
+    line.hold_thread(line.process.pid, 9)
 
 
 def hold_worker(line):
-    line.hold_thread(line.find_thread("worker 0"))
+    line.hold_thread(line.find_thread("worker 0"), 3)
 
 
 def send_too_much(line):
@@ -207,7 +207,7 @@ FAULTS = [
     Fault("log_loses", "another file fills the log's disk, a tmpfs of 192 MiB", fill_disk, free_disk, small_disk=True),
     Fault("line_hangs", "the line's thread is stopped for 9 s (ptrace)", hold_line,
           also={"no_sender", "verdicts_lost", "views_held_up", "views_late", "views_lost", "views_missing"}),
-    Fault("views_held_up", "one of two workers is stopped for 9 s (ptrace)", hold_worker,
+    Fault("views_held_up", "one of two workers is stopped for 3 s (ptrace)", hold_worker,
           changes={"run": {"workers": 2}, "latency": {"budget_ms": 400}}),
     Fault("no_free_slot", "four fruits at once, where there are slots for six views", setting(at_once=4),
           setting(at_once=1), size=BROAD, rate=2,

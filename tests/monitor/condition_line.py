@@ -28,7 +28,6 @@ VIEWS = 4
 PATIENCE_S = 60.0
 PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
 WALL = 0x40000000 # waitpid: of any thread
-HOLD_S = 9
 
 
 class Belt(threading.Thread):
@@ -188,14 +187,14 @@ class Line:
                 return int(thread.name)
         raise LookupError(f"no thread '{name}'")
 
-    def hold_thread(self, thread):
+    def hold_thread(self, thread, seconds):
         def hold():
             libc = ctypes.CDLL(None, use_errno=True)
             libc.ptrace.argtypes, libc.ptrace.restype = [ctypes.c_long] * 4, ctypes.c_long
             libc.ptrace(PTRACE_SEIZE, thread, 0, 0)
             libc.ptrace(PTRACE_INTERRUPT, thread, 0, 0)
             os.waitpid(thread, WALL)
-            time.sleep(HOLD_S)
+            time.sleep(seconds)
             libc.ptrace(PTRACE_DETACH, thread, 0, 0)
         threading.Thread(target=hold, daemon=True).start()
 

@@ -85,6 +85,7 @@ const crn_condition crn_condition_views_held_up = {
     .alert = "CernitaViewsUnfinished",
     .severity = CRN_SEVERITY_CRITICAL,
     .misjudged = true,
+    .raise_s = 2, /* by then the machine's figures say whether it was that */
     .clear_s = 1,
     .find = find_held_up,
     .words = {{"{count} pictures were not ready in time", "Tell the service if it goes on."},
