@@ -10,11 +10,11 @@ import numpy as np
 import yaml
 import zmq
 
-# Views that take time, 8 to 16 ms each.
-BROAD = (48, 256)
-SLOW = {"run": {"backend": "serial", "workers": 1}, "latency": {"budget_ms": 400, "assemble_ms": 400},
-        "limits": {"slots": 400, "view_mib": 4},
-        "chain": [{"convolve": {"kernel": "gaussian", "size": 7}}, "contours"]}
+import faults
+from faults import BROAD
+
+SLOW = faults.SLOW | {"run": {"backend": "serial", "workers": 1}, "latency": {"budget_ms": 400, "assemble_ms": 400},
+                      "limits": {"slots": 400, "view_mib": 4}}
 
 
 def nothing(line):
@@ -109,16 +109,6 @@ def stop_viewer(line):
 
 # --- machine and settings ---
 
-def fill_disk(line):
-    with open(line.log_folder / "of another program", "wb", buffering=0) as file:
-        for size in (65536, 512, 1):
-            try:
-                while file.write(bytes(size)):
-                    pass
-            except OSError:
-                continue
-
-
 def free_disk(line):
     (line.log_folder / "of another program").unlink()
 
@@ -154,7 +144,7 @@ def hold_line(line):
 
 
 def hold_worker(line):
-    line.hold_thread(line.find_thread("worker 0"), 3)
+    line.hold_thread(faults.find_thread(line, "worker 0"), 3)
 
 
 def send_too_much(line):
@@ -204,7 +194,7 @@ FAULTS = [
     Fault("several_graders", "a second grader connects", second_grader, close_extra),
     Fault("viewer_stuck", "SIGSTOP to a viewer", stop_viewer, prepare=connect_viewer),
     Fault("reload_refused", "a faulty file is loaded", break_file, mend_file),
-    Fault("log_loses", "another file fills the log's disk, a tmpfs of 192 MiB", fill_disk, free_disk, small_disk=True),
+    Fault("log_loses", "another file fills the log's disk, a tmpfs of 192 MiB", faults.full_disk, free_disk, small_disk=True),
     Fault("line_hangs", "the line's thread is stopped for 9 s (ptrace)", hold_line,
           also={"no_sender", "verdicts_lost", "views_held_up", "views_late", "views_lost", "views_missing"}),
     Fault("views_held_up", "one of two workers is stopped for 3 s (ptrace)", hold_worker,

@@ -1,5 +1,4 @@
 """A line with a belt, a grader and a service manager of its own, for check_conditions.py."""
-import ctypes
 import heapq
 import json
 import os
@@ -7,7 +6,6 @@ import pathlib
 import re
 import socket
 import subprocess
-import sys
 import threading
 import time
 import urllib.request
@@ -15,19 +13,11 @@ import urllib.request
 import numpy as np
 import zmq
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools/python"))
-from cernita._line.wire import pack_header  # noqa: E402
-from sender import make_view  # noqa: E402
-
-import condition_faults  # noqa: E402
-
-CLASSES = ["background", "rot", "stem"]
-OTHER_CLASSES = ["background", "stem", "rot"]
-VIEWS = 4
-PATIENCE_S = 60.0
-PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
-WALL = 0x40000000 # waitpid: of any thread
+import condition_faults
+import faults
+from live_line import CLASSES, OTHER_CLASSES, PATIENCE_S, ROOT, VIEWS, Grader # finds the two that follow
+from cernita._line.wire import pack_header
+from sender import make_view
 
 
 class Belt(threading.Thread):
@@ -110,29 +100,6 @@ class Belt(threading.Thread):
         context.term()
 
 
-class Grader(threading.Thread):
-    """Reads verdicts until it is closed."""
-
-    def __init__(self, endpoint):
-        super().__init__(daemon=True)
-        self.endpoint, self.ended = endpoint, threading.Event()
-        self.start()
-
-    def run(self):
-        context = zmq.Context()
-        opened = context.socket(zmq.PULL)
-        opened.connect(self.endpoint)
-        while not self.ended.is_set():
-            if opened.poll(100):
-                opened.recv_multipart()
-        opened.close(0)
-        context.term()
-
-    def close(self):
-        self.ended.set()
-        self.join()
-
-
 class Line:
     """The daemon in a folder of its own, and everything that tells of its conditions."""
 
@@ -153,7 +120,7 @@ class Line:
         self.target = self.await_ready()
         self.latest, self.told = None, threading.Condition()
         self.watch_events()
-        self.grader = Grader(self.endpoint("grader"))
+        self.open_grader()
         self.belt = Belt(self.endpoint("views"), fault.size, fault.rate)
         fault.prepare(self)
         self.belt.start()
@@ -173,6 +140,7 @@ class Line:
 
     def open_grader(self):
         self.grader = Grader(self.endpoint("grader"))
+        self.grader.start()
 
     def connect_viewer(self):
         viewer = subprocess.Popen(
@@ -181,22 +149,8 @@ class Line:
         self.peers.append(viewer)
         return viewer
 
-    def find_thread(self, name):
-        for thread in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir():
-            if (thread / "comm").read_text().strip() == name:
-                return int(thread.name)
-        raise LookupError(f"no thread '{name}'")
-
     def hold_thread(self, thread, seconds):
-        def hold():
-            libc = ctypes.CDLL(None, use_errno=True)
-            libc.ptrace.argtypes, libc.ptrace.restype = [ctypes.c_long] * 4, ctypes.c_long
-            libc.ptrace(PTRACE_SEIZE, thread, 0, 0)
-            libc.ptrace(PTRACE_INTERRUPT, thread, 0, 0)
-            os.waitpid(thread, WALL)
-            time.sleep(seconds)
-            libc.ptrace(PTRACE_DETACH, thread, 0, 0)
-        threading.Thread(target=hold, daemon=True).start()
+        threading.Thread(target=faults.hold_thread, args=(thread, seconds), daemon=True).start()
 
     # --- what each tells now ---
 

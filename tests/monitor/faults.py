@@ -57,7 +57,7 @@ def find_thread(line, name):
     for thread in pathlib.Path(f"/proc/{line.process.pid}/task").iterdir():
         if (thread / "comm").read_text().strip() == name:
             return int(thread.name)
-    raise LookupError(f"{line.name}: no thread '{name}'")
+    raise LookupError(f"{line.target}: no thread '{name}'")
 
 
 def stalled_worker(line):
