@@ -15,14 +15,6 @@
 #define CHECK   SCRIPTS "check_commands.py " CRN_BIN
 #define RUN     SCRIPTS "run_commands.py " CRN_BIN " " CRN_BIN "/../lib/libcernita.so"
 
-static void need(const char *modules)
-{
-    char command[128];
-    snprintf(command, sizeof command, "/usr/bin/python3 -c 'import %s' 2>/dev/null", modules);
-    if (system(command))
-        skip();
-}
-
 static void all_are_taken_by_their_programs(void **state)
 {
     (void)state;
@@ -78,6 +70,14 @@ static void wrong_ones_are_found_in_each_kind_of_text(void **state)
 }
 
 #ifndef CRN_SANITIZED /* Python cannot load a library with a sanitizer */
+static void need(const char *modules)
+{
+    char command[128];
+    snprintf(command, sizeof command, "/usr/bin/python3 -c 'import %s' 2>/dev/null", modules);
+    if (system(command))
+        skip();
+}
+
 static void those_of_pages_and_workbench_run(void **state)
 {
     (void)state;
