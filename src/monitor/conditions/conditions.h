@@ -78,7 +78,8 @@ typedef struct crn_condition_held {
     int64_t since_ns;            /* CLOCK_MONOTONIC: when it began to hold */
 } crn_condition_held;
 
-#define CRN_CONDITIONS_MAX 64
+/* At a time; of one row at most half, so that lanes that all fail leave room for others. */
+#define CRN_CONDITIONS_MAX 128
 
 /* What holds at a time, worst first. */
 typedef struct crn_condition_list {

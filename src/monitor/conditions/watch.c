@@ -122,6 +122,15 @@ static void remember_clocks(crn_condition_memory *memory, int64_t now_ns, int64_
 
 /* --- conditions that hold, or held a moment ago --- */
 
+/* Whether there is room for one more of this row. */
+static bool has_room(const crn_condition_watch *watch, const crn_condition *row)
+{
+    int32_t of_row = 0;
+    for (int32_t i = 0; i < watch->tracked_count; i++)
+        of_row += watch->tracked[i].held.row == row;
+    return watch->tracked_count < CRN_CONDITIONS_MAX && of_row < CRN_CONDITIONS_MAX / 2;
+}
+
 static tracked_condition *find_tracked(crn_condition_watch *watch, const crn_condition *row,
                                        int64_t lane)
 {
@@ -137,7 +146,7 @@ void crn_condition_add(crn_condition_found *found, const crn_condition_values *v
 {
     crn_condition_watch *watch = found->watch;
     tracked_condition *one = find_tracked(watch, found->row, values->lane);
-    if (!one && watch->tracked_count < CRN_CONDITIONS_MAX) {
+    if (!one && has_room(watch, found->row)) {
         one = &watch->tracked[watch->tracked_count++];
         *one = (tracked_condition){.held = {.row = found->row, .since_ns = found->now_ns}};
     }

@@ -373,6 +373,32 @@ static void the_worst_comes_first_then_the_lower_lane(void **state)
     assert_string_equal(crn_conditions_level(list), "critical");
 }
 
+static void lanes_that_all_fail_leave_room_for_others(void **state)
+{
+    watch_fixture *f = *state;
+    enum { MANY = 200 };
+    free(f->now);
+    f->now = calloc(1, crn_snapshot_bytes(MANY));
+    assert_non_null(f->now);
+    crn_condition_watch_free(&f->watch);
+    f->config.limits.lanes = MANY;
+    assert_int_equal(crn_condition_watch_create(&f->config, f->now_ns, count_told, f, &f->watch),
+                     0);
+    f->now->lane_count = MANY;
+    for (uint32_t i = 0; i < MANY; i++)
+        f->now->lanes[i].number = i + 1;
+    for (int second = 0; second < LONG_TIME; second++) {
+        pass_second(f);
+        for (int i = 0; i < MANY; i++)
+            f->now->lanes[i].values.frozen++;
+        f->now->metrics.publish.graders = f->now->levels.senders = second < 10 ? 1 : 0;
+        look(f);
+    }
+    const crn_condition_list *list = crn_condition_watch_list(f->watch);
+    assert_string_equal(list->at[0].row->id, "no_grader");
+    assert_string_equal(list->at[list->count - 1].row->id, "no_sender");
+}
+
 static void more_than_fit_are_left_out(void **state)
 {
     watch_fixture *f = *state;
@@ -472,6 +498,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_reload_that_is_taken_in_ends_what_a_refused_one_raised,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_worst_comes_first_then_the_lower_lane, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(lanes_that_all_fail_leave_room_for_others, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(more_than_fit_are_left_out, set_up, tear_down),
         cmocka_unit_test(every_text_is_there_in_every_language),
