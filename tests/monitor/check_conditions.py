@@ -65,6 +65,7 @@ def provoke(fault, line):
     fault.inject(line)
     raised_s, held = await_state(line, lambda found: fault.condition in found, SECONDS)
     if raised_s is None:
+        fault.undo(line)
         return None, None, wrong + [f"not raised, but {', '.join(held) or 'nothing'}"]
     missing = {"not asked"}
     end = time.monotonic() + SECONDS
