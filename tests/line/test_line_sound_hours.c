@@ -1,5 +1,6 @@
 /* Ten hours of a sound line, by a clock that the test moves: fruits, pauses of the belt, other
- * recipes. No condition may be raised. */
+ * recipes. No condition may be raised. The maps are made, or those of a CNN: CRN_FRAME names a file
+ * of them, .npy or TIFF. */
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/line_fixture.h"
 #include "tests/support/line/log_capture.h"
+#include "tools/bench/frame.h"
 
 enum {
     HOURS = 10,
@@ -22,40 +24,78 @@ enum {
     RECIPE_EACH_S = 3600, /* other levels */
     LANES = 2,
     VIEWS = 2,
-    HEIGHT = 24,
-    WIDTH = 40,
-    CLASSES = 3,
     POOL = 7, /* maps in turn, all different */
 };
 
-static const char yaml[] =
-    "classes: [{name: background}, {name: rot, level: 0.5}, {name: stem, level: 0.5}]\n"
-    "chain: [contours]\n"
-    "run: {backend: openmp, workers: 1, threads: 1}\n"
-    "latency: {budget_ms: 50000, assemble_ms: 50000}\n";
+static const char yaml[] = "chain: [contours]\n"
+                           "run: {backend: openmp, workers: 1, threads: 1}\n"
+                           "latency: {budget_ms: 50000, assemble_ms: 50000}\n";
 
 static line_fixture line;
-static float pool[POOL][HEIGHT * WIDTH * CLASSES];
+static int height = 24, width = 40, classes = 3;
+static float *pool[POOL];
 
 /* A disc of rot whose place and softness differ, on a ground that makes the sum 1. */
+static void make_maps(float *maps, int number)
+{
+    for (int y = 0; y < height; y++)
+        for (int x = 0; x < width; x++) {
+            float *at = &maps[(y * width + x) * classes];
+            float far = (float)((x - 10 - number) * (x - 10 - number) + (y - 12) * (y - 12));
+            at[1] = 0.9f / (1 + far / (20 + (float)number));
+            at[2] = 0.05f;
+            at[0] = 1 - at[1] - at[2];
+        }
+}
+
+/* The frame, its columns moved on. */
+static void move_frame(const crn_image *frame, float *maps, int number)
+{
+    for (int y = 0; y < height; y++)
+        for (int x = 0; x < width; x++) {
+            int from = (x + number * (width / POOL)) % width;
+            for (int k = 0; k < classes; k++)
+                *maps++ = ((const float *)frame->data)[k * frame->plane_stride +
+                                                       y * frame->row_stride + from * frame->step];
+        }
+}
+
 static void make_pool(void)
 {
-    for (int i = 0; i < POOL; i++)
-        for (int y = 0; y < HEIGHT; y++)
-            for (int x = 0; x < WIDTH; x++) {
-                float *at = &pool[i][(y * WIDTH + x) * CLASSES];
-                float far = (float)((x - 10 - i) * (x - 10 - i) + (y - 12) * (y - 12));
-                at[1] = 0.9f / (1 + far / (20 + (float)i));
-                at[2] = 0.05f;
-                at[0] = 1 - at[1] - at[2];
-            }
+    const char *path = getenv("CRN_FRAME");
+    crn_image frame = {0};
+    crn_error error;
+    if (path) {
+        if (crn_frame_read(path, &frame, &error) < 0)
+            fail_msg("%s", error.text);
+        height = frame.height, width = frame.width, classes = frame.planes;
+    }
+    for (int i = 0; i < POOL; i++) {
+        pool[i] = malloc((size_t)(height * width * classes) * sizeof *pool[i]);
+        assert_non_null(pool[i]);
+        if (path)
+            move_frame(&frame, pool[i], i);
+        else
+            make_maps(pool[i], i);
+    }
+    free(frame.data);
+}
+
+/* The section classes: a level for all but the background. */
+static void print_yaml(char *text, size_t size)
+{
+    int used = snprintf(text, size, "%sclasses: [{name: background}", yaml);
+    for (int i = 1; i < classes; i++)
+        used += snprintf(text + used, size - (size_t)used, ", {name: class%d, level: 0.5}", i);
+    snprintf(text + used, size - (size_t)used, "]\n");
 }
 
 static void judge_fruit(uint64_t fruit)
 {
     for (uint32_t lane = 0; lane < LANES; lane++)
         for (uint16_t view = 0; view < VIEWS; view++) {
-            crn_view_header header = line_header(&line, fruit, view, VIEWS, HEIGHT, WIDTH);
+            crn_view_header header =
+                line_header(&line, fruit, view, VIEWS, (uint32_t)height, (uint32_t)width);
             header.lane = lane;
             header.epoch = 7 + lane;
             line.sequence = fruit * VIEWS + view; /* each lane has its own numbers */
@@ -101,8 +141,10 @@ static void ten_sound_hours_raise_nothing(void **state)
     (void)state;
     crn_log_capture caught;
     uint64_t fruit = 0;
+    char text[2048];
     make_pool();
-    line_configure(&line, yaml);
+    print_yaml(text, sizeof text);
+    line_configure(&line, text);
     crn_log_set_level(CRN_LOG_WARNING); /* before any thread that logs exists */
     line_run(&line, NULL);
     crn_log_capture_start(&caught);
@@ -117,6 +159,8 @@ static void ten_sound_hours_raise_nothing(void **state)
     line_stop(&line);
     assert_nothing_was_raised(crn_log_capture_stop(&caught));
     assert_int_equal(line.metrics.fruits.complete, LANES * fruit);
+    for (int i = 0; i < POOL; i++)
+        free(pool[i]);
 }
 
 int main(void)
