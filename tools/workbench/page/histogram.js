@@ -40,7 +40,7 @@ export function showHistogram(box, counted, title) {
   if (!counted) return;
   const text = say('histogram_text', figure(counted.min), figure(counted.mean), figure(counted.max));
   box.children[0].setAttribute('aria-label', say('histogram_of', title, text));
-  box.children[1].textContent = text;
+  box.children[1].textContent = `${title}: ${text}`;
   draw(box);
 }
 

@@ -28,6 +28,7 @@ export class Operator {
     this.app = app;
     this.listeners = [];
     this.token = null; // of the job that runs
+    this.waits = false; // a run for the check's end
     this.checked = { valid: false, reason: '' };
     this.sequence = 0;
     this.result = new Result(app, (window) => this.run(window));
@@ -68,7 +69,16 @@ export class Operator {
       if (!byId('run').disabled) this.run();
     });
     byId('cancel').addEventListener('click', () => this.cancel());
+    document.addEventListener('keydown', (event) => this.onKey(event));
     for (const name of ['command', 'python']) byId(`copy-${name}`).addEventListener('click', () => copyText(byId(name), (text) => this.app.tell(text)));
+  }
+
+  // Ctrl+Enter runs from wherever the focus is in this mode; a check that is under way comes first.
+  onKey(event) {
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || byId('operator').hidden) return;
+    event.preventDefault();
+    this.waits = !this.checked.valid && !this.checked.reason;
+    if (!byId('run').disabled) this.run();
   }
 
   choose(operator, values = null) {
@@ -147,6 +157,8 @@ export class Operator {
     if (!answer) return;
     setText(byId('command'), answer.command);
     setText(byId('python'), answer.python);
+    if (this.waits && !byId('run').disabled) this.run();
+    this.waits = false;
   }
 
   say(valid, reason, text) {

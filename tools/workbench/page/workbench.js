@@ -160,7 +160,10 @@ function listenForms() {
   const side = () => setText(byId('field-side'), say('side', 2 ** Number(byId('field-exponent').value) + 1));
   const submit = (form, words) => byId(form).addEventListener('submit', (event) => {
     event.preventDefault();
-    attempt(async () => app.select((await generate(words())).id));
+    attempt(async () => {
+      app.select((await generate(words())).id);
+      byId('generators').open = false;
+    });
   });
   submit('field-form', () => ['field', ...values('field-exponent', 'field-seed', 'field-roughness')]);
   submit('fruit-form', () => ['fruit', ...values('fruit-seed', 'fruit-view')]);
@@ -209,6 +212,7 @@ function showMode(mode, focus = false) {
     tab.tabIndex = name === mode ? 0 : -1;
     byId(name).hidden = name !== mode;
   }
+  document.body.dataset.mode = mode;
   if (focus) byId(`tab-${mode}`).focus();
   settings.set('page', { ...settings.get('page'), mode });
 }
