@@ -6,9 +6,6 @@
 /* Of the verdicts of a lane, so many may leave past the budget. */
 #define OVER_BUDGET_SHARE 0.01
 
-/* Causes of views that were not judged in time. */
-#define VIEW_CAUSES (~(unsigned)CRN_RESOURCE_CAUSE_DISK)
-
 static void find_overload(const crn_condition_look *look, crn_condition_found *found)
 {
     crn_condition_losses losses = crn_condition_losses_of(look);
@@ -48,7 +45,7 @@ const crn_condition crn_condition_overload = {
  * a worker was held up. */
 static void find_bursts(const crn_condition_look *look, crn_condition_found *found)
 {
-    if (!(look->causes & VIEW_CAUSES))
+    if (!crn_condition_views_are_caused(look))
         crn_condition_add_count(found, CRN_NO_LANE, look->now->metrics.fruits.no_slot,
                                 look->before->metrics.fruits.no_slot);
 }
@@ -75,7 +72,7 @@ static void find_held_up(const crn_condition_look *look, crn_condition_found *fo
     const crn_fruit_stats *now = &look->now->metrics.fruits,
                           *before = &look->before->metrics.fruits;
     bool is_explained = now->no_slot > before->no_slot || crn_condition_losses_of(look).forced > 0;
-    if (!(look->causes & VIEW_CAUSES) && !is_explained)
+    if (!crn_condition_views_are_caused(look) && !is_explained)
         crn_condition_add_count(found, CRN_NO_LANE, now->discarded + now->unfinished,
                                 before->discarded + before->unfinished);
 }

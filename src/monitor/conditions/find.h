@@ -18,6 +18,7 @@ typedef struct crn_condition_memory {
     int64_t clocks_apart_ns; /* CLOCK_REALTIME less CLOCK_MONOTONIC; 0 before the first look */
     double clock_jump_s;     /* the last one */
     int64_t clock_jump_ns;   /* when; 0: never */
+    int64_t views_caused_ns; /* when a cause of lost views was last found; 0: never */
 } crn_condition_memory;
 
 struct crn_condition_look {
@@ -50,6 +51,10 @@ typedef struct crn_condition_losses {
 } crn_condition_losses;
 
 crn_condition_losses crn_condition_losses_of(const crn_condition_look *look);
+
+/* True if the losses have a cause, or may be left of what had one: a resource that was short is idle
+ * again before its losses are of the past. */
+bool crn_condition_views_are_caused(const crn_condition_look *look);
 
 /* All rows; of the same severity those above are told first. Each is defined in a file of this
  * folder. */

@@ -6,6 +6,9 @@
 
 #include "stages/base/clock.h"
 
+/* Causes of views that were not judged in time. */
+#define VIEW_CAUSES (~(unsigned)CRN_RESOURCE_CAUSE_DISK)
+
 /* Snapshots kept, one a second: enough for the window. */
 #define KEPT (CRN_CONDITIONS_WINDOW_NS / CRN_NS_PER_S + 1)
 
@@ -118,6 +121,12 @@ static void remember_clocks(crn_condition_memory *memory, int64_t now_ns, int64_
         memory->clock_jump_ns = now_ns;
     }
     memory->clocks_apart_ns = apart_ns;
+}
+
+bool crn_condition_views_are_caused(const crn_condition_look *look)
+{
+    int64_t caused_ns = look->memory->views_caused_ns;
+    return caused_ns != 0 && look->now_ns - caused_ns <= CRN_CONDITIONS_WINDOW_NS;
 }
 
 /* --- conditions that hold, or held a moment ago --- */
@@ -249,7 +258,7 @@ static unsigned causes_of(const crn_condition_look *look, const crn_resource_dem
 {
     unsigned causes = crn_resources_causes(look->resources, demand);
     bool any_view = demand->views_discarded + demand->views_unfinished > 0;
-    if (any_view && !(causes & ~(unsigned)CRN_RESOURCE_CAUSE_DISK) && workers_are_busy(look))
+    if (any_view && !(causes & VIEW_CAUSES) && workers_are_busy(look))
         causes |= CRN_RESOURCE_CAUSE_OVERLOAD;
     return causes;
 }
@@ -288,6 +297,8 @@ void crn_condition_watch_look(crn_condition_watch *watch, const crn_snapshot *no
                                .began_ns = watch->began_ns,
                                .now_ns = now_ns};
     look.causes = causes_of(&look, &demand);
+    if (look.causes & VIEW_CAUSES)
+        watch->memory.views_caused_ns = now_ns;
     crn_condition_found found = {.watch = watch, .now_ns = now_ns};
     for (int32_t i = 0; now->number > 0 && i < crn_condition_row_count; i++) {
         found.row = crn_condition_rows[i];

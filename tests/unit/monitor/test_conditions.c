@@ -334,6 +334,27 @@ static void a_worker_that_is_always_busy_is_overloaded(void **state)
     assert_string_equal(list->at[0].row->id, "overload");
 }
 
+/* Its losses stay in the window while the workers are idle again. */
+static void an_overload_that_ends_is_not_told_in_other_words(void **state)
+{
+    watch_fixture *f = *state;
+    const crn_resources idle = f->resources;
+    for (int second = 0; second < LONG_TIME; second++) {
+        pass_second(f);
+        if (second < LONG_TIME / 2) {
+            overload(f);
+            no_slot(f);
+        } else {
+            f->resources = idle;
+        }
+        look(f);
+        const crn_condition_list *list = crn_condition_watch_list(f->watch);
+        for (uint32_t i = 0; i < list->count; i++)
+            assert_string_equal(list->at[i].row->id, "overload");
+    }
+    assert_int_equal(f->told[CRN_CONDITION_ENDED], 1);
+}
+
 static void a_reload_that_is_taken_in_ends_what_a_refused_one_raised(void **state)
 {
     watch_fixture *f = *state;
@@ -417,6 +438,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_condition_is_told_once_a_minute_and_ends_within_ten_seconds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_worker_that_is_always_busy_is_overloaded, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_overload_that_ends_is_not_told_in_other_words, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_reload_that_is_taken_in_ends_what_a_refused_one_raised,
                                         set_up, tear_down),
