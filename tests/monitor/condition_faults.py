@@ -33,7 +33,7 @@ class Fault:
     rate: float = 10 # fruits per second on each lane
     program: str = "cernitad"
     without: set = dataclasses.field(default_factory=set) # what its program does not have
-    alone: bool = False # it takes the whole machine
+    alone: bool = False # it takes the whole machine, or needs it idle
     small_disk: bool = False # log and recordings lie on a disk of 192 MiB
     prepare: typing.Callable = nothing # before the belt moves
 
@@ -198,14 +198,14 @@ FAULTS = [
     Fault("line_hangs", "the line's thread is stopped for 9 s (ptrace)", hold_line,
           also={"no_sender", "verdicts_lost", "views_held_up", "views_late", "views_lost", "views_missing"}),
     Fault("views_held_up", "one of two workers is stopped for 3 s (ptrace)", hold_worker,
-          changes={"run": {"workers": 2}, "latency": {"budget_ms": 400}}),
+          changes={"run": {"workers": 2}, "latency": {"budget_ms": 400}}, alone=True),
     Fault("no_free_slot", "four fruits at once, where there are slots for six views", setting(at_once=4),
           setting(at_once=1), size=BROAD, rate=2,
-          changes=SLOW | {"limits": {"slots": 6, "view_mib": 4}, "latency": {"budget_ms": 4000}}),
+          changes=SLOW | {"limits": {"slots": 6, "view_mib": 4}, "latency": {"budget_ms": 4000}}, alone=True),
     Fault("overload", "25 times as many fruits a second, of a chain that takes 8 to 16 ms a view", setting(rate=50),
           setting(rate=2), changes=SLOW, size=BROAD, rate=2, alone=True),
     Fault("processor_taken", "eight burners of the processor beside a line that is busy", burn, quench, changes=SLOW,
-          size=BROAD, rate=8, alone=True),
+          size=BROAD, rate=12, alone=True),
 ]
 
 SECONDS = 10 # within which a condition is raised, and ends

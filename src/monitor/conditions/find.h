@@ -52,8 +52,8 @@ typedef struct crn_condition_losses {
 
 crn_condition_losses crn_condition_losses_of(const crn_condition_look *look);
 
-/* True if the losses have a cause, or may be left of what had one: a resource that was short is idle
- * again before its losses are of the past. */
+/* True if the losses have a cause, or may be left of what had one: a resource that was short is
+ * idle again before its losses are of the past. */
 bool crn_condition_views_are_caused(const crn_condition_look *look);
 
 /* All rows; of the same severity those above are told first. Each is defined in a file of this
