@@ -14,7 +14,8 @@ PAGE, SHARED = ROOT / "src/monitor/http/page", ROOT / "src/http/page"
 ENTRY = re.compile(r"^(  |    )(\w+): (.*)$")
 # Said large, to people who operate the line: no name of a key or program.
 LARGE = ("waiting", "not_connected", "connection_lost", "never_connected", "normal", "ready", "idle", "starting", "stopping",
-         "misjudged", "no_recipe", "no_alarm", "lane_normal", "lane_idle", "lane_gone", "why")
+         "misjudged", "no_recipe", "no_alarm", "no_alarm_list", "to_acknowledge", "new_alarm", "alarm_states", "refused",
+         "sound_waits", "token_wanted", "token_wrong", "lane_normal", "lane_idle", "lane_gone", "why")
 IDENTIFIER = re.compile(r"\w[_.]\w")
 
 
@@ -41,7 +42,7 @@ def read_words(language):
 
 def read_scripts():
     """The page's scripts and HTML without its words."""
-    files = [*PAGE.glob("*.html"), *PAGE.glob("*.js"), *SHARED.glob("*.js")]
+    files = [*PAGE.glob("*.html"), *PAGE.rglob("*.js"), *SHARED.glob("*.js")]
     return "\n".join(path.read_text() for path in files if not path.name.startswith("words_"))
 
 

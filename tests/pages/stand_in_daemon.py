@@ -6,6 +6,9 @@ import pathlib
 import queue
 import threading
 import time
+import urllib.parse
+
+from stand_in_alarms import CSV, Alarms
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = [ROOT / "src/monitor/http/page", ROOT / "src/http/page"]
@@ -69,9 +72,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
-    def answer(self, body, kind="application/json", code=200):
+    def answer(self, body, kind="application/json", code=200, headers=()):
         self.send_response(code)
         self.send_header("Content-Type", kind)
+        for name, value in dict(headers).items():
+            self.send_header(name, value)
         self.send_header("Content-Security-Policy", POLICY)
         self.end_headers()
         self.wfile.write(body)
@@ -105,6 +110,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer_events()
         if self.path == "/conditions":
             return self.answer(json.dumps({"languages": ["en", "it", "es", "fr", "de"], "conditions": server.table}).encode())
+        if self.path == "/alarms" and server.alarms:
+            return self.answer(server.alarms.list())
+        if self.path == "/alarms.csv" and server.alarms:
+            return self.answer(CSV, "text/csv; charset=utf-8", headers={"Content-Disposition": "attachment"})
         if self.path.startswith("/fruits/"):
             name = self.path.removeprefix("/fruits/")
             fruit = server.fruits.get(name.removesuffix(".json"))
@@ -114,6 +123,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self.answer(b"no such page\n", "text/plain", 404)
 
 
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        fields = dict(urllib.parse.parse_qsl(body))
+        code, text, headers = self.server.alarms.post(self.path.removeprefix("/alarms/"), fields, self.headers["X-Cernita-Token"])
+        self.answer(text.encode(), "application/json" if code == 200 else "text/plain", code, headers)
+
+
 class StandIn(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
@@ -121,20 +137,24 @@ class StandIn(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.address = f"http://127.0.0.1:{self.server_address[1]}"
         self.table, self.fruits = table or {}, {} # texts by condition; what /fruits/NAME.json gives
+        self.alarms = Alarms() # None: this daemon has no list of them
         self.streams, self.event = [], normal_event()
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def open_stream(self):
         stream = queue.Queue()
-        stream.put(self.event)
+        stream.put(self.complete(self.event))
         self.streams.append(stream)
         return stream
 
+    def complete(self, event):
+        return copy.deepcopy(event) | ({"alarms": self.alarms.summary()} if self.alarms else {})
+
     def send(self, event):
         """To every page that is open."""
-        self.event = copy.deepcopy(event)
+        self.event = event
         for stream in self.streams:
-            stream.put(self.event)
+            stream.put(self.complete(event))
 
     def close(self):
         for stream in self.streams:

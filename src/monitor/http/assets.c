@@ -6,6 +6,10 @@
     USE(fruit_html, "fruit.html", CRN_ASSET_HTML)                                                  \
     USE(live, "live.js", CRN_ASSET_SCRIPT)                                                         \
     USE(conditions, "conditions.js", CRN_ASSET_SCRIPT)                                             \
+    USE(alarms, "alarms/alarms.js", CRN_ASSET_SCRIPT)                                              \
+    USE(alarm_list, "alarms/list.js", CRN_ASSET_SCRIPT)                                            \
+    USE(alarm_actions, "alarms/actions.js", CRN_ASSET_SCRIPT)                                      \
+    USE(alarm_sound, "alarms/sound.js", CRN_ASSET_SCRIPT)                                          \
     USE(lanes, "lanes.js", CRN_ASSET_SCRIPT)                                                       \
     USE(overview, "overview.js", CRN_ASSET_SCRIPT)                                                 \
     USE(last_fruits, "last_fruits.js", CRN_ASSET_SCRIPT)                                           \

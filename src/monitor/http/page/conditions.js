@@ -1,4 +1,4 @@
-// What is wrong with the line: the headline, what else is wrong, the last alarm. The texts come from the daemon's table.
+// What is wrong with the line: the headline, and what else is wrong. The texts come from the daemon's table.
 import { SYMBOLS, byId, make, setHeadline, setText } from './frame.js';
 import { updateList } from './lists.js';
 import { duration, few, language, number, say, timeOfDay } from './words.js';
@@ -44,7 +44,7 @@ function fill(text, condition) {
 }
 
 // `part` is what or action.
-function textOf(condition, part) {
+export function textOf(condition, part) {
   const text = table[condition.id]?.[language]?.[part];
   return text ? fill(text, condition) : condition[part];
 }
@@ -110,6 +110,10 @@ export function showHeadline({ level, headline, action, since, misjudged, key })
   setText(byId('announcement'), `${headline}. ${action}`);
 }
 
+export function isAnnounced(condition) {
+  return announced === keyOf(condition);
+}
+
 // --- the others ---
 
 function showAlso(conditions) {
@@ -145,31 +149,10 @@ function fillCondition(element, condition, event) {
   setText(details.lastElementChild, `${condition.id}: ${condition.details}`);
 }
 
-// --- the last alarm ---
-
-let lastAlarm = null; // {key, text, since_s, ended_s or null}
-
-function noteLastAlarm(event) {
-  const newest = event.conditions.reduce((last, one) => (last && last.since_s >= one.since_s ? last : one), null);
-  if (newest && !(lastAlarm && newest.since_s < lastAlarm.since_s)) {
-    lastAlarm = { key: keyOf(newest), text: textOf(newest, 'what'), since_s: newest.since_s, ended_s: null };
-  } else if (lastAlarm && lastAlarm.ended_s === null && !event.conditions.some((one) => keyOf(one) === lastAlarm.key)) {
-    lastAlarm.ended_s = event.now_s;
-  }
-}
-
-function showLastAlarm() {
-  if (!lastAlarm) return;
-  const ended = lastAlarm.ended_s === null ? '' : `, ${say('alarm_ended', timeOfDay(lastAlarm.ended_s))}`;
-  setText(byId('last-alarm'), `${timeOfDay(lastAlarm.since_s)} ${lastAlarm.text}${ended}`);
-}
-
 export function showConditions(event) {
   const { conditions } = event;
   showAlso(conditions);
   byId('conditions').hidden = conditions.length === 0;
   updateList(byId('condition-list'), conditions, keyOf, makeCondition,
     (element, condition) => fillCondition(element, condition, event));
-  noteLastAlarm(event);
-  showLastAlarm();
 }

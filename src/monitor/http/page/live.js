@@ -1,4 +1,6 @@
 // The live page: shows the daemon's events, one a second.
+import { soundIsOn } from './alarms/sound.js';
+import { showAlarms, startAlarms } from './alarms/alarms.js';
 import { headlineOf, loadConditions, showConditions, showHeadline } from './conditions.js';
 import { showDetails, startDetails } from './details.js';
 import { byId, setText, startFrame } from './frame.js';
@@ -18,7 +20,7 @@ function show(event) {
   document.title = `${headline.headline} – cernita`;
   setText(byId('config'), event.config);
   showHeadline(headline);
-  for (const part of [showConditions, showOverview, showLanes, showFruits, showBad, showDetails]) part(event);
+  for (const part of [showConditions, showAlarms, showOverview, showLanes, showFruits, showBad, showDetails]) part(event);
 }
 
 function setConnection(state, text) {
@@ -57,9 +59,10 @@ function showLost() {
   showHeadline({ level: 'bad', headline: say('not_connected'), action, since: '', misjudged: false, key: 'not_connected' });
 }
 
-// Looks after the connection; a hidden page has none, so that it costs nothing and leaves its place to others.
+// Looks after the connection; a hidden page has none, so that it costs nothing and leaves its place to others, unless it
+// is to sound.
 function watch() {
-  if (document.hidden) {
+  if (document.hidden && !soundIsOn()) {
     disconnect();
     return;
   }
@@ -73,6 +76,7 @@ function watch() {
 
 startFrame();
 startDetails();
+startAlarms();
 document.addEventListener('visibilitychange', () => {
   lastEventMs = document.hidden ? lastEventMs : Date.now();
   watch();
