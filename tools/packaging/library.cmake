@@ -24,11 +24,15 @@ set_property(TARGET cernita APPEND PROPERTY LINK_DEPENDS ${CMAKE_BINARY_DIR}/cer
 
 # check_abi reads the interface from the debug information of the files that define it, whatever the build leaves out.
 set_source_files_properties(stages/context.c stages/library/context.c stages/library/operators.c stages/serial/haar.c
-    stages/chain/chain.c stages/chain/open.c PROPERTIES COMPILE_OPTIONS -g)
+    stages/chain/chain.c stages/chain/open.c stages/producer/cernita_producer.c PROPERTIES COMPILE_OPTIONS -g)
 
-# A folder with the one header, for programs that are built together with the library.
+# A folder with the public headers, for programs that are built together with the library.
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include)
-file(CREATE_LINK ${CMAKE_SOURCE_DIR}/stages/cernita.h ${CMAKE_BINARY_DIR}/include/cernita.h SYMBOLIC)
+set(CRN_PUBLIC_HEADERS stages/cernita.h stages/producer/cernita_producer.h)
+foreach(header ${CRN_PUBLIC_HEADERS})
+    get_filename_component(name ${header} NAME)
+    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${header} ${CMAKE_BINARY_DIR}/include/${name} SYMBOLIC)
+endforeach()
 target_include_directories(cernita INTERFACE $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
@@ -75,7 +79,7 @@ configure_file(tools/packaging/cernita.pc.in cernita.pc @ONLY)
 install(TARGETS cernita EXPORT cernita LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     COMPONENT library NAMELINK_COMPONENT library)
 install(FILES ${CRN_ARCHIVE} DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
-install(FILES stages/cernita.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
+install(FILES ${CRN_PUBLIC_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
 install(FILES ${CMAKE_BINARY_DIR}/cernita-config.cmake ${CMAKE_BINARY_DIR}/cernita-config-version.cmake
     DESTINATION ${CRN_PACKAGE_DIR} COMPONENT library)
 install(EXPORT cernita NAMESPACE cernita:: FILE cernita-targets.cmake DESTINATION ${CRN_PACKAGE_DIR}

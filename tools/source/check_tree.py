@@ -28,6 +28,7 @@ HEADERS = (".h", ".cuh")
 # Folders and files from the lowest floor to the highest; a file includes from its own floor and those below. Of two
 # names that fit the longer counts.
 FLOORS = [
+    ["stages/producer"],
     ["stages/base"],
     ["stages/cernita"],
     [f"stages/{name}" for name in ("image", "ops", "result", "context", "philox", "kernel/element", "maps")],
@@ -65,6 +66,9 @@ FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
 # them, or in tools/common/.
 APART = ("stages/openmp/", "gpu/", "tools/")
 SHARED = "tools/common/"
+
+# Programs of others copy these files: they include each other by name.
+COPIED = "stages/producer/"
 
 # What the libraries and programs may include of src/ beside their own folder: the folders of what they link
 # (CMakeLists.txt, the table in src/README.md), and counts/, which is headers alone. The longest name that fits counts;
@@ -133,6 +137,8 @@ def check_includes(path, text):
     own = floor(path)
     for found in INCLUDE.finditer(text):
         included = found.group(1)
+        if path.startswith(COPIED) and (ROOT / COPIED / included).is_file():
+            included = COPIED + included
         where = f"{path}:{line_of(text, found.start())}"
         other = floor(included)
         if other is None or not (ROOT / included).is_file():

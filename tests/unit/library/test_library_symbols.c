@@ -1,5 +1,5 @@
 /* The names that libcernita exports, shared and static, are those of
- * tools/packaging/cernita.symbols and of cernita.h, and no others. */
+ * tools/packaging/cernita.symbols and of the public headers, and no others. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,12 +89,10 @@ static void the_archive_defines_the_list(void **state)
     assert_promised(&list, "libcernita.a");
 }
 
-static void the_header_declares_the_list(void **state)
+static void add_declared(name_list *list, const char *header)
 {
-    (void)state;
-    name_list list = {0};
     char line[256];
-    FILE *file = fopen(CRN_TEST_DATA "/../stages/cernita.h", "r");
+    FILE *file = fopen(header, "r");
     assert_non_null(file);
     while (fgets(line, sizeof line, file)) {
         char *bracket = strchr(line, '(');
@@ -103,10 +101,18 @@ static void the_header_declares_the_list(void **state)
         char *start = bracket;
         while (isalnum((unsigned char)start[-1]) || start[-1] == '_')
             start--;
-        add(&list, start);
+        add(list, start);
     }
     fclose(file);
-    assert_promised(&list, "cernita.h");
+}
+
+static void the_headers_declare_the_list(void **state)
+{
+    (void)state;
+    name_list list = {0};
+    add_declared(&list, CRN_TEST_DATA "/../stages/cernita.h");
+    add_declared(&list, CRN_TEST_DATA "/../stages/producer/cernita_producer.h");
+    assert_promised(&list, "the public headers");
 }
 
 int main(void)
@@ -115,7 +121,7 @@ int main(void)
         cmocka_unit_test(the_list_is_sorted_and_not_empty),
         cmocka_unit_test(the_shared_library_exports_the_list),
         cmocka_unit_test(the_archive_defines_the_list),
-        cmocka_unit_test(the_header_declares_the_list),
+        cmocka_unit_test(the_headers_declare_the_list),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
