@@ -28,7 +28,7 @@ set_source_files_properties(stages/context.c stages/library/context.c stages/lib
 
 # A folder with the public headers, for programs that are built together with the library.
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include)
-set(CRN_PUBLIC_HEADERS stages/cernita.h stages/producer/cernita_producer.h)
+set(CRN_PUBLIC_HEADERS stages/cernita.h stages/producer/cernita_producer.h stages/producer/cernita_producer.hpp)
 foreach(header ${CRN_PUBLIC_HEADERS})
     get_filename_component(name ${header} NAME)
     file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${header} ${CMAKE_BINARY_DIR}/include/${name} SYMBOLIC)
