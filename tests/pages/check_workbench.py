@@ -17,6 +17,7 @@ import tifffile
 from selenium.webdriver.common.keys import Keys
 
 from page_tests import DESKTOP, PHONE, PageTest, make_parser, run_tests
+from workbench_compare import COMPARE_TESTS
 from workbench_modes import FRUIT, MODE_TESTS, near, open_chain, yaml_of
 from workbench_operators import OPERATOR_TESTS, expect_pixels
 from workbench_page import REFUSED, Page, Workbench, make_pictures, read_picture, settings_of
@@ -448,7 +449,7 @@ def by_keyboard_alone(test):
 
 TESTS = [*OPERATOR_TESTS, *SCREEN_TESTS, invalid_options_keep_run_disabled, a_long_job_is_cancelled, dropped_and_pasted,
          hostile_files_are_refused, the_url_restores, a_gone_file_is_said, hovering_a_contour, values_under_the_pointer,
-         zoom_is_linked, swiped, *MODE_TESTS, modes_in_light_and_dark, modes_fit_a_phone, italian, by_keyboard_alone]
+         zoom_is_linked, swiped, *MODE_TESTS, *COMPARE_TESTS, modes_in_light_and_dark, modes_fit_a_phone, italian, by_keyboard_alone]
 
 
 if __name__ == "__main__":

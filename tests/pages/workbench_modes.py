@@ -61,7 +61,7 @@ def timing_has_its_table(test):
         shown = dict(zip(head, row))
         median, threads = float(kept["median_ms"]), int(kept["threads"])
         assert kept["n"] == "5" and float(kept["min_ms"]) <= median <= float(kept["max_ms"]), kept
-        assert near(shown["median ms"], median) and near(shown["× serial"], serial / median), (shown, kept)
+        assert near(shown["warm median ms"], median) and near(shown["cold ms"], float(kept["cold_ms"])) and near(shown["× serial"], serial / median), (shown, kept)
         if kept["backend"] == "openmp":
             assert near(shown["speed-up S(p)"], one / median) and near(shown["efficiency E(p)"], one / median / threads), shown
         else:

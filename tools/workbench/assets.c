@@ -16,17 +16,21 @@
     USE(workbench_histogram, "histogram.js", CRN_ASSET_SCRIPT)                                     \
     USE(workbench_save, "save.js", CRN_ASSET_SCRIPT)                                               \
     USE(workbench_timing, "timing.js", CRN_ASSET_SCRIPT)                                           \
+    USE(workbench_times, "times.js", CRN_ASSET_SCRIPT)                                             \
     USE(workbench_timing_chart, "timing_chart.js", CRN_ASSET_SCRIPT)                               \
     USE(workbench_chain, "chain.js", CRN_ASSET_SCRIPT)                                             \
     USE(workbench_chain_steps, "chain_steps.js", CRN_ASSET_SCRIPT)                                 \
     USE(workbench_chain_picture, "chain_picture.js", CRN_ASSET_SCRIPT)                             \
+    USE(workbench_chain_compare, "chain_compare.js", CRN_ASSET_SCRIPT)                             \
+    USE(workbench_chain_times, "chain_times.js", CRN_ASSET_SCRIPT)                                 \
+    USE(workbench_compare, "compare.js", CRN_ASSET_SCRIPT)                                         \
     USE(workbench_languages, "languages.js", CRN_ASSET_SCRIPT)                                     \
-    USE(workbench_operator_words_en, "operator_words_en.js", CRN_ASSET_SCRIPT)                     \
-    USE(workbench_operator_words_it, "operator_words_it.js", CRN_ASSET_SCRIPT)                     \
-    USE(workbench_timing_words_en, "timing_words_en.js", CRN_ASSET_SCRIPT)                         \
-    USE(workbench_timing_words_it, "timing_words_it.js", CRN_ASSET_SCRIPT)                         \
-    USE(workbench_chain_words_en, "chain_words_en.js", CRN_ASSET_SCRIPT)                           \
-    USE(workbench_chain_words_it, "chain_words_it.js", CRN_ASSET_SCRIPT)
+    USE(workbench_operator_words_en, "words/operator_en.js", CRN_ASSET_SCRIPT)                     \
+    USE(workbench_operator_words_it, "words/operator_it.js", CRN_ASSET_SCRIPT)                     \
+    USE(workbench_timing_words_en, "words/timing_en.js", CRN_ASSET_SCRIPT)                         \
+    USE(workbench_timing_words_it, "words/timing_it.js", CRN_ASSET_SCRIPT)                         \
+    USE(workbench_chain_words_en, "words/chain_en.js", CRN_ASSET_SCRIPT)                           \
+    USE(workbench_chain_words_it, "words/chain_it.js", CRN_ASSET_SCRIPT)
 
 #define EMBED(symbol, file, media) CRN_ASSET_EMBED(symbol, CRN_WORKBENCH_PAGE_DIR "/" file)
 

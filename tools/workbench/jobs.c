@@ -136,7 +136,6 @@ static void end_first(crn_jobs *jobs, int r)
         end.said = read_said(job->said);
         end.report = *job->report;
         end.output = job->output;
-        end.run_ms = (double)(crn_now_ns() - job->started_ns) / 1e6;
         job->output = -1;
     } else if (r < 0 && !job->cancelled &&
                asprintf(&end.said, "no job can be started: %s", strerror(-r)) < 0) {

@@ -40,7 +40,6 @@ typedef struct crn_job_end {
     int signal;
     int output; /* memory with what it printed; the receiver closes it */
     char *said; /* what it said on stderr; the receiver frees it */
-    double run_ms;
     crn_job_report report;
 } crn_job_end;
 

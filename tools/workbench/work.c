@@ -298,6 +298,7 @@ void crn_work_planes(crn_request *request, crn_stored *picture)
 
 /* --- operators -------------------------------------------------------------------------------- */
 
+/* `result`: NULL if it was not kept, or nothing was run. */
 static void end_apply(crn_request *request, crn_job_end *end, const crn_stored *result)
 {
     crn_encoder *encoder = request->bench->encoder;
@@ -310,13 +311,12 @@ static void end_apply(crn_request *request, crn_job_end *end, const crn_stored *
                                                 (uint64_t)crn_request_number(request, "in", 0));
     const char *ending = crn_request_text(request, "out");
     crn_encoder_begin(encoder);
-    crn_encoder_map(encoder, result ? 6 : 3);
+    crn_encoder_map(encoder, result ? 5 : 4);
     if (result) {
         crn_encoder_text(encoder, "result");
         crn_stored_write(result, encoder);
-        crn_encoder_pair_text(encoder, "output", output);
-        crn_encoder_pair_real(encoder, "run_ms", end->run_ms);
     }
+    crn_encoder_pair_text(encoder, "output", output);
     crn_encoder_text(encoder, "notes");
     crn_said_lines(encoder, end->said);
     crn_command_write(&request->task, in, ending, encoder);
@@ -329,6 +329,9 @@ static void applied(void *owner, crn_job_end *end)
     crn_request *request = owner;
     if (crn_answer_failure(request, end)) {
         remove_made(request);
+    } else if (crn_request_number(request, "keep", 1) == 0) {
+        remove_made(request);
+        end_apply(request, end, NULL);
     } else {
         const crn_stored *result = crn_store_add(&request->bench->store, request->task.out,
                                                  &end->report.pictures[0], true);
@@ -455,6 +458,7 @@ void crn_work_chain(crn_request *request)
     crn_task *task = &request->task;
     const char *backend = crn_request_text(request, "backend");
     int64_t threads = crn_request_number(request, "threads", 1);
+    int64_t repeat = crn_request_number(request, "repeat", 0);
     const crn_stored *maps = find_input(request, "in");
     if (!maps)
         return;
@@ -467,15 +471,17 @@ void crn_work_chain(crn_request *request)
     for (int i = 0; backend && crn_backend_names[i]; i++)
         if (strcmp(crn_backend_names[i], backend) == 0)
             task->backend = i;
-    if (task->backend < 0 || threads < 1 || threads > 1024) {
+    if (task->backend < 0 || threads < 1 || threads > 1024 || repeat < 0 || repeat > 1000) {
         crn_answer_refusal(request, MHD_HTTP_UNPROCESSABLE_CONTENT,
-                           "a chain runs on auto, serial, openmp or cuda with 1 to 1024 threads");
+                           "a chain runs on auto, serial, openmp or cuda with 1 to 1024 threads, "
+                           "and 0 to 1000 times more");
         return;
     }
     const crn_stored *photograph = crn_request_pin(request, maps->photograph);
     if (photograph)
         snprintf(task->photograph, sizeof task->photograph, "%s", photograph->name);
     task->threads = (int32_t)threads;
+    task->repeat = (int32_t)repeat;
     task->yaml = request->body ? request->body : "";
     task->yaml_bytes = request->body_bytes;
     crn_request_work(request, CRN_QUEUE_OPERATORS, crn_task_chain, printed);

@@ -27,11 +27,12 @@ static const crn_option common_options[] = {
                   .help = "threads that openmp may use, 1 to 1024 (as many as there are cores)"),
     CRN_OPTION_AT("time", NULL, crn_apply, timed,
                   .help = "print the operator's time, without reading and writing files:\n"
-                          "time_ms median=... min=... max=... n=...; with cuda it includes the "
-                          "transfers, and\n"
-                          "kernel_ms, upload_ms, download_ms are its parts"),
+                          "time_ms cold=... is that of the first run with the backend's start;\n"
+                          "with cuda it includes the transfers, and kernel_ms, upload_ms,\n"
+                          "download_ms are its parts"),
     CRN_OPTION_AT("repeat", "N", crn_apply, repeat, .min = 1, .max = REPEAT_MAX,
-                  .help = "with --time: run it N times, 1 to 10000 (1); all runs count"),
+                  .help = "with --time: run it N times more, 1 to 10000; median=... min=...\n"
+                          "max=... n=N are of these warm runs"),
     CRN_OPTION_AT("dry-run", NULL, crn_apply, dry,
                   .help = "check the options, the files and the memory, and do no more"),
     {0},
@@ -78,10 +79,9 @@ static int open_run(crn_apply *apply, const crn_operator *of, const char *out, c
 {
     if (apply->repeat && !apply->timed)
         crn_usage_error(&apply->tool, "--repeat needs --time");
-    if (!apply->repeat)
-        apply->repeat = 1;
     if (!apply->threads)
         apply->threads = core_count();
+    int64_t begun_ns = crn_now_ns();
     const char *why = NULL;
     apply->ops = crn_backend_ops((crn_backend)apply->backend, &why);
     if (!apply->ops)
@@ -92,11 +92,12 @@ static int open_run(crn_apply *apply, const crn_operator *of, const char *out, c
                              apply->ops->name, of->name);
     bool fine = true;
     for (int clock = 0; clock < CRN_APPLY_CLOCKS; clock++) {
-        apply->run_ns[clock] = calloc((size_t)apply->repeat, sizeof **apply->run_ns);
+        apply->run_ns[clock] = calloc((size_t)apply->repeat + 1, sizeof **apply->run_ns);
         fine = fine && apply->run_ns[clock];
     }
     if (!fine || crn_context_create(apply->threads, &apply->context) < 0)
         return crn_error_set(error, -ENOMEM, "no memory");
+    apply->start_ns = crn_now_ns() - begun_ns;
     return check_output(out, error);
 }
 
@@ -111,14 +112,19 @@ static int by_time(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static void print_times(const crn_apply *apply, const char *name, int64_t *run_ns)
+/* The cold run, then the median of the warm ones, if there are any, and how far they spread. */
+static void print_times(const crn_apply *apply, const char *name, int64_t cold_ns, int64_t *warm_ns)
 {
     size_t count = (size_t)apply->repeat;
-    qsort(run_ns, count, sizeof *run_ns, by_time);
-    /* For an even number of runs, the mean of the middle two. */
-    double median = (double)(run_ns[(count - 1) / 2] + run_ns[count / 2]) / 2e6;
-    printf("%s median=%.4f min=%.4f max=%.4f n=%d\n", name, median, (double)run_ns[0] / 1e6,
-           (double)run_ns[count - 1] / 1e6, apply->repeat);
+    printf("%s cold=%.4f", name, (double)cold_ns / 1e6);
+    if (count > 0) {
+        qsort(warm_ns, count, sizeof *warm_ns, by_time);
+        /* For an even number of runs, the mean of the middle two. */
+        double median = (double)(warm_ns[(count - 1) / 2] + warm_ns[count / 2]) / 2e6;
+        printf(" median=%.4f min=%.4f max=%.4f n=%d", median, (double)warm_ns[0] / 1e6,
+               (double)warm_ns[count - 1] / 1e6, apply->repeat);
+    }
+    putchar('\n');
 }
 
 /* Prints the error when r < 0, else the timing if requested; frees what it owns. Returns the exit
@@ -131,7 +137,9 @@ static int close_run(crn_apply *apply, int r, const crn_error *error)
     if (r < 0 && !(apply->dry && r == -ECANCELED))
         status = crn_tool_fail(&apply->tool, "%s", error->text);
     for (int clock = 0; r == 0 && apply->timed && clock < clocks; clock++)
-        print_times(apply, names[clock], apply->run_ns[clock]);
+        print_times(apply, names[clock],
+                    apply->run_ns[clock][0] + (clock == CRN_APPLY_ALL ? apply->start_ns : 0),
+                    apply->run_ns[clock] + 1);
     crn_context_free(&apply->context);
     for (int clock = 0; clock < CRN_APPLY_CLOCKS; clock++)
         free(apply->run_ns[clock]);
@@ -151,7 +159,7 @@ static void add_parts(crn_apply *apply, int32_t run)
 
 int crn_apply_run(crn_apply *apply, crn_apply_call *call, void *argument)
 {
-    for (int32_t i = 0; i < apply->repeat; i++) {
+    for (int32_t i = 0; i <= apply->repeat; i++) {
         int64_t start_ns = crn_now_ns();
         int r = call(apply, argument);
         apply->run_ns[CRN_APPLY_ALL][i] += crn_now_ns() - start_ns;
@@ -165,7 +173,7 @@ int crn_apply_run(crn_apply *apply, crn_apply_call *call, void *argument)
 void crn_apply_forget(crn_apply *apply)
 {
     for (int clock = 0; clock < CRN_APPLY_CLOCKS; clock++)
-        memset(apply->run_ns[clock], 0, (size_t)apply->repeat * sizeof **apply->run_ns);
+        memset(apply->run_ns[clock], 0, ((size_t)apply->repeat + 1) * sizeof **apply->run_ns);
 }
 
 bool crn_apply_ends(const char *path, const char *end)

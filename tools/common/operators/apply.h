@@ -30,15 +30,16 @@ typedef struct crn_apply {
     bool timed, dry;
     const crn_ops *ops;
     crn_context *context;
-    int64_t *run_ns[CRN_APPLY_CLOCKS]; /* duration of each of the `repeat` runs so far */
+    int64_t start_ns;                  /* what starting the backend took */
+    int64_t *run_ns[CRN_APPLY_CLOCKS]; /* duration of each run so far: the cold one, then `repeat` */
 } crn_apply;
 
 /* The last step before the work. 0, or with --dry-run -ECANCELED, which counts as success. */
 int crn_apply_begin(const crn_apply *apply);
 
 /*
- * Calls the operator `repeat` times and adds each call's duration to that run's, so that an
- * operator called once per window reports the sum. 0, or the operator's error at once.
+ * Calls the operator once and `repeat` times more, and adds each call's duration to that run's, so
+ * that an operator called once per window reports the sum. 0, or the operator's error at once.
  */
 typedef int crn_apply_call(const crn_apply *apply, void *argument);
 int crn_apply_run(crn_apply *apply, crn_apply_call *call, void *argument);

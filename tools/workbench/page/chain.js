@@ -3,7 +3,9 @@ import { make, setText } from './frame.js';
 import { copyText, headRow, makeButton, makeCheckbox, makeSelect, tableRow } from './controls.js';
 import { figure, milliseconds, number, say } from './words.js';
 import { newToken, post, remove } from './api.js';
+import { Compare } from './chain_compare.js';
 import { ChainPicture, classColour } from './chain_picture.js';
+import { WarmTimes } from './chain_times.js';
 import { StepsEditor, composeYaml, makeFields, newState, newStep, packState, stagesOf, titleOf, unpackState } from './chain_steps.js';
 
 const SETTLE_MS = 200; // tables, the YAML and the URL follow a moving slider this often at most
@@ -57,7 +59,11 @@ class Chain {
     this.section = section;
     this.app = app;
     this.maps = null; // the input, once maps are chosen
+    this.keeps = false; // what is shown next as A
     this.picture = new ChainPicture();
+    this.compare = new Compare(() => this.keepA(), (compare) => this.picture.setCompared(compare));
+    this.picture.viewer.onkey = (key) => this.compare.onKey(key);
+    this.warm = new WarmTimes(() => this.showMeasured());
     section.latencies = this.picture.latencies;
     section.isBusy = () => this.runs.busy || this.settle.waits() || this.finish.waits(); // for tests
     this.runs = new Latest((request) => this.run(request));
@@ -69,7 +75,7 @@ class Chain {
     this.cancel.hidden = true;
     this.choice = make('div', {});
     this.body = make('div', { class: 'chain-body' });
-    section.append(make('h2', {}, say('chain_title')), make('p', { class: 'note' }, say('chain_about')), this.choice, this.alert,
+    section.append(make('h2', { class: 'unseen' }, say('chain_title')), make('p', { class: 'note' }, say('chain_about')), this.choice, this.alert,
       make('p', { class: 'chain-row chain-progress' }, this.status, this.cancel), this.body);
   }
 
@@ -112,6 +118,7 @@ class Chain {
     this.choice.replaceChildren(make('p', { class: 'facts' }, say('chain_input', picture.name, picture.width, picture.height, picture.planes)));
     this.body.hidden = false;
     this.answer = null;
+    this.compare.drop();
     this.picture.showDefects([], null);
     this.build();
     this.showGround();
@@ -128,12 +135,14 @@ class Chain {
     this.yaml = make('pre', {});
     const settings = make('div', { class: 'chain-settings' }, this.classRows(), steps.element, contours,
       ...stagesOf(this.app.catalogue, 'feature').map((stage) => this.featureFields(stage)), this.backendFields());
-    const shown = make('div', { class: 'chain-shown' }, this.groundField(), this.picture.element);
-    const tables = make('div', { class: 'chain-tables' },
+    const shown = make('div', { class: 'chain-shown' }, make('div', { class: 'chain-row' }, this.groundField(), this.compare.bar),
+      this.picture.element, this.compare.summary);
+    const tables = make('div', { class: 'chain-tables' }, this.compare.element,
       scrollBox(say('chain_totals'), make('table', {}, make('caption', {}, say('chain_totals')),
         make('thead', {}, headRow(...['chain_class', 'chain_count', 'chain_holes', 'chain_area'].map((word) => say(word)))), this.totals)),
       scrollBox(say('chain_times'), make('table', {}, make('caption', {}, say('chain_times')),
-        make('thead', {}, headRow(say('chain_step'), say('chain_ms'))), this.times)));
+        make('thead', {}, headRow(say('chain_step'), say('chain_cold'), say('chain_warm'))), this.times)),
+      make('p', { class: 'note' }, say('chain_times_about')));
     this.body.replaceChildren(shown, settings, tables, this.yamlBox());
   }
 
@@ -258,6 +267,7 @@ class Chain {
   // the others' levels. `since`: when the slider moved.
   changed(only = null, since = null) {
     const { next } = this.runs;
+    this.warm.stop();
     if (next && next.only !== only) only = null; // what still waits is not lost
     if (!this.answer) only = null;
     since = next?.since ?? since; // a position that is passed over has waited, too
@@ -269,10 +279,11 @@ class Chain {
     if (maps !== this.maps) return;
     this.token = newToken();
     const slow = setTimeout(() => this.showBusy(true), SLOW_MS);
-    const query = new URLSearchParams({ in: maps.id, backend: this.state.backend, threads: this.state.threads, job: this.token });
+    const { backend, threads } = this.state;
+    const query = { in: maps.id, backend, threads };
     try {
-      const answer = await post(`/chain?${query}`, yaml);
-      if (maps === this.maps) this.take(answer, only, since);
+      const answer = await post(`/chain?${new URLSearchParams({ ...query, job: this.token })}`, yaml);
+      if (maps === this.maps) this.take({ yaml, query, title: say('timing_config', backend, threads), answer }, only, since);
     } catch (error) {
       if (maps === this.maps) this.fail(error);
     } finally {
@@ -281,13 +292,28 @@ class Chain {
     }
   }
 
-  take(answer, only, since) {
+  // `only`: the class whose outlines the result has; the others' are the last ones.
+  take(result, only, since) {
+    const { answer } = result;
     for (const defect of answer.defects) defect.xy = defect.xy.flat(); // from pairs
-    if (only === null) this.answer = answer;
-    else this.answer.defects = this.answer.defects.filter(({ plane }) => plane !== only).concat(answer.defects);
+    if (only === null) {
+      this.answer = answer;
+      this.result = result;
+    } else this.answer.defects = this.answer.defects.filter(({ plane }) => plane !== only).concat(answer.defects);
     this.picture.showDefects(this.answer.defects, since);
     setText(this.alert, answer.truncated ? say('chain_truncated') : '');
     this.settle();
+  }
+
+  // What is shown becomes A, once nothing waits.
+  keepA() {
+    this.keeps = true;
+    this.finish();
+  }
+
+  showMeasured() {
+    this.showTables();
+    this.compare.showTimes();
   }
 
   showBusy(busy) {
@@ -305,7 +331,13 @@ class Chain {
     setText(this.yaml, composeYaml(this.state));
     this.app.settings.set('chain', packState(this.state, this.initial));
     this.picture.showLatency();
-    if (this.answer) this.showTables();
+    if (!this.answer) return;
+    this.showTables();
+    if (this.runs.busy) return; // it is called again at the end
+    if (this.keeps) this.compare.start({ ...this.result, answer: { ...this.answer } });
+    this.keeps = false;
+    this.compare.show(this.result);
+    if (this.compare.a) this.warm.want([this.compare.a, this.result]);
   }
 
   showTables() {
@@ -320,8 +352,10 @@ class Chain {
       const { count, holes, area } = counts[plane];
       return outline ? [tableRow(name, number(count), number(holes), figure(area))] : [];
     }));
-    this.times.replaceChildren(...this.answer.stages.map(({ name, ms }) => tableRow(name, milliseconds(ms))),
-      tableRow(say('chain_all'), milliseconds(this.answer.run_ms)));
+    const { stages, start_ms: start, run_ms: run, warm } = this.answer;
+    this.times.replaceChildren(tableRow(say('chain_start'), milliseconds(start), '–'),
+      ...stages.map(({ name, ms, warm_ms: later }) => tableRow(name, milliseconds(ms), milliseconds(later))),
+      tableRow(say('chain_all'), milliseconds(start + run), milliseconds(warm?.median_ms)));
   }
 }
 

@@ -2,21 +2,13 @@
 import { make, setText } from './frame.js';
 import { figure, say } from './words.js';
 import { planesOf } from './api.js';
+import { drawStyled, drawSwiped, trace } from './compare.js';
 import { PALETTE, toRgba } from './pixels.js';
 import { Viewer } from './viewer.js';
 
 const LATENCIES_MAX = 500;
 
 export const classColour = (plane) => PALETTE[plane % PALETTE.length];
-
-// Points are at the centres of pixels, which the viewer counts from their corners.
-function trace(path, xy, closed) {
-  for (let i = 0; i + 1 < xy.length; i += 2) {
-    if (i === 0) path.moveTo(xy[0] + 0.5, xy[1] + 0.5);
-    else path.lineTo(xy[i] + 0.5, xy[i + 1] + 0.5);
-  }
-  if (closed) path.lineTo(xy[0] + 0.5, xy[1] + 0.5); // closePath() is slow where there are thousands
-}
 
 // Two paths a class, of its outlines and its holes: the fewer, the faster they are drawn.
 function makePaths(defects) {
@@ -49,6 +41,7 @@ export class ChainPicture {
     this.defects = [];
     this.paths = new Map();
     this.since = null; // when the input came whose outlines are to be drawn next
+    this.compared = null; // the Compare mode's, while it has an A
     this.figure = make('figure');
     this.hover = make('p', { class: 'note chain-hover' }, say('chain_hover'));
     this.legend = make('ul', { class: 'found', 'aria-label': say('chain_legend') });
@@ -80,20 +73,37 @@ export class ChainPicture {
     this.viewer.redraw();
   }
 
+  // What is compared with the outlines, a Compare; without an A they are shown alone.
+  setCompared(compare) {
+    const { a } = compare;
+    if (a !== this.compared?.a) this.pathsOfA = a && makePaths(a.answer.defects);
+    this.compared = a && compare;
+    this.viewer.redraw();
+  }
+
   draw(context, { scale, x, y }) {
+    const { view, share, paths } = this.compared || { view: 'b' };
+    const outlinesOf = (some) => () => this.drawOutlines(context, scale, some);
     context.save();
     context.translate(x, y);
     context.scale(scale, scale);
+    if (view === 'differences') drawStyled(context, scale, paths);
+    else if (view === 'swipe') drawSwiped(context, scale, this.viewer.shown, share, outlinesOf(this.pathsOfA), outlinesOf(this.paths));
+    else this.drawOutlines(context, scale, view === 'a' ? this.pathsOfA : this.paths);
+    context.restore();
+    if (this.since !== null) this.measure();
+  }
+
+  drawOutlines(context, scale, paths) {
     context.lineWidth = 1.8 / scale;
-    for (const [plane, { outlines, holes }] of this.paths) {
+    for (const [plane, { outlines, holes }] of paths) {
       context.strokeStyle = classColour(plane);
       context.setLineDash([]);
       context.stroke(outlines);
       context.setLineDash([4 / scale, 3 / scale]);
       context.stroke(holes);
     }
-    context.restore();
-    if (this.since !== null) this.measure();
+    context.setLineDash([]);
   }
 
   // The viewer draws within requestAnimationFrame, and the outlines last: this is the frame's end.
@@ -122,7 +132,8 @@ export class ChainPicture {
   // The innermost outline around a point of the picture.
   describe(x, y) {
     if (x === null || x === undefined) return say('chain_hover');
-    const around = this.defects.filter((defect) => isInside(defect, x - 0.5, y - 0.5));
+    const shown = this.compared?.view === 'a' ? this.compared.a.answer.defects : this.defects;
+    const around = shown.filter((defect) => isInside(defect, x - 0.5, y - 0.5));
     if (around.length === 0) return say('chain_hover_none');
     const inner = around.reduce((a, b) => (b.area_px < a.area_px ? b : a));
     const textures = inner.ranklet.map(({ width, height, ...values }) => (

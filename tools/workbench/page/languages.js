@@ -1,10 +1,10 @@
 // The languages of the workbench, each merged from the texts of its modes.
-import chainEn from './chain_words_en.js';
-import chainIt from './chain_words_it.js';
-import operatorEn from './operator_words_en.js';
-import operatorIt from './operator_words_it.js';
-import timingEn from './timing_words_en.js';
-import timingIt from './timing_words_it.js';
+import chainEn from './words/chain_en.js';
+import chainIt from './words/chain_it.js';
+import operatorEn from './words/operator_en.js';
+import operatorIt from './words/operator_it.js';
+import timingEn from './words/timing_en.js';
+import timingIt from './words/timing_it.js';
 
 export default {
   en: { ...operatorEn, ...timingEn, ...chainEn },

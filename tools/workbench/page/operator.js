@@ -6,11 +6,14 @@ import { OptionsForm, argsOf } from './options.js';
 import { windowsOf } from './pixels.js';
 import { Result } from './result.js';
 import { showSaves } from './save.js';
+import { parseTimes } from './times.js';
 import { duration, number, say } from './words.js';
 
 const CHECK_MS = 120; // after the last change
 const QUIET_MS = 300; // a job that takes no longer shows no progress
 const POLL_MS = 250;
+const WARM_MS = 500; // for warm runs, after one that took less
+const WARM_RUNS = 9;
 const MIDDLE = { u8: '128', u16: '32768', f16: '0.5', f32: '0.5' };
 
 const sleep = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
@@ -28,6 +31,7 @@ export class Operator {
     this.app = app;
     this.listeners = [];
     this.token = null; // of the job that runs
+    this.warmToken = null; // of the one that measures its warm times afterwards
     this.waits = false; // a run for the check's end
     this.checked = { valid: false, reason: '' };
     this.sequence = 0;
@@ -176,11 +180,29 @@ export class Operator {
     setText(byId('reason'), this.token === null ? this.text : '');
   }
 
-  // A run also gives the operator's own time; the shown command line has no --time, as it comes from the check.
-  ask(order, out, token, { check = false, values = order.values } = {}) {
+  // A run also gives the operator's own time; the shown command line has no --time, as it comes from the check. `repeat`:
+  // warm runs, whose result is not kept.
+  ask(order, out, token, { check = false, repeat = 0, values = order.values } = {}) {
     const from = order.input ? `in=${order.input.id}&` : '';
-    const lines = [order.operator.name, ...argsOf(order.operator, values, out), ...order.common, ...(check ? [] : ['--time'])];
-    return post(`/apply?${from}out=${out}&job=${token}${check ? '&check=1' : ''}`, lines.join('\n'));
+    const time = check ? [] : ['--time', ...(repeat ? ['--repeat', repeat] : [])];
+    const lines = [order.operator.name, ...argsOf(order.operator, values, out), ...order.common, ...time];
+    return post(`/apply?${from}out=${out}&job=${token}${check ? '&check=1' : ''}${repeat ? '&keep=0' : ''}`, lines.join('\n'));
+  }
+
+  // Warm times of a result, unless it took long; another run goes before them.
+  async measure(order, values, answer) {
+    const { cold } = parseTimes(answer.output).time;
+    if (cold > WARM_MS) return;
+    const token = newToken();
+    this.warmToken = token;
+    try {
+      const repeat = Math.min(WARM_RUNS, Math.max(Math.floor(WARM_MS / cold), 1));
+      const { output } = await this.ask(order, order.out, token, { repeat, values });
+      this.result.setWarm(answer, parseTimes(output).time);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+    }
+    if (this.warmToken === token) this.warmToken = null;
   }
 
   // Runs it with progress; null if the reader has cancelled it or it failed, which is then said.
@@ -188,6 +210,7 @@ export class Operator {
     if (this.token) return null;
     const token = newToken();
     this.token = token;
+    if (this.warmToken) remove(`/jobs/${this.warmToken}`).catch(() => {}); // it may have ended just now
     this.update();
     this.pollProgress(token);
     try {
@@ -257,5 +280,6 @@ export class Operator {
     // On a phone the output lies below the form.
     if (matchMedia('(max-width: 60rem)').matches) byId('output-figure').scrollIntoView({ block: 'nearest' });
     showSaves(byId('save'), this, { order, picture: several ? null : answer.result });
+    this.measure(order, values, answer);
   }
 }

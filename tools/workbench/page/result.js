@@ -6,8 +6,9 @@ import {
   PALETTE, Planes, RANKLET_BLUE, RANKLET_RED, areaOf, lengthOf, nearestContour, quadrantAt, quadrantsOf, rangeOf,
   showColour, showGrey, showHaar, showRanklet,
 } from './pixels.js';
+import { parseTimes, timeText } from './times.js';
 import { Viewer, linkViewers } from './viewer.js';
-import { figure, milliseconds, number, say } from './words.js';
+import { figure, number, say } from './words.js';
 
 const BYTES_MAX = 512e6; // of values; the page holds them and their colours
 const REACH = 6; // CSS pixels from the pointer to a contour
@@ -40,12 +41,6 @@ function fillSelect(select, entries) {
   select.replaceChildren(...entries.map(([value, text]) => make('option', { value }, text)));
   if (entries.some(([value]) => value === before)) select.value = before;
   else select.selectedIndex = 0;
-}
-
-// The operator's own time, without reading and writing files.
-function timeText({ output, run_ms: all }) {
-  const [, median] = output.match(/^time_ms median=([\d.]+)/m) || [];
-  return milliseconds(median === undefined ? all : Number(median));
 }
 
 export class Result {
@@ -113,7 +108,7 @@ export class Result {
 
   async show(order, answer, window) {
     const name = order.operator.name;
-    const output = { answer, window: order.windows[window] };
+    const output = { answer, window: order.windows[window], cold: parseTimes(answer.output).time.cold };
     if (order.out === 'json') output.contours = await get(`/pictures/${answer.result.id}/file`);
     else output.planes = await load(answer.result);
     const { inverse, threshold, levels } = order.values;
@@ -132,6 +127,13 @@ export class Result {
     this.render();
     this.jobs += 1;
     byId('output-figure').dataset.job = this.jobs;
+  }
+
+  // The warm times of a result, which may not be the shown one any more.
+  setWarm(answer, warm) {
+    if (this.output?.answer !== answer) return;
+    this.output.warm = warm;
+    this.renderTexts();
   }
 
   // Which figures and choosers there are.
@@ -230,7 +232,7 @@ export class Result {
     this.renderLegend();
     if (!output) return;
     const what = output.contours ? say('contours_found', output.contours.length) : describe(output.answer.result);
-    setText(byId('output-caption'), `${order.operator.name}: ${what}; ${timeText(output.answer)}`);
+    setText(byId('output-caption'), `${order.operator.name}: ${what}; ${timeText(output.cold, output.warm)}`);
     byId('output-canvas').setAttribute('aria-label', `${say('output')}: ${order.operator.name}, ${what}`);
   }
 

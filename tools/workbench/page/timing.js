@@ -4,6 +4,7 @@ import { make, setText } from './frame.js';
 import { figure, say } from './words.js';
 import { newToken, post, remove } from './api.js';
 import { BarChart, SizeChart } from './timing_chart.js';
+import { parseTimes } from './times.js';
 
 const REPEAT = 9;
 const EXPONENTS = [6, 7, 8, 9, 10, 11]; // of the sides 64 … 2048
@@ -17,16 +18,6 @@ function threadCounts(cores) {
   return [...counts, cores];
 }
 
-// The lines "time_ms median=0.1956 min=0.1917 max=38.3826 n=9" as {time: {median, min, max, n}, …}.
-function parseTimes(output) {
-  const times = {};
-  for (const [, name, values] of output.matchAll(/^(\w+)_ms (.*)$/gm)) {
-    times[name] = Object.fromEntries(values.split(' ').map((pair) => pair.split('=')).map(([key, value]) => [key, Number(value)]));
-  }
-  if (!times.time) throw new Error(say('timing_no_time'));
-  return times;
-}
-
 function withoutExponent(args) {
   const at = args.indexOf('--exponent');
   return at < 0 ? args : args.filter((_, i) => i !== at && i !== at + 1);
@@ -38,8 +29,8 @@ function csvOf(columns, rows) {
 }
 
 const csvTimes = (row) => PARTS.flatMap((part) => (
-  [row[part]?.median, ...(part === 'time' ? [row.time.min, row.time.max, row.time.n] : [])]));
-const CSV_TIMES = ['median_ms', 'min_ms', 'max_ms', 'n', 'kernel_ms', 'upload_ms', 'download_ms'];
+  [row[part]?.median, ...(part === 'time' ? [row.time.min, row.time.max, row.time.n, row.time.cold] : [])]));
+const CSV_TIMES = ['median_ms', 'min_ms', 'max_ms', 'n', 'cold_ms', 'kernel_ms', 'upload_ms', 'download_ms'];
 
 // A table in a region that scrolls by itself, with a link to its values as a file.
 class Table {
@@ -217,7 +208,7 @@ class Timing {
   // Times one configuration on one picture; `args` without backend and threads.
   async time(job, args, picture, { backend, threads, label }) {
     this.token = newToken();
-    const query = new URLSearchParams({ out: job.out, job: this.token });
+    const query = new URLSearchParams({ out: job.out, job: this.token, keep: 0 });
     if (picture) query.set('in', picture.id);
     const lines = [job.operator, ...args, '--time', '--repeat', this.settings.repeat, '--backend', backend, '--threads', threads];
     try {
@@ -272,10 +263,10 @@ class Timing {
     const { transfers } = this.settings;
     const device = rows.some(({ kernel }) => kernel);
     const parts = device ? PARTS.slice(1) : [];
-    const columns = ['timing_backend', 'timing_threads', 'timing_median', 'timing_min', 'timing_max', ...parts.map((part) => `timing_${part}_ms`),
+    const columns = ['timing_backend', 'timing_threads', 'timing_cold', 'timing_median', 'timing_min', 'timing_max', ...parts.map((part) => `timing_${part}_ms`),
       'timing_speedup', 'timing_efficiency', 'timing_over_serial'].map((word) => say(word));
     const cells = rows.map((row) => [row.backend, row.backend === 'openmp' ? row.threads : '–',
-      figure(row.time.median), figure(row.time.min), figure(row.time.max), ...parts.map((part) => figure(row[part]?.median)),
+      figure(row.time.cold), figure(row.time.median), figure(row.time.min), figure(row.time.max), ...parts.map((part) => figure(row[part]?.median)),
       ...this.ratios(row, rows).map(figure)]);
     const csv = csvOf(['picture', 'width', 'height', 'planes', 'operator', 'arguments', 'backend', 'threads', ...CSV_TIMES,
       'speedup', 'efficiency', 'times_serial', 'transfers'],

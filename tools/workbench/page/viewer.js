@@ -23,6 +23,7 @@ export class Viewer {
     this.fitted = true; // until the reader zooms or moves
     this.overlay = null; // (context, transform) => …
     this.onhover = null; // (x, y) => … in the picture's pixels, or (null)
+    this.onkey = null; // (key) => true if it meant something to the owner
     this.links = [this];
     this.mark = null; // a place to mark, under the pointer of a linked viewer or in the middle when keys move it
     this.under = null; // swipe: the viewer whose picture is shown left of `swipe`, 0 to 1
@@ -213,7 +214,10 @@ export class Viewer {
       ArrowUp: () => this.move(0, MOVE),
       ArrowDown: () => this.move(0, -MOVE),
     };
-    if (!Object.hasOwn(actions, event.key)) return;
+    if (!Object.hasOwn(actions, event.key)) {
+      if (this.onkey?.(event.key)) event.preventDefault();
+      return;
+    }
     event.preventDefault();
     actions[event.key]();
     this.hover(this.toPicture(middle), true);

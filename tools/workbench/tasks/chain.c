@@ -49,6 +49,59 @@ static void read_photograph(const crn_task *task, const crn_image *maps, crn_pic
         crn_picture_free(ret_picture);
 }
 
+/* --- times ------------------------------------------------------------------------------------ */
+
+/* Further runs end after so long, however many are wanted. */
+#define WARM_NS_MAX (INT64_C(2) * 1000 * 1000 * 1000)
+
+/* What runs took. The warm ones: `count` of `columns`, each step's and then the whole run's. */
+typedef struct chain_times {
+    int64_t start_ns; /* of the backend and the chain's memory */
+    crn_judgement cold;
+    int64_t *warm_ns;
+    int32_t count, columns;
+} chain_times;
+
+static int by_duration(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* The warm durations of a column in ascending order, in `ret_sorted` of `count`. */
+static void sort_column(const chain_times *times, int32_t column, int64_t *ret_sorted)
+{
+    for (int32_t i = 0; i < times->count; i++)
+        ret_sorted[i] = times->warm_ns[i * times->columns + column];
+    qsort(ret_sorted, (size_t)times->count, sizeof *ret_sorted, by_duration);
+}
+
+static int64_t median_of(const int64_t *sorted, int32_t count)
+{
+    return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+}
+
+/* Runs the chain `repeat` times more. */
+static int run_warm(crn_chain *chain, const crn_chain_input *input, crn_defects *defects,
+                    int32_t repeat, chain_times *times)
+{
+    int64_t end_ns = crn_now_ns() + WARM_NS_MAX;
+    int r = 0;
+    times->warm_ns = malloc((size_t)repeat * (size_t)times->columns * sizeof *times->warm_ns);
+    if (!times->warm_ns)
+        return -ENOMEM;
+    while (r == 0 && times->count < repeat && crn_now_ns() < end_ns) {
+        crn_judgement judgement = {0};
+        int64_t *row = times->warm_ns + times->count * times->columns;
+        r = crn_chain_run(chain, input, defects, &judgement);
+        for (int32_t i = 0; i < times->columns - 1; i++)
+            row[i] = judgement.stage_ns[i];
+        row[times->columns - 1] = judgement.run_ns;
+        times->count += r == 0;
+    }
+    return r;
+}
+
 /* --- the answer ------------------------------------------------------------------------------- */
 
 static void write_defect(const crn_config *config, const crn_defects *all, uint32_t number,
@@ -95,39 +148,67 @@ static void write_defect(const crn_config *config, const crn_defects *all, uint3
     crn_encoder_map_end(encoder);
 }
 
-static int print_answer(const crn_config *config, const crn_defects *defects,
-                        const crn_judgement *judgement)
+/* The pairs `stages`, `start_ms`, `run_ms` and `warm`; `sorted` has room for the warm runs. */
+static void write_times(const crn_config *config, const chain_times *times, int64_t *sorted,
+                        crn_encoder *encoder)
 {
-    crn_encoder *encoder;
+    crn_encoder_text(encoder, "stages");
+    crn_encoder_array(encoder, (uint32_t)config->steps);
+    for (int32_t i = 0; i < config->steps; i++) {
+        char name[CRN_TEXT_BYTES];
+        crn_config_step_name(config, i, name, sizeof name);
+        crn_encoder_map(encoder, times->count ? 3 : 2);
+        crn_encoder_pair_text(encoder, "name", name);
+        crn_encoder_pair_ms(encoder, "ms", times->cold.stage_ns[i]);
+        if (times->count) {
+            sort_column(times, i, sorted);
+            crn_encoder_pair_ms(encoder, "warm_ms", median_of(sorted, times->count));
+        }
+        crn_encoder_map_end(encoder);
+    }
+    crn_encoder_array_end(encoder);
+    crn_encoder_pair_ms(encoder, "start_ms", times->start_ns);
+    crn_encoder_pair_ms(encoder, "run_ms", times->cold.run_ns);
+    crn_encoder_text(encoder, "warm");
+    if (!times->count) {
+        crn_encoder_null(encoder);
+        return;
+    }
+    sort_column(times, times->columns - 1, sorted);
+    crn_encoder_map(encoder, 4);
+    crn_encoder_pair_ms(encoder, "median_ms", median_of(sorted, times->count));
+    crn_encoder_pair_ms(encoder, "min_ms", sorted[0]);
+    crn_encoder_pair_ms(encoder, "max_ms", sorted[times->count - 1]);
+    crn_encoder_pair_unsigned(encoder, "n", (uint64_t)times->count);
+    crn_encoder_map_end(encoder);
+}
+
+static int print_answer(const crn_config *config, const crn_defects *defects,
+                        const chain_times *times)
+{
+    crn_encoder *encoder = NULL;
     const unsigned char *bytes;
     size_t size;
-    if (crn_encoder_create(CRN_FORMAT_JSON, &encoder) < 0)
+    int64_t *sorted = malloc(((size_t)times->count + 1) * sizeof *sorted);
+    if (!sorted || crn_encoder_create(CRN_FORMAT_JSON, &encoder) < 0) {
+        free(sorted);
         return -ENOMEM;
+    }
     crn_encoder_begin(encoder);
-    crn_encoder_map(encoder, 4);
+    crn_encoder_map(encoder, 6);
     crn_encoder_text(encoder, "defects");
     crn_encoder_array(encoder, defects->defect_count);
     for (uint32_t i = 0; i < defects->defect_count; i++)
         write_defect(config, defects, i, encoder);
     crn_encoder_array_end(encoder);
     crn_encoder_pair_bool(encoder, "truncated", defects->truncated);
-    crn_encoder_text(encoder, "stages");
-    crn_encoder_array(encoder, (uint32_t)config->steps);
-    for (int32_t i = 0; i < config->steps; i++) {
-        char name[CRN_TEXT_BYTES];
-        crn_config_step_name(config, i, name, sizeof name);
-        crn_encoder_map(encoder, 2);
-        crn_encoder_pair_text(encoder, "name", name);
-        crn_encoder_pair_ms(encoder, "ms", judgement->stage_ns[i]);
-        crn_encoder_map_end(encoder);
-    }
-    crn_encoder_array_end(encoder);
-    crn_encoder_pair_ms(encoder, "run_ms", judgement->run_ns);
+    write_times(config, times, sorted, encoder);
     crn_encoder_map_end(encoder);
     int r = crn_encoder_end(encoder, &bytes, &size);
     if (r == 0)
         fwrite(bytes, 1, size, stdout);
     crn_encoder_free(&encoder);
+    free(sorted);
     return r;
 }
 
@@ -147,27 +228,46 @@ static int make_room(const crn_config *config, crn_defects *ret_defects)
     return ret_defects->defects && ret_defects->xy && ret_defects->textures ? 0 : -ENOMEM;
 }
 
-static int run(const crn_config *config, const crn_ops *ops, const crn_image *maps,
-               const crn_image *photograph, crn_error *error)
+/* The backend and the chain, which the first run needs. */
+static int begin(const crn_config *config, crn_chain **ret_chain, crn_error *error)
+{
+    const char *backend = crn_backend_names[config->run.backend], *why = NULL;
+    const crn_ops *ops = crn_backend_ops((crn_backend)config->run.backend, &why);
+    if (!ops)
+        return crn_error_set(error, -ENOTSUP, "%s: %s", backend, why);
+    int r = crn_chain_create(config, ops, ret_chain);
+    return r < 0 ? crn_error_set(error, r, "the chain cannot be made for %s: %s", backend,
+                                 strerror(-r))
+                 : 0;
+}
+
+static int run(const crn_config *config, const crn_image *maps, const crn_image *photograph,
+               int32_t repeat, crn_error *error)
 {
     crn_chain_input input = {.maps = *maps,
                              .intensity = *photograph,
                              .received_ns = crn_now_ns(),
                              .deadline_ns = CRN_NEVER_NS};
-    crn_judgement judgement = {0};
+    chain_times times = {.columns = config->steps + 1};
     crn_defects defects;
     crn_chain *chain = NULL;
+    int64_t begun_ns = crn_now_ns();
     int r = make_room(config, &defects);
     if (r == 0)
-        r = crn_chain_create(config, ops, &chain);
+        r = begin(config, &chain, error);
+    if (r == 0) {
+        times.start_ns = crn_now_ns() - begun_ns;
+        r = crn_chain_run(chain, &input, &defects, &times.cold);
+    }
+    if (r == 0 && repeat > 0)
+        r = run_warm(chain, &input, &defects, repeat, &times);
     if (r == 0)
-        r = crn_chain_run(chain, &input, &defects, &judgement);
-    if (r == 0)
-        r = print_answer(config, &defects, &judgement);
-    if (r < 0)
-        crn_error_set(error, r, "the chain cannot run on these maps with %s: %s", ops->name,
-                      strerror(-r));
+        r = print_answer(config, &defects, &times);
+    if (r < 0 && !error->text[0])
+        crn_error_set(error, r, "the chain cannot run on these maps with %s: %s",
+                      crn_backend_names[config->run.backend], strerror(-r));
     crn_chain_free(&chain);
+    free(times.warm_ns);
     free(defects.defects);
     free(defects.xy);
     free(defects.textures);
@@ -180,13 +280,8 @@ int crn_task_chain(const void *settings, crn_job_report *report)
     crn_config config = {0};
     crn_picture maps = {0}, photograph = {0};
     crn_error error = {0};
-    const char *why = NULL;
     (void)report;
-    const crn_ops *ops = crn_backend_ops((crn_backend)task->backend, &why);
-    int r =
-        ops ? 0 : crn_error_set(&error, -ENOTSUP, "%s: %s", crn_backend_names[task->backend], why);
-    if (r == 0)
-        r = read_config(task, &config, &error);
+    int r = read_config(task, &config, &error);
     if (r == 0)
         r = read_maps(task, &config, &maps, &error);
     if (r == 0) {
@@ -195,7 +290,7 @@ int crn_task_chain(const void *settings, crn_job_report *report)
         config.run.threads = task->threads;
         crn_config_resolve(&config, task->threads);
         read_photograph(task, &maps.image, &photograph);
-        r = run(&config, ops, &maps.image, &photograph.image, &error);
+        r = run(&config, &maps.image, &photograph.image, task->repeat, &error);
     }
     crn_picture_free(&maps);
     crn_picture_free(&photograph);

@@ -29,6 +29,7 @@ typedef struct crn_task {
     const char *yaml;
     size_t yaml_bytes;
     int32_t backend, threads; /* of a chain */
+    int32_t repeat;           /* warm runs of the chain, after the first one */
 } crn_task;
 
 /* The facts of `in`, which is read to its end. */

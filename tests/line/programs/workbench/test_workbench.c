@@ -164,9 +164,29 @@ static void times_are_the_operators_own(void **state)
     workbench_reply reply = workbench_post(&the_bench, 200, "/apply?in=1&out=tif",
                                            "haar\n--levels\n3\n--time\n--repeat\n5");
     const char *output = workbench_text(reply.body, "output");
-    assert_int_equal(strncmp(output, "time_ms median=", 15), 0);
+    assert_int_equal(strncmp(output, "time_ms cold=", 13), 0);
+    assert_non_null(strstr(output, " median="));
     assert_non_null(strstr(output, "n=5"));
     workbench_reply_free(&reply);
+}
+
+/* A run for its time alone leaves nothing behind. */
+static void a_result_that_is_not_kept_is_gone(void **state)
+{
+    (void)state;
+    workbench_reply kept =
+        workbench_post(&the_bench, 200, "/apply?in=1&out=tif", "haar\n--levels\n3");
+    uint64_t id = (uint64_t)workbench_number(kept.body, "id");
+    workbench_reply timed = workbench_post(&the_bench, 200, "/apply?in=1&out=tif&keep=0",
+                                           "haar\n--levels\n3\n--time\n--repeat\n2");
+    assert_null(strstr(timed.body, "\"result\""));
+    assert_non_null(strstr(workbench_text(timed.body, "output"), "n=2"));
+    workbench_reply next =
+        workbench_post(&the_bench, 200, "/apply?in=1&out=tif", "haar\n--levels\n3");
+    assert_int_equal((uint64_t)workbench_number(next.body, "id"), id + 1);
+    workbench_reply_free(&kept);
+    workbench_reply_free(&timed);
+    workbench_reply_free(&next);
 }
 
 /* Values come plane by plane, dense, in the picture's own type. */
@@ -275,6 +295,35 @@ static void a_chain_finds_the_defects_of_maps(void **state)
     workbench_reply_free(&named);
 }
 
+static void a_chain_runs_cold_and_then_warm(void **state)
+{
+    (void)state;
+    crn_picture maps = apply_picture("maps.tif", CRN_F32, 3, 1, false, 20, 30);
+    crn_picture_free(&maps);
+    int id = (int)workbench_open(&the_bench, "maps.tif", "maps.tif");
+    char path[80];
+    snprintf(path, sizeof path, "/chain?in=%d&backend=serial&threads=1", id);
+    workbench_reply once = workbench_post(&the_bench, 200, path, chain_yaml);
+    assert_non_null(strstr(once.body, "\"warm\":null"));
+    assert_null(strstr(once.body, "warm_ms"));
+    assert_true(workbench_number(once.body, "start_ms") > 0);
+    snprintf(path, sizeof path, "/chain?in=%d&backend=serial&threads=1&repeat=4", id);
+    workbench_reply again = workbench_post(&the_bench, 200, path, chain_yaml);
+    assert_int_equal((int)workbench_number(again.body, "n"), 4);
+    double median = workbench_number(again.body, "median_ms");
+    assert_true(0 < workbench_number(again.body, "min_ms"));
+    assert_true(workbench_number(again.body, "min_ms") <= median);
+    assert_true(median <= workbench_number(again.body, "max_ms"));
+    assert_non_null(strstr(again.body, "\"warm_ms\":"));
+    /* However often it runs, it finds the same. */
+    assert_memory_equal(once.body, again.body,
+                        (size_t)(strstr(once.body, "\"stages\"") - once.body));
+    workbench_reply_free(&once);
+    workbench_reply_free(&again);
+    snprintf(path, sizeof path, "/chain?in=%d&backend=serial&threads=1&repeat=1001", id);
+    workbench_expect_refusal(&the_bench, 422, path, chain_yaml, "0 to 1000 times more");
+}
+
 int main(void)
 {
     struct CMUnitTest tests[] = {
@@ -287,6 +336,8 @@ int main(void)
         cmocka_unit_test(a_recording_gives_its_views),
         cmocka_unit_test(the_same_words_make_one_picture),
         cmocka_unit_test(a_chain_finds_the_defects_of_maps),
+        cmocka_unit_test(a_chain_runs_cold_and_then_warm),
+        cmocka_unit_test(a_result_that_is_not_kept_is_gone),
     };
     CRN_SET_FIXTURE(tests, workbench_setup, workbench_teardown)
     return cmocka_run_group_tests(tests, NULL, NULL);

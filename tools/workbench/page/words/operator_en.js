@@ -102,6 +102,8 @@ export default {
   ranklet_blue: 'blue: negative, down to -1',
   histogram_text: (min, mean, max) => `min ${min}, mean ${mean}, max ${max}`,
   histogram_of: (title, text) => `Histogram, ${title}: ${text}; heights are square roots of the counts`,
+  time_cold: (ms) => `cold ${ms}`,
+  time_warm: (median, min, max, n) => `warm ${median} (median of ${n} run${s(n)}, ${min} to ${max})`,
   save: 'Save',
   save_as: (format) => `Save ${format}`,
   use_as_input: 'Use as input',

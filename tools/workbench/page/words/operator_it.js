@@ -102,6 +102,8 @@ export default {
   ranklet_blue: 'blu: negativo, fino a -1',
   histogram_text: (min, mean, max) => `min ${min}, media ${mean}, max ${max}`,
   histogram_of: (title, text) => `Istogramma, ${title}: ${text}; le altezze sono radici quadrate dei conteggi`,
+  time_cold: (ms) => `a freddo ${ms}`,
+  time_warm: (median, min, max, n) => `a caldo ${median} (mediana di ${n} ${n === 1 ? 'esecuzione' : 'esecuzioni'}, da ${min} a ${max})`,
   save: 'Salva',
   save_as: (format) => `Salva ${format}`,
   use_as_input: 'Usa come ingresso',
