@@ -4,7 +4,7 @@ import re
 from workbench_modes import near, open_chain, settled, table_of, yaml_of
 from workbench_page import number_in
 
-SHARE_MIN = 0.25 # as compare.js
+SHARE_MIN = 0.25 # as chain/outlines.js
 COLOURS = {"same": (255, 255, 255), "a": (255, 199, 26), "b": (51, 204, 255)} # of its STYLES
 
 

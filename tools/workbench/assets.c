@@ -18,12 +18,12 @@
     USE(workbench_timing, "timing.js", CRN_ASSET_SCRIPT)                                           \
     USE(workbench_times, "times.js", CRN_ASSET_SCRIPT)                                             \
     USE(workbench_timing_chart, "timing_chart.js", CRN_ASSET_SCRIPT)                               \
-    USE(workbench_chain, "chain.js", CRN_ASSET_SCRIPT)                                             \
-    USE(workbench_chain_steps, "chain_steps.js", CRN_ASSET_SCRIPT)                                 \
-    USE(workbench_chain_picture, "chain_picture.js", CRN_ASSET_SCRIPT)                             \
-    USE(workbench_chain_compare, "chain_compare.js", CRN_ASSET_SCRIPT)                             \
-    USE(workbench_chain_times, "chain_times.js", CRN_ASSET_SCRIPT)                                 \
-    USE(workbench_compare, "compare.js", CRN_ASSET_SCRIPT)                                         \
+    USE(workbench_chain, "chain/chain.js", CRN_ASSET_SCRIPT)                                       \
+    USE(workbench_chain_steps, "chain/steps.js", CRN_ASSET_SCRIPT)                                 \
+    USE(workbench_chain_picture, "chain/picture.js", CRN_ASSET_SCRIPT)                             \
+    USE(workbench_chain_compare, "chain/compare.js", CRN_ASSET_SCRIPT)                             \
+    USE(workbench_chain_times, "chain/warm_times.js", CRN_ASSET_SCRIPT)                            \
+    USE(workbench_chain_outlines, "chain/outlines.js", CRN_ASSET_SCRIPT)                           \
     USE(workbench_languages, "languages.js", CRN_ASSET_SCRIPT)                                     \
     USE(workbench_operator_words_en, "words/operator_en.js", CRN_ASSET_SCRIPT)                     \
     USE(workbench_operator_words_it, "words/operator_it.js", CRN_ASSET_SCRIPT)                     \

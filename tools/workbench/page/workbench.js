@@ -1,5 +1,5 @@
 // The frame of the workbench: pictures, modes, and what the URL keeps.
-import { startChain } from './chain.js';
+import { startChain } from './chain/chain.js';
 import { Refusal, get, post } from './api.js';
 import { byId, make, setText, startFrame } from './frame.js';
 import { Operator } from './operator.js';

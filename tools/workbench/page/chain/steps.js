@@ -1,7 +1,7 @@
 // The steps of a chain: what options each has, how they are edited, and how a line's file writes them.
-import { makeButton, makeControl, makeSelect } from './controls.js';
-import { make } from './frame.js';
-import { say, sayHelp } from './words.js';
+import { makeButton, makeControl, makeSelect } from '../controls.js';
+import { make } from '../frame.js';
+import { say, sayHelp } from '../words.js';
 
 // Where a line begins, if not at the table's default: as in config/line.yaml.
 const START = { contours: { min_area_px: '4' } };

@@ -1,12 +1,12 @@
 // Chain mode: several operators on a view's class maps, and the outlines that a line would find with them.
-import { make, setText } from './frame.js';
-import { copyText, headRow, makeButton, makeCheckbox, makeSelect, tableRow } from './controls.js';
-import { figure, milliseconds, number, say } from './words.js';
-import { newToken, post, remove } from './api.js';
-import { Compare } from './chain_compare.js';
-import { ChainPicture, classColour } from './chain_picture.js';
-import { WarmTimes } from './chain_times.js';
-import { StepsEditor, composeYaml, makeFields, newState, newStep, packState, stagesOf, titleOf, unpackState } from './chain_steps.js';
+import { make, setText } from '../frame.js';
+import { copyText, headRow, makeButton, makeCheckbox, makeSelect, tableRow } from '../controls.js';
+import { figure, milliseconds, number, say } from '../words.js';
+import { newToken, post, remove } from '../api.js';
+import { Compare } from './compare.js';
+import { ChainPicture, classColour } from './picture.js';
+import { WarmTimes } from './warm_times.js';
+import { StepsEditor, composeYaml, makeFields, newState, newStep, packState, stagesOf, titleOf, unpackState } from './steps.js';
 
 const SETTLE_MS = 200; // tables, the YAML and the URL follow a moving slider this often at most
 const SLOW_MS = 500; // a run that takes longer says so and can be cancelled

@@ -1,5 +1,5 @@
 // Warm times of results of the Chain mode, measured when the mode is at rest.
-import { Refusal, newToken, post, remove } from './api.js';
+import { Refusal, newToken, post, remove } from '../api.js';
 
 const REST_MS = 500; // without a change
 const REPEAT = 9;

@@ -1,8 +1,8 @@
 // A against B of the Chain mode: A is a result that was kept, B what the mode shows now.
-import { VIEWS, STYLES, compareOutlines, countByPlane, differencePaths } from './compare.js';
-import { headRow, makeButton, makeSelect, tableRow } from './controls.js';
-import { make, setText } from './frame.js';
-import { figure, number, say } from './words.js';
+import { VIEWS, STYLES, compareOutlines, countByPlane, differencePaths } from './outlines.js';
+import { headRow, makeButton, makeSelect, tableRow } from '../controls.js';
+import { make, setText } from '../frame.js';
+import { figure, number, say } from '../words.js';
 
 // Cold is the start of the backend with the first run.
 export function timeCells({ start_ms: start, run_ms: run, warm }) {

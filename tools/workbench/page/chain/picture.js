@@ -1,10 +1,10 @@
 // The outlines that a chain finds, over the photograph or a class's map.
-import { make, setText } from './frame.js';
-import { figure, say } from './words.js';
-import { planesOf } from './api.js';
-import { drawStyled, drawSwiped, trace } from './compare.js';
-import { PALETTE, toRgba } from './pixels.js';
-import { Viewer } from './viewer.js';
+import { make, setText } from '../frame.js';
+import { figure, say } from '../words.js';
+import { planesOf } from '../api.js';
+import { drawStyled, drawSwiped, trace } from './outlines.js';
+import { PALETTE, toRgba } from '../pixels.js';
+import { Viewer } from '../viewer.js';
 
 const LATENCIES_MAX = 500;
 
