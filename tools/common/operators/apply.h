@@ -30,8 +30,9 @@ typedef struct crn_apply {
     bool timed, dry;
     const crn_ops *ops;
     crn_context *context;
-    int64_t start_ns;                  /* what starting the backend took */
-    int64_t *run_ns[CRN_APPLY_CLOCKS]; /* duration of each run so far: the cold one, then `repeat` */
+    int64_t start_ns; /* what starting the backend took */
+    int64_t
+        *run_ns[CRN_APPLY_CLOCKS]; /* duration of each run so far: the cold one, then `repeat` */
 } crn_apply;
 
 /* The last step before the work. 0, or with --dry-run -ECANCELED, which counts as success. */
