@@ -1,6 +1,7 @@
 #include "src/control/control.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "src/control/listener.h"
+#include "src/ingest/socket/listener.h"
 #include "src/control/requests.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
@@ -35,7 +36,7 @@ typedef struct client {
 struct crn_control {
     crn_control_settings settings;
     crn_reloader *reloader;
-    crn_control_listener listener;
+    crn_listener listener;
     int wake_descriptor; /* readable: one of the next two was set */
     atomic_bool hung_up, stop;
     pthread_t thread;
@@ -210,6 +211,19 @@ static void *run(void *argument)
 
 /* --- open and close --- */
 
+/* Makes `link`, in a folder of this daemon's, lead to the socket, in the place of what lay there.
+ */
+static int make_link(const char *link, const char *path, crn_error *error)
+{
+    char whole[PATH_MAX];
+    if (!realpath(path, whole) || (unlink(link) < 0 && errno != ENOENT) || symlink(whole, link) < 0)
+        return crn_error_set(error, -errno,
+                             "control.path: cannot make the link '%s' to it, by which systemctl "
+                             "reload finds it: %s",
+                             link, strerror(errno));
+    return 0;
+}
+
 /* Listens at control.path. Elsewhere than where the unit has it, a link there leads to it. */
 static int listen_to_clients(crn_control *control, crn_error *error)
 {
@@ -218,9 +232,9 @@ static int listen_to_clients(crn_control *control, crn_error *error)
     bool elsewhere = of_unit[0] && strcmp(path, of_unit) != 0;
     if (!path[0])
         return 0;
-    int r = crn_control_listen(path, &control->listener, error);
+    int r = crn_listener_open("control.path", path, &control->listener, error);
     if (r == 0 && elsewhere)
-        r = crn_control_link(of_unit, path, error);
+        r = make_link(of_unit, path, error);
     if (r == 0)
         crn_log(CRN_LOG_INFO, "control: cernitactl asks at %s%s%s", path,
                 elsewhere    ? ", and by the link "
@@ -273,7 +287,7 @@ void crn_control_close(crn_control **control)
     for (int i = 0; i < CRN_CONTROL_CLIENTS; i++)
         if (closing->clients[i].descriptor >= 0)
             drop(&closing->clients[i]);
-    crn_control_unlisten(&closing->listener);
+    crn_listener_close(&closing->listener);
     crn_reloader_free(&closing->reloader);
     if (closing->wake_descriptor >= 0)
         close(closing->wake_descriptor);

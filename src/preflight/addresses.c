@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/control/listener.h"
+#include "src/ingest/socket/listener.h"
 #include "src/ingest/socket/endpoint.h"
 #include "src/http/address.h"
 #include "src/preflight/internal.h"
@@ -230,7 +230,7 @@ void crn_preflight_control(crn_preflight_check *check)
     strip_file_name(folder);
     if (crn_preflight_is_left_to_unit(check, "control.path", folder))
         return;
-    int r = path[0] ? crn_control_try(path, &error) : 0;
+    int r = path[0] ? crn_listener_try("control.path", path, &error) : 0;
     const char *text = error.text + strlen("control.path: ");
     if (r == -EADDRINUSE)
         crn_preflight_in_use(check, "control.path", path, 0);

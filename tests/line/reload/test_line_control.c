@@ -7,7 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "src/control/listener.h"
+#include "src/ingest/socket/listener.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/reloading.h"
 
@@ -122,38 +122,39 @@ static void an_idle_client_is_closed(void **state)
 static void a_path_in_use_is_refused_and_a_left_one_taken(void **state)
 {
     (void)state;
-    crn_control_listener listener;
+    crn_listener listener;
     crn_error error;
     char path[128], moved[140], answer[4096];
-    assert_int_equal(crn_control_listen(self.socket, &listener, &error), -EADDRINUSE);
+    assert_int_equal(crn_listener_open("control.path", self.socket, &listener, &error),
+                     -EADDRINUSE);
     assert_non_null(strstr(error.text, "is in use by another daemon"));
-    assert_int_equal(crn_control_try(self.socket, &error), -EADDRINUSE);
+    assert_int_equal(crn_listener_try("control.path", self.socket, &error), -EADDRINUSE);
     assert_true(reloading_ask(&self, "recipes", answer)); /* the probe did no harm */
 
     snprintf(path, sizeof path, "%s/left", self.line.folder);
-    assert_int_equal(crn_control_try(path, &error), 0);
+    assert_int_equal(crn_listener_try("control.path", path, &error), 0);
     assert_int_equal(access(path, F_OK), -1);
-    assert_int_equal(crn_control_listen(path, &listener, &error), 0);
+    assert_int_equal(crn_listener_open("control.path", path, &listener, &error), 0);
     close(listener.descriptor); /* as by a daemon that is killed */
     close(listener.lock);
-    assert_int_equal(crn_control_try(path, &error), 0);
-    assert_int_equal(crn_control_listen(path, &listener, &error), 0);
-    crn_control_unlisten(&listener);
+    assert_int_equal(crn_listener_try("control.path", path, &error), 0);
+    assert_int_equal(crn_listener_open("control.path", path, &listener, &error), 0);
+    crn_listener_close(&listener);
     assert_int_equal(access(path, F_OK), -1);
 
-    assert_int_equal(crn_control_listen(path, &listener, &error), 0);
+    assert_int_equal(crn_listener_open("control.path", path, &listener, &error), 0);
     snprintf(moved, sizeof moved, "%s.moved", path);
     assert_int_equal(rename(path, moved), 0);
     assert_int_equal(symlink(moved, path), 0);
-    crn_control_unlisten(&listener); /* the link is another's */
+    crn_listener_close(&listener); /* the link is another's */
     assert_int_equal(unlink(path), 0);
     assert_int_equal(unlink(moved), 0);
 
-    assert_int_equal(crn_control_listen(self.path, &listener, &error), -EEXIST);
+    assert_int_equal(crn_listener_open("control.path", self.path, &listener, &error), -EEXIST);
     assert_non_null(strstr(error.text, "exists and is not a socket"));
     snprintf(path, sizeof path, "%s/nowhere/control", self.line.folder);
-    assert_int_equal(crn_control_try(path, &error), -ENOENT);
-    assert_int_equal(crn_control_listen(path, &listener, &error), -ENOENT);
+    assert_int_equal(crn_listener_try("control.path", path, &error), -ENOENT);
+    assert_int_equal(crn_listener_open("control.path", path, &listener, &error), -ENOENT);
     assert_non_null(strstr(error.text, "a folder that this user may write to"));
 }
 

@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "src/control/listener.h"
+#include "src/ingest/socket/listener.h"
 #include "tests/support/cmocka_prelude.h"
 
 #define DAEMONS 8
@@ -41,7 +41,7 @@ typedef struct starter {
     pthread_barrier_t *all;
     int result;
     crn_error error;
-    crn_control_listener listener;
+    crn_listener listener;
 } starter;
 
 static void *start(void *context)
@@ -49,7 +49,7 @@ static void *start(void *context)
     starter *self = context;
     self->listener.descriptor = -1;
     pthread_barrier_wait(self->all);
-    self->result = crn_control_listen(path, &self->listener, &self->error);
+    self->result = crn_listener_open("control.path", path, &self->listener, &self->error);
     return NULL;
 }
 
@@ -96,7 +96,7 @@ static void one_of_many_that_start_at_once_listens(void **state)
         assert_int_equal(listening, 1);
         expect_listener();
         for (int i = 0; i < DAEMONS; i++)
-            crn_control_unlisten(&starters[i].listener);
+            crn_listener_close(&starters[i].listener);
         assert_int_equal(access(path, F_OK), -1);
     }
 }
@@ -105,30 +105,30 @@ static void one_of_many_that_start_at_once_listens(void **state)
 static void the_one_that_listens_is_named(void **state)
 {
     (void)state;
-    crn_control_listener first, second;
+    crn_listener first, second;
     crn_error error;
     char holder[32];
-    assert_int_equal(crn_control_listen(path, &first, &error), 0);
-    assert_int_equal(crn_control_listen(path, &second, &error), -EADDRINUSE);
+    assert_int_equal(crn_listener_open("control.path", path, &first, &error), 0);
+    assert_int_equal(crn_listener_open("control.path", path, &second, &error), -EADDRINUSE);
     snprintf(holder, sizeof holder, "(process %ld)", (long)getpid());
     assert_non_null(strstr(error.text, "is in use by another daemon"));
     assert_non_null(strstr(error.text, holder));
-    crn_control_unlisten(&first);
-    assert_int_equal(crn_control_listen(path, &second, &error), 0);
-    crn_control_unlisten(&second);
+    crn_listener_close(&first);
+    assert_int_equal(crn_listener_open("control.path", path, &second, &error), 0);
+    crn_listener_close(&second);
 }
 
 /* One that cannot listen leaves nothing in the way of the next. */
 static void a_start_that_fails_lets_go_of_the_path(void **state)
 {
     (void)state;
-    crn_control_listener listener;
+    crn_listener listener;
     crn_error error;
     assert_int_equal(mkdir(path, 0700), 0);
-    assert_int_equal(crn_control_listen(path, &listener, &error), -EEXIST);
+    assert_int_equal(crn_listener_open("control.path", path, &listener, &error), -EEXIST);
     assert_int_equal(rmdir(path), 0);
-    assert_int_equal(crn_control_listen(path, &listener, &error), 0);
-    crn_control_unlisten(&listener);
+    assert_int_equal(crn_listener_open("control.path", path, &listener, &error), 0);
+    crn_listener_close(&listener);
 }
 
 int main(void)
