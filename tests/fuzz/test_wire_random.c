@@ -11,8 +11,11 @@
 #include "tests/support/peers/bad_messages.h"
 #include "tests/support/cmocka_prelude.h"
 
-static const crn_wire_rules rules = {
-    .max_bytes = 1 << 16, .channels = 3, .views = 5, .class_set = UINT64_C(0x8c7d6e5f4a3b2c1d)};
+static const crn_wire_rules rules = {.max_bytes = 1 << 16,
+                                     .channels = 3,
+                                     .views = 5,
+                                     .class_set = UINT64_C(0x8c7d6e5f4a3b2c1d),
+                                     .slots = true};
 
 static uint64_t setting(const char *name, uint64_t fallback)
 {
@@ -49,7 +52,7 @@ static void run_case(uint64_t seed, uint64_t *faults)
     memset(&untouched, 0xa5, sizeof untouched);
     memcpy(&header, &untouched, sizeof header);
     crn_wire_fault fault = check(&message, &header);
-    if ((unsigned)fault >= CRN_WIRE_FAULTS)
+    if ((unsigned)fault >= CRN_WIRE_MESSAGE_FAULTS)
         fail_msg("CRN_SEED=%" PRIu64 ": no such fault: %d", seed, fault);
     faults[fault]++;
     if ((fault == CRN_WIRE_OK) != crn_message_is_acceptable(&message, &rules))
@@ -72,10 +75,10 @@ static void random_messages_are_judged_by_the_rules(void **state)
 {
     (void)state;
     uint64_t cases = setting("CRN_CASES", 100000), seed = setting("CRN_SEED", 1);
-    uint64_t faults[CRN_WIRE_FAULTS] = {0};
+    uint64_t faults[CRN_WIRE_MESSAGE_FAULTS] = {0};
     for (uint64_t i = 0; i < cases; i++)
         run_case(seed + i, faults);
-    for (int fault = 0; fault < CRN_WIRE_FAULTS; fault++) {
+    for (int fault = 0; fault < CRN_WIRE_MESSAGE_FAULTS; fault++) {
         print_message("%-15s %8" PRIu64 "\n", crn_wire_fault_names[fault], faults[fault]);
         if (cases >= 10000 && faults[fault] == 0)
             fail_msg("no message of %" PRIu64 " was counted as %s", cases,

@@ -38,7 +38,7 @@ FLOORS = [
     ["stages", "stages/picture"],
     ["stages/config"],
     ["stages/chain"],
-    ["src/formats/encoding", "src/formats/keys", "src/formats/view"],
+    ["src/formats/encoding", "src/formats/keys", "src/formats/slots", "src/formats/view"],
     ["src/formats"],
     ["src/client", "src/http", "src/counts"],
     ["src/service"],

@@ -38,9 +38,10 @@ static const char magic[4] = {'C', 'R', 'N', '1'};
 #define NAME(constant, name, hint) [CRN_WIRE_##constant] = name,
 #define HINT(constant, name, hint) [CRN_WIRE_##constant] = hint,
 
-const char *const crn_wire_fault_names[CRN_WIRE_FAULTS] = {"ok", CRN_WIRE_FAULT_ROWS(NAME)};
-const char *const crn_wire_fault_hints[CRN_WIRE_FAULTS] = {"nothing is wrong",
-                                                           CRN_WIRE_FAULT_ROWS(HINT)};
+const char *const crn_wire_fault_names[CRN_WIRE_FAULTS] = {
+    "ok", CRN_WIRE_FAULT_ROWS(NAME) CRN_WIRE_SLOT_FAULT_ROWS(NAME)};
+const char *const crn_wire_fault_hints[CRN_WIRE_FAULTS] = {
+    "nothing is wrong", CRN_WIRE_FAULT_ROWS(HINT) CRN_WIRE_SLOT_FAULT_ROWS(HINT)};
 
 static bool all_zero(const unsigned char *at, size_t size)
 {
@@ -79,14 +80,23 @@ bool crn_wire_is_header(const void *bytes, size_t size)
            crn_get_le16((const unsigned char *)bytes + AT_HEADER_BYTES) == CRN_WIRE_HEADER_BYTES;
 }
 
-static crn_wire_fault check_envelope(const unsigned char *bytes, size_t size)
+/* True of flags that this line knows; a view cannot both lie in a slot and have got none. */
+static bool are_known(uint16_t flags, const crn_wire_rules *rules)
+{
+    uint16_t of_slots = CRN_SLOTS_FLAG_IN_SLOT | CRN_SLOTS_FLAG_NO_SLOT;
+    uint16_t known = CRN_WIRE_FLAG_INTENSITY | (rules->slots ? of_slots : 0);
+    return (flags & ~known) == 0 && (flags & of_slots) != of_slots;
+}
+
+static crn_wire_fault check_envelope(const unsigned char *bytes, size_t size,
+                                     const crn_wire_rules *rules)
 {
     if (size >= sizeof magic && memcmp(bytes + AT_MAGIC, magic, sizeof magic) != 0)
         return CRN_WIRE_MAGIC;
     if (size != CRN_WIRE_HEADER_BYTES ||
         crn_get_le16(bytes + AT_HEADER_BYTES) != CRN_WIRE_HEADER_BYTES)
         return CRN_WIRE_HEADER_SIZE;
-    if (crn_get_le16(bytes + AT_FLAGS) & ~CRN_WIRE_FLAG_INTENSITY)
+    if (!are_known(crn_get_le16(bytes + AT_FLAGS), rules))
         return CRN_WIRE_FLAGS;
     if (!all_zero(bytes + AT_RESERVED, RESERVED_BYTES) || !all_zero(bytes + AT_TAIL, TAIL_BYTES))
         return CRN_WIRE_RESERVED;
@@ -130,7 +140,7 @@ static crn_wire_fault check_rules(const crn_view_header *header, const crn_wire_
 crn_wire_fault crn_wire_parse(const void *bytes, size_t size, const crn_wire_rules *rules,
                               crn_view_header *ret_header)
 {
-    crn_wire_fault fault = check_envelope(bytes, size);
+    crn_wire_fault fault = check_envelope(bytes, size, rules);
     if (fault)
         return fault;
     crn_view_header header;
@@ -143,24 +153,54 @@ crn_wire_fault crn_wire_parse(const void *bytes, size_t size, const crn_wire_rul
     return fault;
 }
 
+/* True if the part is a header that says that nothing follows it. */
+static bool may_be_alone(const crn_wire_part *part, const crn_wire_rules *rules)
+{
+    return rules->slots && crn_wire_is_header(part->bytes, part->size) &&
+           crn_get_le16((const unsigned char *)part->bytes + AT_FLAGS) & CRN_SLOTS_FLAG_NO_SLOT;
+}
+
+/* Checks what follows the header of a view that lies in a slot or got none. */
+static crn_wire_fault check_reference(const crn_wire_part *parts, size_t count,
+                                      const crn_view_header *header)
+{
+    crn_slots_reference reference;
+    bool valid =
+        crn_wire_got_no_slot(header)
+            ? count == 1
+            : count == 2 && crn_slots_parse_reference(parts[1].bytes, parts[1].size, &reference);
+    return valid ? CRN_WIRE_OK : CRN_WIRE_REFERENCE;
+}
+
+/* Checks the parts that follow the header of any other view. */
+static crn_wire_fault check_parts(const crn_wire_part *parts, size_t count,
+                                  const crn_view_header *header)
+{
+    bool intensity = header->flags & CRN_WIRE_FLAG_INTENSITY;
+    if (count != (intensity ? 3 : 2))
+        return CRN_WIRE_PARTS;
+    if (parts[1].size != header->payload_bytes)
+        return CRN_WIRE_TENSOR_SIZE;
+    if (intensity && parts[2].size != crn_wire_intensity_bytes(header))
+        return CRN_WIRE_INTENSITY_SIZE;
+    return CRN_WIRE_OK;
+}
+
 crn_wire_fault crn_wire_check(const crn_wire_part *parts, size_t count, const crn_wire_rules *rules,
                               crn_view_header *ret_header)
 {
-    if (count < CRN_WIRE_PARTS_MAX - 1 || count > CRN_WIRE_PARTS_MAX)
+    size_t least = count == 1 && may_be_alone(parts, rules) ? 1 : CRN_WIRE_PARTS_MAX - 1;
+    if (count < least || count > CRN_WIRE_PARTS_MAX)
         return CRN_WIRE_PARTS;
     crn_view_header header;
     crn_wire_fault fault = crn_wire_parse(parts[0].bytes, parts[0].size, rules, &header);
     if (fault)
         return fault;
-    bool intensity = header.flags & CRN_WIRE_FLAG_INTENSITY;
-    if (count != (intensity ? 3 : 2))
-        return CRN_WIRE_PARTS;
-    if (parts[1].size != header.payload_bytes)
-        return CRN_WIRE_TENSOR_SIZE;
-    if (intensity && parts[2].size != crn_wire_intensity_bytes(&header))
-        return CRN_WIRE_INTENSITY_SIZE;
-    *ret_header = header;
-    return CRN_WIRE_OK;
+    bool of_slots = crn_wire_is_in_slot(&header) || crn_wire_got_no_slot(&header);
+    fault = of_slots ? check_reference(parts, count, &header) : check_parts(parts, count, &header);
+    if (!fault)
+        *ret_header = header;
+    return fault;
 }
 
 void crn_wire_pack(const crn_view_header *header, unsigned char bytes[CRN_WIRE_HEADER_BYTES])

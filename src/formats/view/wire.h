@@ -12,7 +12,8 @@
  *  96 32 bytes reserved
  * @endcode
  *
- * - flags: 1 an intensity part follows
+ * - flags: 1 an intensity part follows; 2 tensor and intensity lie in a slot, and one part follows
+ *   that refers to it; 4 the sender had no slot free, and nothing follows (slots.h)
  * - dtype: 1 u8 (p = v/255), 2 f16, 3 f32
  * - layout: 1 CHW, 2 HWC
  * - class_set: FNV-1a 64 of the class names in channel order with `\n` between; 0: unchecked
@@ -41,6 +42,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/formats/slots/slots.h"
 #include "stages/base/api.h"
 #include "stages/image.h"
 
@@ -91,14 +93,32 @@ typedef struct crn_view_header {
         "the sender's class names or their order are not those of the file")                       \
     ROW(VIEW_INDEX, "view_index", "view must be less than views, and both within limits.views")    \
     ROW(TENSOR_SIZE, "tensor_size", "the tensor part must be payload_bytes long")                  \
-    ROW(INTENSITY_SIZE, "intensity_size", "the intensity part must be height x width bytes long")
+    ROW(INTENSITY_SIZE, "intensity_size", "the intensity part must be height x width bytes long")  \
+    ROW(REFERENCE, "reference",                                                                    \
+        "a view in a slot is a header and a reference of 24 bytes, one that got no slot a header " \
+        "alone")
+
+/** Further ones, of a view in a slot whose message is valid: its reference is not. */
+#define CRN_WIRE_SLOT_FAULT_ROWS(ROW)                                                              \
+    ROW(RING, "ring",                                                                              \
+        "the view's ring is not, or no longer, one of this line: the producer must connect again") \
+    ROW(SLOT, "slot", "the ring does not have the view's slot: the producer counts wrongly")       \
+    ROW(GENERATION, "generation",                                                                  \
+        "the view's slot was given to the producer anew since: its header came twice, or too "     \
+        "late")                                                                                    \
+    ROW(SLOT_IN_USE, "slot_in_use",                                                                \
+        "the view's slot still holds one that was sent before: the producer wrote over it")        \
+    ROW(SLOT_SIZE, "slot_size", "the view is larger than the slots that its producer asked for")
 
 #define CRN_WIRE_CONSTANT(constant, name, hint) CRN_WIRE_##constant,
 
 /** CRN_WIRE_OK is 0. */
 typedef enum crn_wire_fault {
     CRN_WIRE_OK,
-    CRN_WIRE_FAULT_ROWS(CRN_WIRE_CONSTANT) CRN_WIRE_FAULTS,
+    CRN_WIRE_FAULT_ROWS(CRN_WIRE_CONSTANT)
+        CRN_WIRE_MESSAGE_FAULTS, /**< that crn_wire_check() finds */
+    CRN_WIRE_LAST_MESSAGE_FAULT = CRN_WIRE_MESSAGE_FAULTS - 1,
+    CRN_WIRE_SLOT_FAULT_ROWS(CRN_WIRE_CONSTANT) CRN_WIRE_FAULTS,
 } crn_wire_fault;
 
 /** "ok", "parts", "header_size", …: labels of counters. */
@@ -113,6 +133,7 @@ typedef struct crn_wire_rules {
     uint32_t channels;
     uint32_t views; /**< limits.views */
     uint64_t class_set;
+    bool slots; /**< flags 2 and 4 are allowed */
 } crn_wire_rules;
 
 /** One part of a message; the caller owns the memory. */
@@ -131,7 +152,7 @@ crn_wire_fault crn_wire_parse(const void *bytes, size_t size, const crn_wire_rul
 
 /**
  * Checks a whole message: its header part, and that the other parts exist and have the sizes that
- * the header gives; their contents are not read.
+ * the header gives; their contents are not read. A reference to a slot need only be one.
  *
  * @param count may exceed CRN_WIRE_PARTS_MAX, but no more of `parts` than that are accessed
  * @param ret_header unchanged on a fault
@@ -150,6 +171,18 @@ bool crn_wire_is_header(const void *bytes, size_t size);
  * @param ret_header its type and layout are the raw bytes
  */
 void crn_wire_peek(const unsigned char bytes[CRN_WIRE_HEADER_BYTES], crn_view_header *ret_header);
+
+/** True if this header's payload lies in a slot. */
+static inline bool crn_wire_is_in_slot(const crn_view_header *header)
+{
+    return header->flags & CRN_SLOTS_FLAG_IN_SLOT;
+}
+
+/** True if this header stands for a view that got no slot. */
+static inline bool crn_wire_got_no_slot(const crn_view_header *header)
+{
+    return header->flags & CRN_SLOTS_FLAG_NO_SLOT;
+}
 
 /** Writes a header's 128 bytes (reserved fields zero). */
 void crn_wire_pack(const crn_view_header *header, unsigned char bytes[CRN_WIRE_HEADER_BYTES]);

@@ -303,6 +303,42 @@ static void intensity_more(bad_context *c)
     crn_message_resize(c->message, 2, crn_wire_intensity_bytes(c->good) + 1);
 }
 
+/* Makes it a view in a slot, with a reference of `size` bytes. */
+static void refer(bad_context *c, size_t size)
+{
+    c->header[FLAGS] = 2;
+    crn_message_resize(c->message, 1, 0);
+    crn_message_resize(c->message, 1, size);
+}
+static void no_reference(bad_context *c)
+{
+    c->header[FLAGS] = 2;
+    drop_part(c->message);
+}
+static void reference_less(bad_context *c)
+{
+    refer(c, 23);
+}
+static void reference_more(bad_context *c)
+{
+    refer(c, 25);
+}
+static void reference_reserved(bad_context *c)
+{
+    refer(c, 24);
+    c->message->part[1].bytes[12] = 1;
+}
+static void reference_and_part(bad_context *c)
+{
+    refer(c, 24);
+    crn_message_add(c->message, 35);
+}
+static void reference_without_slot(bad_context *c)
+{
+    refer(c, 24);
+    c->header[FLAGS] = 4;
+}
+
 #define FIELD(text, reason, offset, size, number)                                                  \
     {                                                                                              \
         .name = text, .fault = reason, .at = offset, .bytes = size, .value = number                \
@@ -327,7 +363,8 @@ static const bad_shape shapes[] = {
     FIELD("magic CRN2", CRN_WIRE_MAGIC, MAGIC + 3, 1, '2'),
     FIELD("magic 0", CRN_WIRE_MAGIC, MAGIC, 4, 0),
     {"noise", CRN_WIRE_MAGIC, .change = header_noise},
-    FIELD("flag 2", CRN_WIRE_FLAGS, FLAGS, 2, 2),
+    FIELD("flag 8", CRN_WIRE_FLAGS, FLAGS, 2, 8),
+    FIELD("flags 2 and 4", CRN_WIRE_FLAGS, FLAGS, 2, 6),
     FIELD("all flags", CRN_WIRE_FLAGS, FLAGS, 2, UINT16_MAX),
     FIELD("reserved at 78", CRN_WIRE_RESERVED, RESERVED, 1, 1),
     FIELD("reserved at 79", CRN_WIRE_RESERVED, RESERVED + 1, 1, 128),
@@ -367,6 +404,14 @@ static const bad_shape shapes[] = {
     {"intensity empty", CRN_WIRE_INTENSITY_SIZE, .change = intensity_empty, .intensity = true},
     {"intensity 1 less", CRN_WIRE_INTENSITY_SIZE, .change = intensity_less, .intensity = true},
     {"intensity 1 more", CRN_WIRE_INTENSITY_SIZE, .change = intensity_more, .intensity = true},
+    FIELD("slot and tensor", CRN_WIRE_REFERENCE, FLAGS, 2, 2),
+    FIELD("no slot and a tensor", CRN_WIRE_REFERENCE, FLAGS, 2, 4),
+    {"slot without reference", CRN_WIRE_PARTS, .change = no_reference},
+    {"reference 1 less", CRN_WIRE_REFERENCE, .change = reference_less},
+    {"reference 1 more", CRN_WIRE_REFERENCE, .change = reference_more},
+    {"reference with another number", CRN_WIRE_REFERENCE, .change = reference_reserved},
+    {"reference and intensity", CRN_WIRE_REFERENCE, .change = reference_and_part},
+    {"no slot and a reference", CRN_WIRE_REFERENCE, .change = reference_without_slot},
 };
 
 size_t crn_message_bad_count(void)
@@ -388,7 +433,9 @@ void crn_message_make_bad(size_t index, const crn_view_header *good, const crn_w
     if (shape->change)
         shape->change(&context);
     ret_message->name = shape->name;
-    ret_message->fault = shape->fault;
+    /* Flags of slots are unknown to who has none. */
+    bool known = shape->fault != CRN_WIRE_REFERENCE || rules->slots;
+    ret_message->fault = known ? shape->fault : CRN_WIRE_FLAGS;
 }
 
 int crn_message_send(const crn_message *message, void *socket)

@@ -1,5 +1,6 @@
 #include "tests/support/peers/bad_messages.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/peers/message_fields.h"
@@ -55,6 +56,23 @@ static void set_edge(uint64_t *state, unsigned char *header)
     crn_message_put(at, value, fields[field].bytes);
 }
 
+/* Makes a message without intensity that of a view in a slot, or of one that got none. */
+static void use_slot(uint64_t *state, crn_message *message)
+{
+    bool none = below(state, 3) == 0;
+    message->part[0].bytes[FLAGS] = none ? 4 : 2;
+    crn_message_resize(message, 1, 0);
+    if (none) {
+        message->parts = 1;
+        free(message->part[1].bytes);
+        message->part[1].bytes = NULL;
+        return;
+    }
+    crn_message_resize(message, 1, 24);
+    for (int i = 0; i < 24; i++)
+        message->part[1].bytes[i] = i / 4 == 3 ? 0 : (unsigned char)crn_message_chance(state);
+}
+
 /* Another valid view, though not always within the rules. */
 static crn_view_header random_header(uint64_t *state, const crn_view_header *good)
 {
@@ -89,6 +107,8 @@ void crn_message_make_random(uint64_t *state, const crn_view_header *good,
     } else {
         crn_view_header header = random_header(state, good);
         crn_message_make_good(&header, ret_message);
+        if (rules->slots && ret_message->parts == 2 && below(state, 3) == 0)
+            use_slot(state, ret_message);
         if (kind == 2)
             for (uint64_t flips = 1 + below(state, 4); flips-- > 0;)
                 ret_message->part[0].bytes[below(state, CRN_WIRE_HEADER_BYTES)] ^=
@@ -105,10 +125,15 @@ void crn_message_make_random(uint64_t *state, const crn_view_header *good,
 bool crn_message_is_acceptable(const crn_message *message, const crn_wire_rules *rules)
 {
     const unsigned char *h = message->part[0].bytes;
-    if (message->parts < 2 || message->part[0].size != 128 || memcmp(h, "CRN1\x80\0", 6) != 0)
+    if (message->part[0].size != 128 || memcmp(h, "CRN1\x80\0", 6) != 0)
         return false;
-    bool intensity = h[FLAGS] == 1;
-    if (h[FLAGS] > 1 || h[FLAGS + 1] || message->parts != (intensity ? 3u : 2u))
+    bool intensity = h[FLAGS] & 1, slot = h[FLAGS] & 2, none = h[FLAGS] & 4;
+    if (h[FLAGS] > (rules->slots ? 5 : 1) || h[FLAGS + 1] ||
+        message->parts != (none                 ? 1u
+                           : intensity && !slot ? 3u
+                                                : 2u))
+        return false;
+    if (slot && (message->part[1].size != 24 || crn_message_get(message->part[1].bytes + 12, 4)))
         return false;
     for (int i = 0; i < 128; i++)
         if ((i == RESERVED || i == RESERVED + 1 || i >= TAIL) && h[i])
@@ -119,9 +144,10 @@ bool crn_message_is_acceptable(const crn_message *message, const crn_wire_rules 
     unsigned __int128 pixels =
         (unsigned __int128)crn_message_get(h + HEIGHT, 4) * crn_message_get(h + WIDTH, 4);
     unsigned __int128 bytes = pixels * crn_message_get(h + CHANNELS, 4) * (1u << (h[DTYPE] - 1));
-    if (bytes == 0 || bytes != crn_message_get(h + PAYLOAD, 8) || bytes != message->part[1].size)
+    if (bytes == 0 || bytes != crn_message_get(h + PAYLOAD, 8))
         return false;
-    if (intensity && pixels != message->part[2].size)
+    if (!slot && !none &&
+        (bytes != message->part[1].size || (intensity && pixels != message->part[2].size)))
         return false;
     uint64_t view = crn_message_get(h + VIEW, 2), views = crn_message_get(h + VIEWS, 2);
     uint64_t class_set = crn_message_get(h + CLASS_SET, 8);

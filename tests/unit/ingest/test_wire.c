@@ -5,8 +5,11 @@
 #include "tests/support/peers/bad_messages.h"
 #include "tests/support/cmocka_prelude.h"
 
-static const crn_wire_rules rules = {
-    .max_bytes = 1 << 20, .channels = 3, .views = 16, .class_set = UINT64_C(0x8c7d6e5f4a3b2c1d)};
+static const crn_wire_rules rules = {.max_bytes = 1 << 20,
+                                     .channels = 3,
+                                     .views = 16,
+                                     .class_set = UINT64_C(0x8c7d6e5f4a3b2c1d),
+                                     .slots = true};
 
 /* A hand-written header, following the table of the message, every field a different number. */
 static const unsigned char written[CRN_WIRE_HEADER_BYTES] = {
@@ -92,7 +95,7 @@ static crn_wire_fault check(const crn_message *message, crn_view_header *ret_hea
 static void every_fault_gets_its_reason_and_leaves_the_header_alone(void **state)
 {
     (void)state;
-    bool seen[CRN_WIRE_FAULTS] = {false};
+    bool seen[CRN_WIRE_MESSAGE_FAULTS] = {false};
     for (size_t i = 0; i < crn_message_bad_count(); i++) {
         crn_view_header good = crn_message_header(&rules);
         crn_message message;
@@ -111,7 +114,7 @@ static void every_fault_gets_its_reason_and_leaves_the_header_alone(void **state
         seen[fault] = true;
         crn_message_done(&message);
     }
-    for (int fault = 1; fault < CRN_WIRE_FAULTS; fault++)
+    for (int fault = 1; fault < CRN_WIRE_MESSAGE_FAULTS; fault++)
         if (!seen[fault])
             fail_msg("no message has the fault %s", crn_wire_fault_names[fault]);
 }
@@ -232,7 +235,7 @@ static void the_most_telling_fault_is_told(void **state)
     assert_int_equal(parse(&header, &rules), CRN_WIRE_LAYOUT);
     header.type = (crn_type)0;
     assert_int_equal(parse(&header, &rules), CRN_WIRE_TYPE);
-    header.flags = 2;
+    header.flags = 8;
     assert_int_equal(parse(&header, &rules), CRN_WIRE_FLAGS);
     crn_view_header parsed;
     assert_int_equal(crn_wire_parse("HTTP/1.1", 8, &rules, &parsed), CRN_WIRE_MAGIC);
@@ -242,6 +245,26 @@ static void the_most_telling_fault_is_told(void **state)
     assert_int_equal(crn_wire_check(nonsense, 3, &rules, &parsed), CRN_WIRE_HEADER_SIZE);
     assert_int_equal(crn_wire_check(nonsense, 4, &rules, &parsed), CRN_WIRE_PARTS);
     assert_int_equal(crn_wire_check(nonsense, 1, &rules, &parsed), CRN_WIRE_PARTS);
+}
+
+static void views_of_slots_are_a_header_with_a_reference_or_alone(void **state)
+{
+    (void)state;
+    crn_view_header good = crn_message_header(&rules), header;
+    crn_wire_rules without = rules;
+    without.slots = false;
+    unsigned char bytes[CRN_WIRE_HEADER_BYTES], reference[CRN_SLOTS_REFERENCE_BYTES] = {1};
+    const crn_wire_part parts[] = {{bytes, sizeof bytes}, {reference, sizeof reference}};
+    good.flags = CRN_WIRE_FLAG_INTENSITY | CRN_SLOTS_FLAG_IN_SLOT;
+    crn_wire_pack(&good, bytes);
+    assert_int_equal(crn_wire_check(parts, 2, &rules, &header), CRN_WIRE_OK);
+    assert_true(crn_wire_is_in_slot(&header) && !crn_wire_got_no_slot(&header));
+    assert_int_equal(crn_wire_check(parts, 2, &without, &header), CRN_WIRE_FLAGS);
+    good.flags = CRN_SLOTS_FLAG_NO_SLOT;
+    crn_wire_pack(&good, bytes);
+    assert_int_equal(crn_wire_check(parts, 1, &rules, &header), CRN_WIRE_OK);
+    assert_true(crn_wire_got_no_slot(&header) && !crn_wire_is_in_slot(&header));
+    assert_int_equal(crn_wire_check(parts, 1, &without, &header), CRN_WIRE_PARTS);
 }
 
 static void every_fault_has_a_label_of_its_own_and_a_cure(void **state)
@@ -271,6 +294,7 @@ int main(void)
         cmocka_unit_test(view_numbers_keep_to_their_limits),
         cmocka_unit_test(a_class_set_of_0_is_not_checked_on_either_side),
         cmocka_unit_test(the_most_telling_fault_is_told),
+        cmocka_unit_test(views_of_slots_are_a_header_with_a_reference_or_alone),
         cmocka_unit_test(every_fault_has_a_label_of_its_own_and_a_cure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
