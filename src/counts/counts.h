@@ -31,6 +31,22 @@
         METRIC("cernita_messages_received_total", "messages read from senders, valid or not"))     \
     ROW(failed_handshakes, SAMPLE("cernita_peers_refused_total", "ingest"))
 
+/* Of slots: crn_slots_stats. */
+#define CRN_SLOTS_COUNTS(ROW)                                                                      \
+    ROW(producers, METRIC("cernita_producers_connected_total",                                     \
+                          "programs of this machine that got slots (ingest.slots)"))               \
+    ROW(producers_refused,                                                                         \
+        METRIC("cernita_producers_refused_total",                                                  \
+               "programs of this machine that asked for slots and got none"),                      \
+        NOTICE("producer_refused", "a program asked for slots and got none: a warning says why"),  \
+        ABOUT("programs that asked for slots (`ingest.slots`) and got none; a warning says why"))  \
+    ROW(slots_taken_back,                                                                          \
+        METRIC("cernita_slots_taken_back_total",                                                   \
+               "slots that were filled and whose view's header never came"),                       \
+        NOTICE("slot_taken_back", "slots were filled and their views' headers never came: were "   \
+                                  "they sent through ZeroMQ, and lost there?"),                    \
+        ABOUT("slots (`ingest.slots`) whose view's header did not come within 10 s"))
+
 /* Valid messages that contradict others: crn_fruit_stats. */
 #define CRN_FRUIT_REFUSAL_COUNTS(ROW)                                                              \
     ROW(views_mismatch,                                                                            \

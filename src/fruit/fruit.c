@@ -200,6 +200,8 @@ bool crn_fruits_queue(crn_fruits *fruits, crn_ticket ticket, uint32_t slot)
     entry->views[ticket.view].state = CRN_VIEW_QUEUED;
     entry->views[ticket.view].slot = slot;
     crn_schedule_queue(fruits->schedule, ticket.fruit, ticket.view);
+    if (fruits->rules.ring_slots && slot >= fruits->rules.ring_slots)
+        crn_schedule_spare(fruits->schedule, ticket.fruit, ticket.view);
     return true;
 }
 

@@ -57,6 +57,8 @@ typedef struct crn_fruit_rules {
     int64_t straggler_ns;     /* a number that comes again so soon is the judged fruit's; 0: follows
                                  from the other times, and from the lane's own */
     const crn_config *config; /* the settings that fruits are judged by; NULL: of no concern */
+    uint32_t ring_slots;      /* slots from this number on are their senders', so that taking one
+                                 from a view helps no other; 0: none are */
 } crn_fruit_rules;
 
 /* False if a limit is out of range, or times so long that their sums could overflow. */

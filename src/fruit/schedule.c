@@ -21,6 +21,7 @@ typedef struct schedule_job {
     int64_t due_ns;
     uint64_t order;
     uint64_t queued;     /* bit v: view v */
+    uint64_t spared;     /* the same, of those that are not to be evicted */
     uint32_t waiting_at; /* index in `waiting` while a view is queued, otherwise NOT_WAITING */
     bool begun, lost;    /* at least one of its views has started, or was lost */
 } schedule_job;
@@ -126,6 +127,11 @@ void crn_schedule_queue(crn_schedule *schedule, uint32_t entry, uint32_t view)
     schedule->waiting[schedule->waiting_count++] = entry;
 }
 
+void crn_schedule_spare(crn_schedule *schedule, uint32_t entry, uint32_t view)
+{
+    schedule->jobs[entry].spared |= UINT64_C(1) << view;
+}
+
 void crn_schedule_lose(crn_schedule *schedule, uint32_t entry)
 {
     schedule->jobs[entry].lost = true;
@@ -198,13 +204,14 @@ bool crn_schedule_evict(crn_schedule *schedule, uint32_t entry, uint32_t *ret_en
     schedule_job *worst = &schedule->jobs[entry];
     for (uint32_t i = 0; i < schedule->waiting_count; i++) {
         schedule_job *job = &schedule->jobs[schedule->waiting[i]];
-        if (job->lost != worst->lost ? job->lost : job->order > worst->order)
+        bool is_worse = job->lost != worst->lost ? job->lost : job->order > worst->order;
+        if (is_worse && job->queued & ~job->spared)
             worst = job;
     }
     if (worst == &schedule->jobs[entry])
         return false;
     *ret_entry = schedule->waiting[worst->waiting_at];
-    *ret_view = 63 - (uint32_t)__builtin_clzll(worst->queued);
+    *ret_view = 63 - (uint32_t)__builtin_clzll(worst->queued & ~worst->spared);
     worst->queued &= ~(UINT64_C(1) << *ret_view);
     worst->lost = true;
     leave_waiting(schedule, worst);

@@ -63,6 +63,9 @@ void crn_schedule_close(crn_schedule *schedule, uint32_t entry);
 
 void crn_schedule_queue(crn_schedule *schedule, uint32_t entry, uint32_t view);
 
+/* That view is never evicted: nobody else could use its slot. */
+void crn_schedule_spare(crn_schedule *schedule, uint32_t entry, uint32_t view);
+
 /* A view of the fruit will never be judged: the fruit is broken from now on. */
 void crn_schedule_lose(crn_schedule *schedule, uint32_t entry);
 

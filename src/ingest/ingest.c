@@ -30,12 +30,21 @@ struct crn_ingest {
     size_t parts; /* parts read so far of the current message; beyond CRN_WIRE_PARTS_MAX only
                      counted */
     zmq_msg_t part[CRN_WIRE_PARTS_MAX];
-    zmq_msg_t surplus;           /* an excess part, read to be dropped */
-    bool intensity;              /* the message last received has one */
-    crn_ingest_path path;        /* how it came */
-    bool guarded;                /* what is read is reported to the limits of peers with keys */
-    uint64_t read_cost;          /* of the message's parts so far */
-    crn_ingest_refused *refused; /* NULL: no callback */
+    zmq_msg_t surplus;  /* an excess part, read to be dropped */
+    crn_slots *slots;   /* NULL: none */
+    bool is_slots_turn; /* to be read from next */
+    struct {
+        crn_wire_part part[CRN_WIRE_PARTS_MAX];
+        size_t parts;   /* may be more */
+        bool is_packet; /* it came by the connection of a ring, else by the socket */
+        uint32_t ring;  /* whose; CRN_SLOTS_ANY_RING */
+        crn_ingest_path path;
+        crn_view *in_slot;           /* the view, if it lies in a slot and the message is valid */
+        bool intensity, got_no_slot; /* if it is valid */
+    } message;                       /* the last one */
+    bool guarded;                    /* what is read is reported to the limits of peers with keys */
+    uint64_t read_cost;              /* of the message's parts so far */
+    crn_ingest_refused *refused;     /* NULL: no callback */
     void *refused_context;
     crn_ingest_stats stats;
     crn_log_gate fault_gate[CRN_WIRE_FAULTS];
@@ -43,7 +52,7 @@ struct crn_ingest {
 };
 
 const char *const crn_ingest_path_names[CRN_INGEST_PATHS] = {
-    [CRN_INGEST_TCP] = "tcp", [CRN_INGEST_IPC] = "ipc"};
+    [CRN_INGEST_TCP] = "tcp", [CRN_INGEST_IPC] = "ipc", [CRN_INGEST_MEMFD] = "memfd"};
 
 static crn_wire_rules make_rules(const crn_config *config)
 {
@@ -109,6 +118,12 @@ void crn_ingest_on_refused(crn_ingest *ingest, crn_ingest_refused *refused, void
     ingest->refused_context = context;
 }
 
+void crn_ingest_use_slots(crn_ingest *ingest, crn_slots *slots)
+{
+    ingest->slots = slots;
+    ingest->rules.slots = slots != NULL;
+}
+
 const char *crn_ingest_endpoint(const crn_ingest *ingest, int i)
 {
     return crn_endpoint_bound(ingest->endpoint, i);
@@ -134,7 +149,6 @@ static void release_parts(crn_ingest *ingest)
         zmq_msg_close(&ingest->part[i]);
         zmq_msg_init(&ingest->part[i]);
     }
-    ingest->intensity = false;
 }
 
 /* Tells the limits of peers with keys what was read of this part's sender. */
@@ -182,8 +196,8 @@ static crn_ingest_path path_of(const zmq_msg_t *part)
     return numeric ? CRN_INGEST_TCP : CRN_INGEST_IPC;
 }
 
-/* Names the message's sender: an address, or a process of this machine. */
-static void write_sender(const zmq_msg_t *part, char *text, size_t size)
+/* Names the sender of a message of ZeroMQ: an address, or a process of this machine. */
+static void write_peer(const zmq_msg_t *part, char *text, size_t size)
 {
     const char *peer = zmq_msg_gets(part, "Peer-Address");
     const char *ids = peer ? strchr(peer, ':') : NULL;
@@ -206,23 +220,38 @@ static void log_refusal(crn_ingest *ingest, crn_wire_fault fault)
     if (!crn_log_gate_open(&ingest->fault_gate[fault], crn_now_ns()))
         return;
     size_t size[CRN_WIRE_PARTS_MAX] = {0};
-    for (size_t i = 0; i < CRN_WIRE_PARTS_MAX && i < ingest->parts; i++)
-        size[i] = zmq_msg_size(&ingest->part[i]);
+    for (size_t i = 0; i < CRN_WIRE_PARTS_MAX && i < ingest->message.parts; i++)
+        size[i] = ingest->message.part[i].size;
     char which[160] = "";
     if (fault != CRN_WIRE_MAGIC && size[0] == CRN_WIRE_HEADER_BYTES) {
         crn_view_header header;
-        crn_wire_peek(zmq_msg_data(&ingest->part[0]), &header);
+        crn_wire_peek(ingest->message.part[0].bytes, &header);
         snprintf(which, sizeof which,
                  ", lane %" PRIu32 ", sequence %" PRIu64 ", %" PRIu32 " x %" PRIu32 " x %" PRIu32
                  " as H x W x C",
                  header.lane, header.sequence, header.height, header.width, header.channels);
     }
     char sender[160];
-    write_sender(&ingest->part[0], sender, sizeof sender);
+    if (ingest->message.is_packet)
+        crn_slots_write_producer(ingest->slots, ingest->message.ring, sender, sizeof sender);
+    else
+        write_peer(&ingest->part[0], sender, sizeof sender);
     crn_log_through(&ingest->fault_gate[fault], CRN_LOG_WARNING,
                     "ingest: message refused (%s): %s; from %s%s, %zu parts of %zu, %zu, %zu bytes",
                     crn_wire_fault_names[fault], crn_wire_fault_hints[fault], sender, which,
-                    ingest->parts, size[0], size[1], size[2]);
+                    ingest->message.parts, size[0], size[1], size[2]);
+}
+
+/* Gives a slot back that a refused message refers to, so that its producer does not lose it. */
+static void return_slot(crn_ingest *ingest, const crn_view_header *header)
+{
+    const crn_wire_part *second = &ingest->message.part[1];
+    crn_slots_reference reference;
+    crn_view *view;
+    if (crn_wire_is_in_slot(header) && ingest->message.parts == 2 &&
+        crn_slots_parse_reference(second->bytes, second->size, &reference) &&
+        crn_slots_take(ingest->slots, ingest->message.ring, NULL, &reference, &view) == CRN_WIRE_OK)
+        crn_slots_release(ingest->slots, view);
 }
 
 /* Counts the message last read as refused and calls the callback. */
@@ -230,54 +259,126 @@ static void refuse(crn_ingest *ingest, crn_wire_fault fault)
 {
     ingest->stats.faults[fault]++;
     log_refusal(ingest, fault);
-    if (!ingest->refused)
-        return;
-    zmq_msg_t *first = &ingest->part[0];
+    const crn_wire_part *first = &ingest->message.part[0];
     crn_view_header header;
-    bool is_header = crn_wire_is_header(zmq_msg_data(first), zmq_msg_size(first));
+    bool is_header = crn_wire_is_header(first->bytes, first->size);
     if (is_header)
-        crn_wire_peek(zmq_msg_data(first), &header);
-    ingest->refused(ingest->refused_context, is_header ? &header : NULL, fault);
+        crn_wire_peek(first->bytes, &header);
+    if (is_header && fault < CRN_WIRE_MESSAGE_FAULTS)
+        return_slot(ingest, &header);
+    if (ingest->refused)
+        ingest->refused(ingest->refused_context, is_header ? &header : NULL, fault);
 }
 
-int crn_ingest_receive(crn_ingest *ingest, crn_view_header *ret_header)
+/* Makes a packet the message last read: a header, and what stands behind it. */
+static void use_packet(crn_ingest *ingest, const crn_slots_packet *packet)
 {
-    if (ingest->parts == 0)
-        release_parts(ingest);
-    int budget = PARTS_PER_CALL_MAX;
-    for (int bad = 0; bad < BAD_PER_CALL_MAX; bad++) {
-        int r = read_message(ingest, &budget);
-        if (r <= 0)
-            return r;
-        ingest->stats.messages++;
-        crn_wire_part parts[CRN_WIRE_PARTS_MAX];
-        for (int i = 0; i < CRN_WIRE_PARTS_MAX; i++)
-            parts[i] =
-                (crn_wire_part){zmq_msg_data(&ingest->part[i]), zmq_msg_size(&ingest->part[i])};
-        crn_view_header header;
-        crn_wire_fault fault = crn_wire_check(parts, ingest->parts, &ingest->rules, &header);
-        if (!fault) {
-            ingest->parts = 0;
-            ingest->intensity = crn_wire_intensity_bytes(&header) > 0;
-            ingest->path = path_of(&ingest->part[0]);
-            *ret_header = header;
+    size_t header = packet->size < CRN_WIRE_HEADER_BYTES ? packet->size : CRN_WIRE_HEADER_BYTES;
+    ingest->message.is_packet = true;
+    ingest->message.ring = packet->ring;
+    ingest->message.part[0] = (crn_wire_part){packet->bytes, header};
+    ingest->message.part[1] = (crn_wire_part){packet->bytes + header, packet->size - header};
+    ingest->message.parts = packet->size > header ? 2 : 1;
+}
+
+/* The same of the parts that were read from the socket. */
+static void use_parts(crn_ingest *ingest)
+{
+    ingest->message.is_packet = false;
+    ingest->message.ring = CRN_SLOTS_ANY_RING;
+    ingest->message.parts = ingest->parts;
+    for (size_t i = 0; i < CRN_WIRE_PARTS_MAX && i < ingest->parts; i++)
+        ingest->message.part[i] =
+            (crn_wire_part){zmq_msg_data(&ingest->part[i]), zmq_msg_size(&ingest->part[i])};
+    ingest->parts = 0; /* the next ones are another message's */
+}
+
+/* Reads the next message, of slots and socket in turn. As read_message. */
+static int next_message(crn_ingest *ingest, int *budget)
+{
+    for (int i = 0; i < 2; i++) {
+        crn_slots_packet packet;
+        bool is_slots_turn = ingest->is_slots_turn;
+        ingest->is_slots_turn = !is_slots_turn;
+        if (is_slots_turn && crn_slots_receive(ingest->slots, &packet)) {
+            use_packet(ingest, &packet);
             return 1;
         }
-        refuse(ingest, fault);
-        ingest->parts = 0;
-        release_parts(ingest);
+        if (is_slots_turn)
+            continue;
+        if (ingest->parts == 0)
+            release_parts(ingest);
+        int r = read_message(ingest, budget);
+        if (r > 0)
+            use_parts(ingest);
+        if (r != 0)
+            return r;
     }
     return 0;
 }
 
+/* Checks the message last read, and takes the slot that it refers to. */
+static crn_wire_fault check_message(crn_ingest *ingest, crn_view_header *ret_header)
+{
+    crn_wire_fault fault =
+        crn_wire_check(ingest->message.part, ingest->message.parts, &ingest->rules, ret_header);
+    if (fault)
+        return fault;
+    crn_slots_reference reference;
+    const crn_wire_part *second = &ingest->message.part[1];
+    bool in_slot = crn_wire_is_in_slot(ret_header);
+    ingest->message.got_no_slot = crn_wire_got_no_slot(ret_header);
+    ingest->message.intensity = crn_wire_intensity_bytes(ret_header) > 0;
+    ingest->message.path =
+        in_slot || ingest->message.got_no_slot ? CRN_INGEST_MEMFD : path_of(&ingest->part[0]);
+    if (in_slot && crn_slots_parse_reference(second->bytes, second->size, &reference))
+        fault = crn_slots_take(ingest->slots, ingest->message.ring, ret_header, &reference,
+                               &ingest->message.in_slot);
+    ret_header->flags &= CRN_WIRE_FLAG_INTENSITY; /* from here on a view as any other */
+    return fault;
+}
+
+int crn_ingest_receive(crn_ingest *ingest, crn_view_header *ret_header)
+{
+    int budget = PARTS_PER_CALL_MAX;
+    for (int bad = 0; bad < BAD_PER_CALL_MAX; bad++) {
+        int r = next_message(ingest, &budget);
+        if (r <= 0)
+            return r;
+        ingest->stats.messages++;
+        ingest->message.in_slot = NULL;
+        crn_view_header header;
+        crn_wire_fault fault = check_message(ingest, &header);
+        if (!fault) {
+            *ret_header = header;
+            return 1;
+        }
+        refuse(ingest, fault);
+        if (!ingest->message.is_packet)
+            release_parts(ingest);
+    }
+    return 0;
+}
+
+crn_view *crn_ingest_view_in_slot(const crn_ingest *ingest)
+{
+    return ingest->message.in_slot;
+}
+
+bool crn_ingest_got_no_slot(const crn_ingest *ingest)
+{
+    return ingest->message.got_no_slot;
+}
+
 crn_ingest_path crn_ingest_get_path(const crn_ingest *ingest)
 {
-    return ingest->path;
+    return ingest->message.path;
 }
 
 bool crn_ingest_pending(crn_ingest *ingest)
 {
-    return crn_endpoint_process(ingest->endpoint);
+    bool of_socket = crn_endpoint_process(ingest->endpoint);
+    return of_socket || crn_slots_pending(ingest->slots);
 }
 
 crn_values_seen crn_ingest_copy(crn_ingest *ingest, crn_values_copy_fn *copy, void *maps,
@@ -285,7 +386,7 @@ crn_values_seen crn_ingest_copy(crn_ingest *ingest, crn_values_copy_fn *copy, vo
 {
     crn_values_seen seen =
         copy(maps, zmq_msg_data(&ingest->part[1]), zmq_msg_size(&ingest->part[1]));
-    if (ingest->intensity && intensity)
+    if (ingest->message.intensity && intensity)
         memcpy(intensity, zmq_msg_data(&ingest->part[2]), zmq_msg_size(&ingest->part[2]));
     release_parts(ingest);
     return seen;

@@ -1,6 +1,7 @@
 /*
- * Inbound ZeroMQ: a PULL socket bound to every ingest endpoint. It is the only inbound socket, and
- * with wire.c the only reader of the message format. Used by one thread.
+ * Inbound messages: of a PULL socket bound to every ingest endpoint, and of the connections of
+ * programs that have slots (slots/slots.h). It is with wire.c the only reader of the message
+ * format. Used by one thread.
  *
  * Every fault is counted by its reason. A view larger than limits.view_mib is among them: parts of
  * up to CRN_SENDERS_PART_SHARE times that are read, so that the header identifies the sender. The
@@ -19,14 +20,20 @@
 #include "src/counts/counts.h"
 #include "src/ingest/peers/peers.h"
 #include "src/formats/view/wire.h"
+#include "src/ingest/slots/slots.h"
 #include "stages/openmp/values/values.h"
 
 typedef struct crn_ingest crn_ingest;
 
 /* How a message came. */
-typedef enum crn_ingest_path { CRN_INGEST_TCP, CRN_INGEST_IPC, CRN_INGEST_PATHS } crn_ingest_path;
+typedef enum crn_ingest_path {
+    CRN_INGEST_TCP,
+    CRN_INGEST_IPC,
+    CRN_INGEST_MEMFD, /* in a slot, or its sender had none free */
+    CRN_INGEST_PATHS
+} crn_ingest_path;
 
-extern const char *const crn_ingest_path_names[CRN_INGEST_PATHS]; /* "tcp", "ipc" */
+extern const char *const crn_ingest_path_names[CRN_INGEST_PATHS]; /* "tcp", "ipc", "memfd" */
 
 typedef struct crn_ingest_stats {
     CRN_INGEST_COUNTS(CRN_COUNT_MEMBER)
@@ -50,6 +57,10 @@ typedef void crn_ingest_refused(void *context, const crn_view_header *header, cr
 /* Sets the callback; NULL for none, which is the default. */
 void crn_ingest_on_refused(crn_ingest *ingest, crn_ingest_refused *refused, void *context);
 
+/* From now on views may also lie in these slots, and messages come by their connections. The slots
+ * must outlive the ingest. */
+void crn_ingest_use_slots(crn_ingest *ingest, crn_slots *slots);
+
 /* Returns the i-th endpoint as bound (`tcp://127.0.0.1:*` with its
  * actual port); NULL past the last. */
 const char *crn_ingest_endpoint(const crn_ingest *ingest, int i);
@@ -59,15 +70,22 @@ void crn_ingest_close(crn_ingest **ingest);
 
 /*
  * Reads the next valid message without waiting. Returns 1 with *ret_header set, and the message's
- * parts remain stored until crn_ingest_copy or the next receive; 0 if there is nothing (more) to
- * read; a negative errno if the socket failed for good. Invalid messages are counted, and logged at
- * most once a second per reason; at most 64 of them are read per call, so that a flood cannot block
- * the caller (the result is then 0 and crn_ingest_pending is true).
+ * parts remain stored until crn_ingest_copy or the next receive, but for a view in a slot; 0 if
+ * there is nothing (more) to read; a negative errno if the socket failed for good. Invalid messages
+ * are counted, and logged at most once a second per reason; at most 64 of them are read per call,
+ * so that a flood cannot block the caller (the result is then 0 and crn_ingest_pending is true).
  */
 int crn_ingest_receive(crn_ingest *ingest, crn_view_header *ret_header);
 
 /* How the message last received came; one without an address (inproc) counts as ipc. */
 crn_ingest_path crn_ingest_get_path(const crn_ingest *ingest);
+
+/* The view of the message last received if it lies in a slot: with maps and intensity, the caller's
+ * until crn_slots_release. NULL if it came otherwise; then crn_ingest_copy has it. */
+crn_view *crn_ingest_view_in_slot(const crn_ingest *ingest);
+
+/* True if the message last received was a header alone: its sender had no slot free. */
+bool crn_ingest_got_no_slot(const crn_ingest *ingest);
 
 /* True if another receive may return a message. Call it before waiting: the descriptor is
  * edge-triggered and does not signal messages that were there when the last receive returned. */

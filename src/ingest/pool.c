@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 struct crn_pool {
@@ -97,6 +98,33 @@ bool crn_pool_set_aside(crn_pool *pool, crn_view *view)
     pool->reserve--;
     view->set_aside = true;
     return true;
+}
+
+crn_view *crn_pool_copy_aside(crn_pool *pool, const crn_view *view)
+{
+    if (pool->reserve == 0)
+        return NULL;
+    crn_view *copy = &pool->views[pool->stack[--pool->free_slots]];
+    pool->reserve--;
+    copy->set_aside = true;
+    copy->ticket = view->ticket;
+    copy->config = view->config;
+    copy->header = view->header;
+    copy->epoch = view->epoch;
+    copy->values = view->values;
+    copy->received_ns = view->received_ns;
+    copy->deadline_ns = view->deadline_ns;
+    copy->keep_maps = copy->record_maps = copy->is_lent = copy->is_left = false;
+    copy->intensity = view->intensity ? copy->maps + view->header.payload_bytes : NULL;
+    memcpy(copy->maps, view->maps, view->header.payload_bytes);
+    if (copy->intensity)
+        memcpy(copy->intensity, view->intensity, crn_wire_intensity_bytes(&view->header));
+    return copy;
+}
+
+uint32_t crn_pool_count(const crn_pool *pool)
+{
+    return pool->slots;
 }
 
 crn_view *crn_pool_at(crn_pool *pool, uint32_t slot)

@@ -34,6 +34,13 @@ void crn_pool_release(crn_pool *pool, crn_view *view);
  * True also if it is set aside already. False if `reserve` slots are set aside already. */
 bool crn_pool_set_aside(crn_pool *pool, crn_view *view);
 
+/* Copies a view that lies elsewhere, with maps and intensity, into a slot in reserve, which is set
+ * aside; NULL if there is none. The caller owns it until crn_pool_release. */
+crn_view *crn_pool_copy_aside(crn_pool *pool, const crn_view *view);
+
+/* All slots, with the reserve: the first number that no view of the pool has. */
+uint32_t crn_pool_count(const crn_pool *pool);
+
 /* Returns the view in a slot that is taken. */
 crn_view *crn_pool_at(crn_pool *pool, uint32_t slot);
 

@@ -1,4 +1,4 @@
-/* A view in a pool slot: its memory, its header, and the times of its processing. */
+/* A view in a slot: its memory, its header, and the times of its processing. */
 #ifndef CRN_SRC_INGEST_VIEW_H
 #define CRN_SRC_INGEST_VIEW_H
 
@@ -11,17 +11,19 @@
 #include "src/formats/view/wire.h"
 
 typedef struct crn_view {
-    uint32_t slot; /* index in the pool */
+    uint32_t slot; /* index in the pool, or behind those of the pool in the rings (slots.h) */
     crn_ticket ticket;
     const crn_config *config; /* the settings that its fruit is judged by; NULL: the start's */
     crn_view_header header;
     uint64_t epoch; /* of its fruit, the header's unless several senders are joined */
     crn_value_fault values;
-    unsigned char *maps;      /* the tensor as received, 64-byte aligned; owned by the pool */
-    unsigned char *intensity; /* follows the maps; NULL for none */
+    unsigned char
+        *maps; /* the tensor as received, 64-byte aligned; owned by the pool or the ring */
+    unsigned char *intensity; /* lies behind the maps; NULL for none */
     int64_t received_ns;
     int64_t deadline_ns; /* time by which it must finish; set when it is submitted to the engine */
     atomic_bool cancelled; /* its fruit was judged: a worker that has not started it skips it */
+    bool in_ring;          /* in a producer's ring, not in the pool */
     bool set_aside;        /* the pool's */
     bool keep_maps;        /* its fruit has its verdict, and its maps are to be kept */
     bool record_maps;      /* they are to be recorded, and the recorder was not yet asked to */

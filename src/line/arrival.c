@@ -22,9 +22,10 @@ static int64_t monotonic_deadline_ns(crn_line *line, const crn_view_header *head
     return now_ns + ahead_ns;
 }
 
-crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_ns)
+/* Adds the view to its fruit; counts and logs what is odd about it. */
+static crn_arrival arrive(crn_line *line, const crn_view_header *header, int64_t now_ns,
+                          crn_ticket *ret_ticket)
 {
-    crn_ticket ticket;
     int64_t deadline_ns = monotonic_deadline_ns(line, header, now_ns);
     uint64_t reused = crn_lanes_totals_of(line->lanes)->reused,
              jumps = crn_lanes_totals_of(line->lanes)->jumps;
@@ -33,7 +34,7 @@ crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t
     if (known)
         senders = known->stats;
     crn_fruit_stats before = *crn_fruits_get_stats(line->fruits);
-    crn_arrival arrival = crn_fruits_arrive(line->fruits, header, deadline_ns, now_ns, &ticket);
+    crn_arrival arrival = crn_fruits_arrive(line->fruits, header, deadline_ns, now_ns, ret_ticket);
     const crn_lane *lane = crn_lanes_look_up(line->lanes, header->lane);
     if (lane)
         crn_meters_arrival(&line->meters, lane, header, crn_ingest_get_path(line->ingest), now_ns,
@@ -46,24 +47,52 @@ crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t
         crn_notice_jump(&line->notices, header, now_ns);
     crn_notice_returned(&line->notices, header, line->fruits, &before, now_ns);
     crn_notice_refused_view(&line->notices, header, arrival, now_ns);
-    if (arrival != CRN_ARRIVAL_WANTED)
+    return arrival;
+}
+
+/* A slot with the maps of the message last received: its own, or one of the pool that they are
+ * copied into. NULL: there is none. The check of the values is part of reading them. */
+static crn_view *take_maps(crn_line *line, const crn_view_header *header, crn_ticket ticket,
+                           crn_values_seen *ret_seen)
+{
+    crn_values_copy_fn *copy;
+    crn_view *view = crn_ingest_view_in_slot(line->ingest);
+    crn_values_use(&line->values, crn_fruits_config(line->fruits, ticket));
+    copy = crn_values_copier(&line->values, header->type);
+    if (view) {
+        *ret_seen = copy(NULL, view->maps, header->payload_bytes);
+        return view;
+    }
+    view = crn_ingest_got_no_slot(line->ingest) ? NULL : crn_line_acquire(line, ticket);
+    if (!view)
         return NULL;
-    crn_view *view = crn_line_acquire(line, ticket);
+    view->intensity =
+        header->flags & CRN_WIRE_FLAG_INTENSITY ? view->maps + header->payload_bytes : NULL;
+    *ret_seen = crn_ingest_copy(line->ingest, copy, view->maps, view->intensity);
+    return view;
+}
+
+crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_ns)
+{
+    crn_ticket ticket;
+    crn_values_seen seen;
+    if (arrive(line, header, now_ns, &ticket) != CRN_ARRIVAL_WANTED) {
+        crn_view *unwanted = crn_ingest_view_in_slot(line->ingest);
+        if (unwanted)
+            crn_slots_release(line->slots, unwanted);
+        return NULL;
+    }
+    crn_view *view = take_maps(line, header, ticket, &seen);
     if (!view) {
         crn_fruits_lose(line->fruits, ticket);
         return NULL;
     }
+    crn_line_begin_view(line, view);
     view->ticket = ticket;
     view->config = crn_fruits_config(line->fruits, ticket);
-    crn_values_use(&line->values, view->config);
     view->header = *header;
     view->epoch = crn_fruits_epoch(line->fruits, ticket);
     view->received_ns = now_ns;
-    view->intensity =
-        header->flags & CRN_WIRE_FLAG_INTENSITY ? view->maps + header->payload_bytes : NULL;
-    atomic_store_explicit(&view->cancelled, false, memory_order_relaxed);
-    crn_values_seen seen = crn_ingest_copy(
-        line->ingest, crn_values_copier(&line->values, header->type), view->maps, view->intensity);
     crn_values_check(&line->values, &crn_lanes_look_up(line->lanes, header->lane)->values, view,
                      &seen);
     crn_fruits_queue(line->fruits, ticket, view->slot);

@@ -145,7 +145,7 @@ static int take_in(crn_line *line)
 {
     crn_line_settings *settings = &line->settings;
     const crn_config *config = settings->offered;
-    crn_fruit_rules rules = crn_fruit_rules_of(config);
+    crn_fruit_rules rules = crn_line_fruit_rules(line, config);
     if (line->stopping)
         return -ESHUTDOWN;
     int r = crn_fruits_set_rules(line->fruits, &rules);

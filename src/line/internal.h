@@ -21,6 +21,7 @@
 #include "src/monitor/log_messages/report.h"
 #include "src/monitor/snapshot.h"
 #include "src/ingest/pool.h"
+#include "src/ingest/slots/slots.h"
 #include "src/publish/publish.h"
 #include "src/recorder/recorder.h"
 #include "src/publish/result_store.h"
@@ -61,6 +62,7 @@ struct crn_line {
     crn_zap *zap; /* NULL: no keys are required */
     crn_ingest *ingest;
     crn_pool *pool;
+    crn_slots *slots; /* NULL: none (ingest.slots.path) */
     crn_lanes *lanes;
     crn_fruits *fruits;
     crn_engine *engine;
@@ -96,8 +98,26 @@ struct crn_line {
  * the view, or NULL. */
 crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_ns);
 
-/* A slot for the view of that ticket: a free one, or that of the queued view of lowest priority
- * (crn_fruits_evict). NULL if none is free and no queued view ranks below this one. */
+/* The view in that slot, of the pool or behind it of a producer's ring. */
+static inline crn_view *crn_line_view_at(crn_line *line, uint32_t slot)
+{
+    return slot < crn_pool_count(line->pool) ? crn_pool_at(line->pool, slot)
+                                             : crn_slots_at(line->slots, slot);
+}
+
+/* The rules for fruits of a line with these settings. */
+static inline crn_fruit_rules crn_line_fruit_rules(const crn_line *line, const crn_config *config)
+{
+    crn_fruit_rules rules = crn_fruit_rules_of(config);
+    rules.ring_slots = crn_pool_count(line->pool);
+    return rules;
+}
+
+/* Sets a view's slot, which it was just given, on its way: nothing is to be done with it yet. */
+void crn_line_begin_view(const crn_line *line, crn_view *view);
+
+/* A slot of the pool for the view of that ticket: a free one, or that of the queued view of lowest
+ * priority (crn_fruits_evict). NULL if none is free and no queued view ranks below this one. */
 crn_view *crn_line_acquire(crn_line *line, crn_ticket ticket);
 
 /* Decides on the slot of a view that has ended, or was given up. */

@@ -79,7 +79,7 @@ static void dispatch(crn_line *line, int64_t now_ns)
         crn_next next = crn_fruits_next(line->fruits, now_ns, &ticket, &slot, &deadline_ns);
         if (next == CRN_NEXT_NONE)
             return;
-        crn_view *view = crn_pool_at(line->pool, slot);
+        crn_view *view = crn_line_view_at(line, slot);
         if (next == CRN_NEXT_DISCARD) {
             crn_line_end_view(line, view);
             continue;
@@ -164,10 +164,12 @@ static int watch(crn_line *line, int64_t now_ns, crn_error *error)
 /* Sleeps until a message, a finished view, a stop signal, or the next event that falls due. */
 static void wait_for_work(crn_line *line)
 {
-    struct pollfd polled[8];
+    struct pollfd polled[9];
     nfds_t count = 0;
-    int descriptors[6];
+    int descriptors[7];
     int found = crn_ingest_descriptors(line->ingest, descriptors);
+    if (crn_slots_descriptor(line->slots) >= 0)
+        descriptors[found++] = crn_slots_descriptor(line->slots);
     /* While stopping, messages are no longer read. */
     if (line->stopping)
         found = 0;
@@ -233,6 +235,7 @@ static int run(crn_line *line, crn_error *error)
         run_pending(line);
         crn_line_retire(line);
         more |= crn_ingest_service(line->ingest);
+        crn_slots_service(line->slots, crn_now_ns());
         crn_publish_service(line->publish, crn_state_names[crn_line_state(line)], crn_now_ns());
         crn_notice_grader(&line->notices, line->publish, crn_now_ns());
         int r = watch(line, crn_now_ns(), error);

@@ -89,8 +89,8 @@ size_t crn_line_bytes(const crn_config *config)
 {
     crn_fruit_rules rules = crn_fruit_rules_of(config);
     size_t slots = (size_t)config->limits.slots + reserved_slots(config);
-    return ((size_t)config->limits.view_mib << 20) * slots + crn_engine_bytes(config) +
-           store_bytes(config) + crn_fruits_judged_bytes(&rules) +
+    return ((size_t)config->limits.view_mib << 20) * slots + crn_slots_bytes(config) +
+           crn_engine_bytes(config) + store_bytes(config) + crn_fruits_judged_bytes(&rules) +
            ((size_t)config->limits.viewers_mib << 20) +
            (size_t)config->run.workers * CRN_WORKER_DEPTH * crn_defects_packer_bytes(config) +
            (config->publish.log.dir[0] ? CRN_VERDICT_LOG_QUEUE_BYTES : 0) +
@@ -101,7 +101,6 @@ size_t crn_line_bytes(const crn_config *config)
 static int open_logic(crn_line *line, crn_error *error)
 {
     const crn_config *config = line->config;
-    crn_fruit_rules rules = crn_fruit_rules_of(config);
     crn_lane_rules lanes = crn_lane_rules_of(config);
     int r = crn_pool_create((uint32_t)config->limits.slots, reserved_slots(config),
                             (size_t)config->limits.view_mib << 20, &line->pool);
@@ -113,8 +112,10 @@ static int open_logic(crn_line *line, crn_error *error)
         r = crn_meters_init(config, &line->meters);
     if (r == 0)
         crn_lanes_set_rules(line->lanes, &lanes);
-    if (r == 0)
+    if (r == 0) {
+        crn_fruit_rules rules = crn_line_fruit_rules(line, config);
         r = crn_fruits_create(&rules, line->lanes, &line->fruits);
+    }
     if (r < 0)
         return crn_error_set(
             error, r,
@@ -186,6 +187,15 @@ static int open_engine(crn_line *line, const crn_gpu *gpu, crn_error *error)
     return crn_engine_open(line->config, gpu, memory, &pack_defects, &line->engine, error);
 }
 
+/* Devices that are used read rings directly. */
+static int open_slots(crn_line *line, const crn_gpu *gpu, crn_error *error)
+{
+    crn_slots_devices devices = {0};
+    if (crn_engine_get_stats(line->engine)->devices > 0)
+        devices = (crn_slots_devices){gpu->pin, gpu->unpin};
+    return crn_slots_open(line->config, crn_pool_count(line->pool), devices, &line->slots, error);
+}
+
 /* Callback for messages that ingest refused. */
 static void refuse(void *context, const crn_view_header *header, crn_wire_fault fault)
 {
@@ -235,6 +245,8 @@ int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_l
         r = open_recorder(line, error);
     if (r == 0)
         r = open_engine(line, gpu, error);
+    if (r == 0)
+        r = open_slots(line, gpu, error);
     /* Last, so that no view is accepted before it can be judged. */
     if (r == 0)
         r = crn_ingest_open(line->zmq, config, &line->ingest, error);
@@ -243,6 +255,7 @@ int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_l
         return r;
     }
     crn_ingest_on_refused(line->ingest, refuse, line);
+    crn_ingest_use_slots(line->ingest, line->slots);
     crn_realtime_lock_memory(config, crn_engine_get_stats(line->engine)->devices > 0);
     *ret_line = line;
     return 0;
@@ -266,6 +279,7 @@ bool crn_line_close(crn_line **line)
     bool ended = crn_engine_close(&(*line)->engine);
     if (!ended)
         crn_pool_abandon(&(*line)->pool);
+    crn_slots_close(&(*line)->slots, !ended);
     crn_publish_close(&(*line)->publish, LINGER_MS);
     crn_recorder_close(&(*line)->recorder);
     crn_http_close(&(*line)->http);

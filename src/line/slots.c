@@ -2,7 +2,8 @@
  * A view's slot after its end. It is held until its fruit's verdict while more than half of the
  * slots are free; then the maps of a fruit that was late, partial or over budget are kept for
  * whoever asks (monitor.keep_slots), all others are released. A slot that is held never costs a
- * view: one that arrives takes it back.
+ * view: one that arrives takes it back. A producer's slot is held as well while more than half of
+ * its ring is free; who wants its maps for longer, kept maps or the recorder, gets a copy.
  *
  * The recorder is lent slots, from which it writes: of every view at its end, or with record.only
  * of a bad fruit's views at its verdict. Then a view whose slot was released or taken back before
@@ -15,10 +16,15 @@
 /* Hands the slot to the kept maps if the view's maps are to be kept; else frees it. */
 static void settle(crn_line *line, crn_view *view)
 {
-    if (view->keep_maps)
+    if (view->in_ring) {
+        if (view->keep_maps)
+            crn_kept_maps_add_copy(line->kept_maps, view);
+        crn_slots_release(line->slots, view);
+    } else if (view->keep_maps) {
         crn_kept_maps_add(line->kept_maps, view);
-    else
+    } else {
         crn_pool_release(line->pool, view);
+    }
 }
 
 static crn_recorded_view recorded_of(const crn_view *view)
@@ -32,15 +38,33 @@ static crn_recorded_view recorded_of(const crn_view *view)
     };
 }
 
+/* Lends the recorder a copy of a view in a ring: a slow disk must not keep a producer's slots. */
+static void record_copy(crn_line *line, const crn_view *view)
+{
+    crn_view *copy = crn_pool_copy_aside(line->pool, view);
+    if (!copy) {
+        crn_recorder_drop(line->recorder);
+        return;
+    }
+    crn_recorded_view recorded = recorded_of(copy);
+    copy->is_lent = copy->is_left = crn_recorder_lend(line->recorder, &recorded, copy);
+    if (!copy->is_lent)
+        crn_pool_release(line->pool, copy);
+}
+
 /* Lends the slot to the recorder, until crn_line_reclaim, if its maps are to be recorded. */
 static void record_maps(crn_line *line, crn_view *view)
 {
     if (!view->record_maps)
         return;
+    view->record_maps = false;
     crn_line_reclaim(line); /* first: those that are back can be lent again */
+    if (view->in_ring) {
+        record_copy(line, view);
+        return;
+    }
     crn_recorded_view recorded = recorded_of(view);
     view->is_lent = crn_recorder_lend(line->recorder, &recorded, view);
-    view->record_maps = false;
 }
 
 /* Takes leave of a view that has ended and that its fruit does not hold: records the maps, keeps
@@ -71,7 +95,7 @@ static crn_view *acquire(crn_line *line)
     uint32_t slot;
     crn_view *view = crn_pool_acquire(line->pool);
     while (!view && crn_fruits_take_slot(line->fruits, &slot)) {
-        leave(line, crn_pool_at(line->pool, slot));
+        leave(line, crn_line_view_at(line, slot));
         view = crn_pool_acquire(line->pool);
     }
     return view;
@@ -82,21 +106,32 @@ crn_view *crn_line_acquire(crn_line *line, crn_ticket ticket)
     uint32_t slot;
     crn_view *view = acquire(line);
     if (!view && crn_fruits_evict(line->fruits, ticket, &slot)) {
-        leave(line, crn_pool_at(line->pool, slot));
+        leave(line, crn_line_view_at(line, slot));
         view = crn_pool_acquire(line->pool);
     }
-    if (!view)
-        return NULL;
-    view->keep_maps = view->is_left = false;
-    view->record_maps = crn_line_records_all(line->config);
     return view;
+}
+
+void crn_line_begin_view(const crn_line *line, crn_view *view)
+{
+    view->keep_maps = view->is_lent = view->is_left = false;
+    view->record_maps = crn_line_records_all(line->config);
+    atomic_store_explicit(&view->cancelled, false, memory_order_relaxed);
+}
+
+/* True if most slots of the kind that the view has one of are free. */
+static bool are_mostly_free(const crn_line *line, const crn_view *view)
+{
+    if (view->in_ring)
+        return crn_slots_are_mostly_free(line->slots, view);
+    return crn_pool_free_slots(line->pool) > (uint32_t)line->config->limits.slots / 2;
 }
 
 void crn_line_end_view(crn_line *line, crn_view *view)
 {
     record_maps(line, view);
     bool hold = (line->kept_maps || crn_line_records_bad_fruits(line->config)) &&
-                crn_pool_free_slots(line->pool) > (uint32_t)line->config->limits.slots / 2;
+                are_mostly_free(line, view);
     if (!hold || !crn_fruits_hold_slot(line->fruits, view->ticket))
         leave(line, view);
 }
@@ -125,7 +160,7 @@ static void show_photos(crn_line *line, const crn_fruit *fruit)
     crn_live_photos_begin(line->photos);
     for (int64_t i = 0; i < line->config->limits.views; i++)
         if (fruit->views[i].holds_slot)
-            crn_live_photos_add(line->photos, crn_pool_at(line->pool, fruit->views[i].slot));
+            crn_live_photos_add(line->photos, crn_line_view_at(line, fruit->views[i].slot));
     crn_live_photos_end(line->photos);
 }
 
@@ -140,7 +175,7 @@ void crn_line_release_fruit(crn_line *line, const crn_fruit *fruit, int64_t now_
         bool waits = seen->state == CRN_VIEW_QUEUED || seen->holds_slot;
         bool runs = seen->state == CRN_VIEW_RUNNING;
         if (waits || runs) {
-            crn_view *view = crn_pool_at(line->pool, seen->slot);
+            crn_view *view = crn_line_view_at(line, seen->slot);
             view->keep_maps = keep;
             view->record_maps |= record;
             if (waits) {

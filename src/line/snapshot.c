@@ -8,6 +8,7 @@ crn_metrics crn_line_metrics(const crn_line *line)
     const crn_lanes_totals *lanes = crn_lanes_totals_of(line->lanes);
     crn_metrics metrics = {
         .ingest = *crn_ingest_get_stats(line->ingest),
+        .slots = crn_slots_get_stats(line->slots),
         .fruits = *crn_fruits_get_stats(line->fruits),
         .engine = *crn_engine_get_stats(line->engine),
         .publish = *crn_publish_get_stats(line->publish),
@@ -48,7 +49,8 @@ static crn_levels levels_of(const crn_line *line, const crn_metrics *metrics, in
     return (crn_levels){
         .lanes_unproven = lanes_unproven,
         .unproven_lane = unproven_lane,
-        .senders = metrics->ingest.connected - metrics->ingest.disconnected,
+        .senders = metrics->ingest.connected - metrics->ingest.disconnected +
+                   metrics->slots.producers - metrics->slots.left,
         .lanes = (uint64_t)metrics->lane_count,
         .fruits_open = (uint64_t)crn_fruits_open(line->fruits),
         .slots_free = crn_pool_free_slots(line->pool),

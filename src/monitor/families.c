@@ -39,6 +39,7 @@
     {.labels = "lane", .samples = crn_samples_lane, .offset = LANE(place), __VA_ARGS__},
 
 #define INGEST_ROW(member, ...) METRICS_ROW(ingest.member, __VA_ARGS__)
+#define SLOTS_ROW(member, ...)  METRICS_ROW(slots.member, __VA_ARGS__)
 #define LANE_STATS_ROW(member, ...)                                                                \
     LANE_ROW(stats.member, .log_offset = IN(lanes.member), __VA_ARGS__)
 #define LANE_METER_ROW(member, ...)  LANE_ROW(meters.member, __VA_ARGS__)
@@ -98,8 +99,10 @@ const crn_family crn_counts[] = {
 
     /* --- views in --- */
     CRN_INGEST_COUNTS(INGEST_ROW)
+    CRN_SLOTS_COUNTS(SLOTS_ROW)
     OTHER("cernita_views_received_total", COUNTER, "lane, path", crn_samples_received,
-          "valid views received, by transport: tcp or ipc")
+          "valid views received, by transport: tcp, ipc, or memfd (slots, ingest.slots; those that got "
+          "none included)")
     GROUP("cernita_views_rejected_total", CRN_LOSSES_REFUSED, "reason", crn_samples_rejected,
           "messages refused, by what is wrong with them (parts, class_set, too_large, lanes, …)",
           "messages refused; a warning says what is wrong with one")

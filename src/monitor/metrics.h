@@ -15,6 +15,7 @@
 typedef struct crn_metrics {
     crn_access_stats access;
     crn_ingest_stats ingest;
+    crn_slots_stats slots;
     crn_lane_stats lanes; /* sum over the lanes */
     int32_t lane_count;
     crn_met_senders mixed;          /* the last ones */

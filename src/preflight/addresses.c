@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
+#include <inttypes.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -12,8 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/ingest/socket/listener.h"
+#include "src/ingest/slots/slots.h"
 #include "src/ingest/socket/endpoint.h"
+#include "src/ingest/socket/listener.h"
 #include "src/http/address.h"
 #include "src/preflight/internal.h"
 
@@ -217,23 +219,39 @@ void crn_preflight_http(crn_preflight_check *check)
         crn_preflight_fail(check, "monitor.http", "%s", error.text);
 }
 
+/* Tests a path to listen at. */
+static void check_listener(crn_preflight_check *check, const char *key, const char *path)
+{
+    char folder[CRN_TEXT_BYTES];
+    crn_error error;
+    snprintf(folder, sizeof folder, "%s", path);
+    strip_file_name(folder);
+    if (!path[0] || crn_preflight_is_left_to_unit(check, key, folder))
+        return;
+    int r = crn_listener_try(key, path, &error);
+    if (r == -EADDRINUSE)
+        crn_preflight_in_use(check, key, path, 0);
+    else if (r < 0)
+        crn_preflight_fail(check, key, "%s", error.text + strlen(key) + strlen(": "));
+}
+
 void crn_preflight_control(crn_preflight_check *check)
 {
     const char *path = check->config->control.path;
-    char folder[CRN_TEXT_BYTES];
-    crn_error error;
-    if (check->notes && path[0] && strcmp(path, check->config->control.unit_path) == 0) {
+    if (check->notes && path[0] && strcmp(path, check->config->control.unit_path) == 0)
         crn_preflight_note(check, "control.path", "the service has %s", path);
-        return;
-    }
-    snprintf(folder, sizeof folder, "%s", path);
-    strip_file_name(folder);
-    if (crn_preflight_is_left_to_unit(check, "control.path", folder))
-        return;
-    int r = path[0] ? crn_listener_try("control.path", path, &error) : 0;
-    const char *text = error.text + strlen("control.path: ");
-    if (r == -EADDRINUSE)
-        crn_preflight_in_use(check, "control.path", path, 0);
-    else if (r < 0)
-        crn_preflight_fail(check, "control.path", "%s", text);
+    else
+        check_listener(check, "control.path", path);
+}
+
+void crn_preflight_slots(crn_preflight_check *check)
+{
+    const crn_config *config = check->config;
+    check_listener(check, "ingest.slots.path", config->ingest.slots.path);
+    if (config->ingest.slots.path[0])
+        crn_preflight_note(check, "ingest.slots",
+                           "programs that connect may take %zu MiB of memory: %" PRId64
+                           " (producers) x %" PRId64 " (slots) x %" PRId64 " MiB (limits.view_mib)",
+                           crn_slots_bytes(config) >> 20, config->ingest.slots.producers,
+                           config->ingest.slots.slots, config->limits.view_mib);
 }

@@ -258,6 +258,11 @@ bool crn_recorder_lend(crn_recorder *recorder, const crn_recorded_view *view, vo
     return true;
 }
 
+void crn_recorder_drop(crn_recorder *recorder)
+{
+    count(&recorder->dropped);
+}
+
 void *crn_recorder_returned(crn_recorder *recorder)
 {
     if (!recorder->lent)

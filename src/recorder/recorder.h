@@ -62,6 +62,9 @@ void crn_recorder_offer(crn_recorder *recorder, const crn_recorded_view *view);
  */
 bool crn_recorder_lend(crn_recorder *recorder, const crn_recorded_view *view, void *owner);
 
+/* Counts a view as dropped that could not even be lent: as many are as may be. */
+void crn_recorder_drop(crn_recorder *recorder);
+
 /* The owner of the next view that is no longer lent, written or not, or NULL. Of the same thread.
  */
 void *crn_recorder_returned(crn_recorder *recorder);

@@ -21,7 +21,7 @@ typedef struct endpoint {
     const char *scheme; /* that the text lacks, or "" */
 } endpoint;
 
-#define ENDPOINTS_MAX  (CRN_TEXTS_MAX + 4)
+#define ENDPOINTS_MAX  (CRN_TEXTS_MAX + 5)
 #define ENDPOINT_BYTES (CRN_TEXT_BYTES + 32)
 
 static const crn_node *value_of(const crn_reader *reader, const char *section, const char *key)
@@ -189,6 +189,7 @@ static void check_endpoints(crn_reader *reader)
                             crn_node_value(crn_node_value(publish, "viewers"), "bind"), ""});
     const crn_node *http = value_of(reader, "monitor", "http");
     const crn_node *control = value_of(reader, "control", "path");
+    const crn_node *slots = crn_node_value(value_of(reader, "ingest", "slots"), "path");
     const char *port = strrchr(config->monitor.http, ':');
     if (http && port && strcmp(port, ":0") != 0) /* the default may be taken: then no pages */
         add_endpoint(reader, list, &count,
@@ -196,6 +197,9 @@ static void check_endpoints(crn_reader *reader)
     if (control && config->control.path[0])
         add_endpoint(reader, list, &count,
                      (endpoint){"control.path", config->control.path, control, "ipc://"});
+    if (slots && config->ingest.slots.path[0])
+        add_endpoint(reader, list, &count,
+                     (endpoint){"ingest.slots.path", config->ingest.slots.path, slots, "ipc://"});
     for (int i = 0; i < count; i++) {
         const char *fault = list[i].scheme[0] ? NULL : endpoint_fault(list[i].text);
         if (fault && list[i].node)
@@ -337,14 +341,35 @@ static void check_access(crn_reader *reader)
                             "one of the two expected");
 }
 
-static void check_control(crn_reader *reader)
+static void check_path_length(crn_reader *reader, const char *key, const crn_node *node,
+                              const char *path)
 {
-    const char *path = reader->config->control.path;
-    const crn_node *node = value_of(reader, "control", "path");
     if (is_given(reader, node) && strlen(path) > IPC_PATH_MAX)
         crn_diagnostics_add(reader->faults, node->position,
-                            "control.path: %s has over 107 bytes, a shorter one expected",
+                            "%s: %s has over 107 bytes, a shorter one expected", key,
                             crn_quote(path, strlen(path), '\'').text);
+}
+
+static void check_slots(crn_reader *reader)
+{
+    const crn_node *slots = value_of(reader, "ingest", "slots");
+    const crn_node *kinds = crn_node_value(slots, "kinds");
+    const crn_texts *named = &reader->config->ingest.slots.kinds;
+    check_path_length(reader, "ingest.slots.path", crn_node_value(slots, "path"),
+                      reader->config->ingest.slots.path);
+    for (int32_t i = 0; i < named->count && is_given(reader, kinds); i++)
+        if (strcmp(named->item[i], "memfd") != 0)
+            crn_diagnostics_add(
+                reader->faults, kinds->position,
+                "ingest.slots.kinds: %s is not a kind of memory that this version gives out, "
+                "memfd expected",
+                crn_quote(named->item[i], strlen(named->item[i]), '\'').text);
+}
+
+static void check_control(crn_reader *reader)
+{
+    check_path_length(reader, "control.path", value_of(reader, "control", "path"),
+                      reader->config->control.path);
 }
 
 static void check_devices(crn_reader *reader)
@@ -442,6 +467,7 @@ void crn_check_config(crn_reader *reader)
     check_http(reader);
     check_access(reader);
     check_control(reader);
+    check_slots(reader);
     check_endpoints(reader);
     check_devices(reader);
     check_realtime(reader);

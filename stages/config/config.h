@@ -131,6 +131,11 @@ typedef struct crn_config {
         int32_t values;  /**< crn_values_rule */
         int32_t sum;     /**< crn_sum_rule */
         crn_texts lanes; /**< crn_lane_ranges_parse() */
+        struct {
+            char path[CRN_TEXT_BYTES]; /**< of an AF_UNIX socket; empty: none */
+            int64_t slots, producers;
+            crn_texts kinds;
+        } slots;
     } ingest;
     struct {
         /** slots 0: 4 x workers + 16 */

@@ -29,6 +29,19 @@ static const crn_param ingest[] = {
                 "any, up to limits.lanes"),
     {0}};
 
+static const crn_param slots[] = {
+    KEY(ingest.slots, path, .fallback = "",
+        .help = "socket (AF_UNIX) at which programs of this machine get memory that they write "
+                "their views into, instead of sending them; for this user and its group; empty: "
+                "none"),
+    KEY(ingest.slots, slots, .fallback = "16", .min = 2, .max = 1024,
+        .help = "views that the memory of one program holds, at most"),
+    KEY(ingest.slots, producers, .fallback = "4", .min = 1, .max = 64,
+        .help = "programs at once; one that ended counts until its last view is judged"),
+    KEY(ingest.slots, kinds, .fallback = "[memfd]",
+        .help = "memory that is given out: memfd, host memory, which GPUs upload from directly"),
+    {0}};
+
 static const crn_param limits[] = {
     KEY(limits, lanes, .fallback = "64", .min = 1, .max = 1024,
         .help = "distinct lanes; for a further one the lane is freed that was silent longest, if "
@@ -238,8 +251,10 @@ static const crn_section publish[] = {{.key = "grader", .rows = grader},
                                       {.key = "log", .rows = verdict_log},
                                       {0}};
 
+static const crn_section below_ingest[] = {{.key = "slots", .rows = slots}, {0}};
+
 const crn_section crn_sections[] = {
-    {.key = "ingest", .rows = ingest},
+    {.key = "ingest", .rows = ingest, .sections = below_ingest},
     {.key = "limits", .rows = limits},
     {.key = "classes", .kind = CRN_SECTION_CLASSES, .rows = classes},
     {.key = "chain", .kind = CRN_SECTION_CHAIN, .rows = chain},

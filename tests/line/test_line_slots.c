@@ -57,6 +57,7 @@ static void end_view(crn_line *line, uint64_t number)
     crn_view *view = crn_line_acquire(line, (crn_ticket){0});
     crn_recorded_view small = recorded_small(number);
     assert_non_null(view);
+    crn_line_begin_view(line, view);
     view->header = small.header;
     memcpy(view->maps, small.maps, small.header.payload_bytes);
     view->intensity = memcpy(view->maps + small.header.payload_bytes, small.intensity,

@@ -1,6 +1,6 @@
 /*
- * Slots: views from the same machine without copies. The bytes of the protocol. Includes nothing of
- * the project, so that a producer can copy it.
+ * Slots: views from the same machine without copies. The bytes of the protocol
+ * (src/ingest/slots/README.md). Includes nothing of the project, so that a producer can copy it.
  *
  * A producer connects to an AF_UNIX SOCK_SEQPACKET socket (ingest.slots.path) and sends a hello;
  * the line's answer carries two descriptors, a ring of slots and the page with a word for the state

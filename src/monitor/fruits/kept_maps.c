@@ -90,21 +90,39 @@ static void drop_oldest(crn_kept_maps *maps, const crn_kept_fruit *except)
     }
 }
 
-void crn_kept_maps_add(crn_kept_maps *maps, crn_view *view)
+/* A free place for a view of this fruit, or NULL. */
+static place *make_room(crn_kept_maps *maps, const crn_view *view)
 {
     crn_kept_fruit fruit = fruit_of(view);
     place *one = find_free(maps);
-    if (!one) {
-        drop_oldest(maps, &fruit);
-        one = find_free(maps);
-    }
-    if (!one || !crn_pool_set_aside(maps->pool, view)) {
-        crn_pool_release(maps->pool, view);
-        return;
-    }
+    if (one)
+        return one;
+    drop_oldest(maps, &fruit);
+    return find_free(maps);
+}
+
+static void fill(crn_kept_maps *maps, place *one, crn_view *view)
+{
     one->view = view;
     one->number = maps->added++;
     atomic_store_explicit(&one->state, PLACE_KEPT, memory_order_release);
+}
+
+void crn_kept_maps_add(crn_kept_maps *maps, crn_view *view)
+{
+    place *one = make_room(maps, view);
+    if (one && crn_pool_set_aside(maps->pool, view))
+        fill(maps, one, view);
+    else
+        crn_pool_release(maps->pool, view);
+}
+
+void crn_kept_maps_add_copy(crn_kept_maps *maps, const crn_view *view)
+{
+    place *one = make_room(maps, view);
+    crn_view *copy = one ? crn_pool_copy_aside(maps->pool, view) : NULL;
+    if (copy)
+        fill(maps, one, copy);
 }
 
 /* --- the HTTP thread --- */

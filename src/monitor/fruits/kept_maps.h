@@ -28,6 +28,9 @@ void crn_kept_maps_free(crn_kept_maps **maps);
  */
 void crn_kept_maps_add(crn_kept_maps *maps, crn_view *view);
 
+/* The same with a copy of a view that does not lie in the pool. */
+void crn_kept_maps_add_copy(crn_kept_maps *maps, const crn_view *view);
+
 /* Names a fruit. */
 typedef struct crn_kept_fruit {
     uint32_t lane;

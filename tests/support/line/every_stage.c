@@ -190,8 +190,11 @@ void every_stage_start(line_fixture *line, const every_stage_settings *settings)
     snprintf(text, sizeof text, yaml, path, settings->backend, settings->workers, settings->threads,
              settings->devices ? settings->devices : "[0]",
              settings->budget_ms ? settings->budget_ms : 60000);
-    line_start_on(line, text, settings->gpu);
+    line_configure(line, text);
     unlink(path); /* it was read */
+    if (settings->slots)
+        line_use_slots(line);
+    line_run(line, settings->gpu);
 }
 
 void every_stage_receive(line_fixture *line, verdict_bytes *ret_verdict)

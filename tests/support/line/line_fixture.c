@@ -168,6 +168,21 @@ void line_send_parts(line_fixture *fixture, const void *const *parts, const size
             sizes[i]);
 }
 
+const char *line_use_slots(line_fixture *fixture)
+{
+    snprintf(fixture->config.ingest.slots.path, sizeof fixture->config.ingest.slots.path,
+             "%s/slots", fixture->folder);
+    return fixture->config.ingest.slots.path;
+}
+
+static void leave_in_slot(crn_producer *producer, const crn_view_header *header, const void *maps,
+                          const void *intensity)
+{
+    uint32_t slot = crn_producer_take(producer);
+    crn_producer_fill(producer, slot, header, maps, intensity);
+    crn_producer_send(producer, slot, header);
+}
+
 void line_send(line_fixture *fixture, crn_view_header header, const void *maps,
                const void *intensity)
 {
@@ -176,6 +191,10 @@ void line_send(line_fixture *fixture, crn_view_header header, const void *maps,
     header.payload_bytes =
         (uint64_t)header.height * header.width * header.channels * crn_type_bytes(header.type);
     header.flags = intensity ? CRN_WIRE_FLAG_INTENSITY : 0;
+    if (fixture->producer) {
+        leave_in_slot(fixture->producer, &header, maps, intensity);
+        return;
+    }
     crn_wire_pack(&header, bytes);
     const void *parts[] = {bytes, maps, intensity};
     size_t sizes[] = {sizeof bytes, header.payload_bytes, crn_wire_intensity_bytes(&header)};

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "src/line/line.h"
+#include "tests/support/slots/producer.h"
 
 #define CRN_FIXTURE_PATIENCE_MS 60000
 
@@ -23,6 +24,7 @@ typedef struct line_fixture {
     crn_metrics metrics; /* valid after line_stop */
     void *zmq, *sender, *grader;
     uint64_t sequence;
+    crn_producer *producer; /* line_send leaves views in its slots; NULL: it sends them */
 } line_fixture;
 
 /* The parts of a verdict that these tests need. */
@@ -54,6 +56,9 @@ void line_start_on(line_fixture *fixture, const char *yaml, const crn_gpu *gpu);
 /* The same in two steps, between which the configuration may be changed. */
 void line_configure(line_fixture *fixture, const char *yaml);
 void line_run(line_fixture *fixture, const crn_gpu *gpu);
+
+/* Between these two: the line gives out slots, at this path from now on. */
+const char *line_use_slots(line_fixture *fixture);
 
 /* Stops the line, joins its thread, keeps its metrics,
  * frees everything; asserts that it returned 0. */

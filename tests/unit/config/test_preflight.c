@@ -17,11 +17,13 @@ static const char *file = "line.yaml";
 static int at_start;
 
 /* Preflight of a line on this backend that requests devices 1 and 5 where there are 2. */
+static const char *slots = ""; /* of the section ingest */
+
 static int check_with(const char *backend, const char *more)
 {
     char yaml[2048];
     snprintf(yaml, sizeof yaml,
-             "ingest: {bind: ['ipc:///tmp/cernita-test-in']}\n"
+             "ingest: {bind: ['ipc:///tmp/cernita-test-in']%s}\n"
              "publish:\n"
              "  grader: {bind: 'ipc:///tmp/cernita-test-grader'}\n"
              "  viewers: {bind: 'ipc:///tmp/cernita-test-viewers'}\n"
@@ -29,7 +31,7 @@ static int check_with(const char *backend, const char *more)
              "chain: [contours: {}]\n"
              "run: {backend: %s, devices: [1, 5], workers: 1, threads: 1}\n"
              "monitor: {http: ''}\n%s",
-             backend, more);
+             slots, backend, more);
     crn_config config = {.file = file};
     assert_int_equal(crn_config_parse(file, yaml, strlen(yaml), stderr, &config), 0);
     crn_config_resolve(&config, 2);
@@ -60,6 +62,7 @@ static int tear_down(void **state)
     free(notes);
     faults = notes = NULL;
     file = "line.yaml";
+    slots = "";
     return 0;
 }
 
@@ -148,6 +151,18 @@ static void folders_within_them_must_be_there(void **state)
     assert_non_null(strstr(faults, "record.dir: "));
 }
 
+static void slots_tell_their_memory_and_need_their_folder(void **state)
+{
+    (void)state;
+    slots = ", slots: {path: '/tmp/cernita-test-slots', slots: 8, producers: 2}";
+    assert_int_equal(check_with("openmp", ""), 0);
+    assert_string_equal(notes, "note: ingest.slots: programs that connect may take 256 MiB of "
+                               "memory: 2 (producers) x 8 (slots) x 16 MiB (limits.view_mib)\n");
+    slots = ", slots: {path: '/nowhere/slots'}";
+    assert_int_equal(check_with("openmp", ""), -EINVAL);
+    assert_non_null(strstr(faults, "ingest.slots.path: cannot make '/nowhere/slots': "));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +174,7 @@ int main(void)
         cmocka_unit_test_teardown(a_folder_for_the_recipe_that_is_not_there_is_a_fault, tear_down),
         cmocka_unit_test_teardown(a_file_that_names_them_has_its_own, tear_down),
         cmocka_unit_test_teardown(folders_within_them_must_be_there, tear_down),
+        cmocka_unit_test_teardown(slots_tell_their_memory_and_need_their_folder, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,8 @@ typedef struct kept_fixture {
     crn_kept_copy copy;
 } kept_fixture;
 
+static bool lie_elsewhere; /* views to be added, not in the pool: copies are kept */
+
 static int set_up(void **state)
 {
     static kept_fixture f;
@@ -29,9 +31,16 @@ static int set_up(void **state)
     return crn_kept_maps_create(KEPT, f.pool, &f.maps);
 }
 
+static int set_up_elsewhere(void **state)
+{
+    lie_elsewhere = true;
+    return set_up(state);
+}
+
 static int tear_down(void **state)
 {
     kept_fixture *f = *state;
+    lie_elsewhere = false;
     free(f->copy.bytes);
     crn_kept_maps_free(&f->maps);
     crn_pool_free(&f->pool);
@@ -46,7 +55,9 @@ static unsigned char value_of(uint64_t fruit, uint16_t view)
 
 static void add(kept_fixture *f, uint64_t fruit, uint16_t view, bool intensity)
 {
-    crn_view *added = crn_pool_acquire(f->pool);
+    unsigned char bytes[5200];
+    crn_view elsewhere = {.maps = bytes};
+    crn_view *added = lie_elsewhere ? &elsewhere : crn_pool_acquire(f->pool);
     assert_non_null(added);
     added->header = (crn_view_header){.lane = 3,
                                       .epoch = 8, /* of a sender that is joined to that of 9 */
@@ -60,7 +71,11 @@ static void add(kept_fixture *f, uint64_t fruit, uint16_t view, bool intensity)
     added->received_ns = crn_now_ns() - 5 * CRN_NS_PER_S;
     added->intensity = intensity ? added->maps + 5000 : NULL;
     memset(added->maps, value_of(fruit, view), 5200);
-    crn_kept_maps_add(f->maps, added);
+    if (lie_elsewhere)
+        crn_kept_maps_add_copy(f->maps, added);
+    else
+        crn_kept_maps_add(f->maps, added);
+    memset(bytes, 0, sizeof bytes);
     assert_int_equal(crn_pool_free_slots(f->pool), SLOTS); /* kept or not: none is missing */
 }
 
@@ -186,7 +201,9 @@ static void copies_are_whole_while_others_come(void **state)
     free(copy.bytes);
 }
 
-#define ON_KEPT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define ON_KEPT(test)                                                                              \
+    cmocka_unit_test_setup_teardown(test, set_up, tear_down),                                      \
+        cmocka_unit_test_setup_teardown(test, set_up_elsewhere, tear_down)
 
 int main(void)
 {

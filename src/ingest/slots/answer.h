@@ -1,0 +1,20 @@
+/* What the line answers to a hello: pure, no descriptors, no memory. */
+#ifndef CRN_SRC_INGEST_SLOTS_ANSWER_H
+#define CRN_SRC_INGEST_SLOTS_ANSWER_H
+
+#include "src/formats/slots/slots.h"
+#include "stages/config/config.h"
+
+/* Decides on a packet that should be a hello, by the settings alone: an answer with status 0, slots
+ * and slot_bytes, or one that refuses it. */
+void crn_slots_decide(const crn_config *config, const void *bytes, size_t size,
+                      crn_slots_answer *ret_answer);
+
+/* Makes it an answer that refuses, for this errno, with one line that says why and what helps. */
+__attribute__((format(printf, 3, 4))) void crn_slots_refuse(crn_slots_answer *answer, int fault,
+                                                            const char *format, ...);
+
+/* The largest slot that is granted, for a view of limits.view_mib. */
+uint64_t crn_slots_slot_bytes_max(const crn_config *config);
+
+#endif
