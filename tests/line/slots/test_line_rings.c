@@ -18,7 +18,7 @@
 #define BYTES  (HEIGHT * WIDTH * 2 * 4)
 
 static line_fixture line;
-static crn_producer producer;
+static crn_raw_producer producer;
 static float *maps;
 
 static int set_up(void **state)
@@ -32,7 +32,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    crn_producer_close(&producer);
+    crn_raw_producer_close(&producer);
     free(maps);
     return 0;
 }
@@ -55,14 +55,14 @@ static void start(const crn_stage *stage, int assemble_ms)
     if (stage)
         line.config.chain[0].stage = stage;
     line_run(&line, NULL);
-    crn_producer_open(path, 4, BYTES, &producer);
+    crn_raw_producer_open(path, 4, BYTES, &producer);
     line.producer = &producer;
 }
 
 static void stop(void)
 {
     line_stop(&line);
-    crn_producer_close(&producer);
+    crn_raw_producer_close(&producer);
 }
 
 static crn_view_header header_of(uint64_t fruit, uint16_t view)
@@ -86,7 +86,7 @@ static void expect_verdict(uint64_t fruit, const char *kind, uint64_t judged)
 static void expect_all_free(void)
 {
     for (uint32_t i = 0; i < producer.answer.slots; i++)
-        crn_producer_take(&producer); /* waits */
+        crn_raw_producer_take(&producer); /* waits */
     for (uint32_t slot = 0; slot < producer.answer.slots; slot++)
         atomic_fetch_and(&producer.states[slot], ~(uint64_t)CRN_SLOTS_FILLING);
 }
@@ -119,11 +119,11 @@ static void headers_may_come_through_zeromq(void **state)
         const size_t sizes[] = {sizeof header, sizeof reference};
         crn_view_header sent = header_of(1, view);
         sent.sequence = line.sequence++;
-        uint32_t slot = crn_producer_take(&producer);
-        crn_producer_fill(&producer, slot, &sent, maps, NULL);
+        uint32_t slot = crn_raw_producer_take(&producer);
+        crn_raw_producer_fill(&producer, slot, &sent, maps, NULL);
         sent.flags = CRN_SLOTS_FLAG_IN_SLOT;
         crn_wire_pack(&sent, header);
-        crn_slots_reference refers = crn_producer_refer(&producer, slot);
+        crn_slots_reference refers = crn_raw_producer_refer(&producer, slot);
         crn_slots_pack_reference(&refers, reference);
         line_send_parts(&line, parts, sizes, 2);
     }
@@ -149,7 +149,7 @@ static void a_view_that_got_no_slot_is_lost_for_that_reason(void **state)
     start(NULL, 60000);
     crn_view_header none = header_of(1, 0);
     none.sequence = line.sequence++;
-    crn_producer_send_none(&producer, &none);
+    crn_raw_producer_send_none(&producer, &none);
     line_send(&line, header_of(1, 1), maps, NULL);
     expect_verdict(1, "partial", 1);
     stop();
@@ -169,11 +169,11 @@ static void slots_of_unwanted_views_come_back(void **state)
     other.class_set ^= 1;
     line_send(&line, other, maps, NULL);
     expect_all_free();
-    crn_slots_reference wrong = crn_producer_refer(&producer, 0);
+    crn_slots_reference wrong = crn_raw_producer_refer(&producer, 0);
     wrong.generation += 7;
     other = header_of(1, 1);
     other.flags = CRN_SLOTS_FLAG_IN_SLOT;
-    crn_producer_send_packet(&producer, &other, &wrong);
+    crn_raw_producer_send_packet(&producer, &other, &wrong);
     line_send(&line, header_of(1, 1), maps, NULL);
     expect_verdict(1, "complete", 2);
     line_send(&line, header, maps, NULL); /* after its fruit's verdict */
@@ -242,12 +242,12 @@ static void what_a_producer_sent_before_its_end_is_judged(void **state)
     for (uint16_t view = 0; view < 2; view++)
         line_send(&line, header_of(1, view), maps, NULL);
     crn_gate_wait();
-    crn_producer_close(&producer);
+    crn_raw_producer_close(&producer);
     crn_gate_let_through(64);
     seen_verdict verdict;
     assert_true(line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict));
     assert_string_equal(verdict.verdict, "complete");
-    crn_producer_open(line.config.ingest.slots.path, 4, BYTES, &producer); /* it returns */
+    crn_raw_producer_open(line.config.ingest.slots.path, 4, BYTES, &producer); /* it returns */
     line_send(&line, header_of(2, 0), maps, NULL);
     line_send(&line, header_of(2, 1), maps, NULL);
     assert_true(line_receive(&line, CRN_FIXTURE_PATIENCE_MS, &verdict));
@@ -262,7 +262,7 @@ static void verdicts_are_those_of_views_that_were_sent(void **state)
     (void)state;
     every_stage_start(&line, &(every_stage_settings){
                                  .backend = "openmp", .workers = 2, .threads = 1, .slots = true});
-    crn_producer_open(line.config.ingest.slots.path, 0, 1 << 20, &producer);
+    crn_raw_producer_open(line.config.ingest.slots.path, 0, 1 << 20, &producer);
     verdict_bytes sent, in_slots;
     for (uint64_t fruit = 0; fruit < CRN_EVERY_STAGE_SHOWN; fruit++) {
         line.producer = NULL;
@@ -324,7 +324,7 @@ static void maps_are_recorded_and_kept(void **state)
     line.config.ingest.slots.slots = 8; /* held until the verdict while most are free */
     const char *path = line_use_slots(&line);
     line_run(&line, NULL);
-    crn_producer_open(path, 8, BYTES, &producer);
+    crn_raw_producer_open(path, 8, BYTES, &producer);
     line.producer = &producer;
     for (uint64_t fruit = 0; fruit < 3; fruit++) {
         maps[1] = fruit == 1 ? 7 : 0; /* not a probability: its fruit is partial */
@@ -350,7 +350,7 @@ static void maps_are_recorded_and_kept(void **state)
     free(copy.bytes);
     line_close(&line);
     expect_recorded(6);
-    crn_producer_close(&producer);
+    crn_raw_producer_close(&producer);
     recorded_clear();
 }
 

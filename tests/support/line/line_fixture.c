@@ -175,12 +175,12 @@ const char *line_use_slots(line_fixture *fixture)
     return fixture->config.ingest.slots.path;
 }
 
-static void leave_in_slot(crn_producer *producer, const crn_view_header *header, const void *maps,
-                          const void *intensity)
+static void leave_in_slot(crn_raw_producer *producer, const crn_view_header *header,
+                          const void *maps, const void *intensity)
 {
-    uint32_t slot = crn_producer_take(producer);
-    crn_producer_fill(producer, slot, header, maps, intensity);
-    crn_producer_send(producer, slot, header);
+    uint32_t slot = crn_raw_producer_take(producer);
+    crn_raw_producer_fill(producer, slot, header, maps, intensity);
+    crn_raw_producer_send(producer, slot, header);
 }
 
 void line_send(line_fixture *fixture, crn_view_header header, const void *maps,

@@ -8,7 +8,7 @@
 #include <pthread.h>
 
 #include "src/line/line.h"
-#include "tests/support/slots/producer.h"
+#include "tests/support/slots/raw_producer.h"
 
 #define CRN_FIXTURE_PATIENCE_MS 60000
 
@@ -24,7 +24,7 @@ typedef struct line_fixture {
     crn_metrics metrics; /* valid after line_stop */
     void *zmq, *sender, *grader;
     uint64_t sequence;
-    crn_producer *producer; /* line_send leaves views in its slots; NULL: it sends them */
+    crn_raw_producer *producer; /* line_send leaves views in its slots; NULL: it sends them */
 } line_fixture;
 
 /* The parts of a verdict that these tests need. */

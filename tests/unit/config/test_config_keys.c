@@ -96,6 +96,20 @@ static void test_choices_stand_in_their_enumerations_order(void **state)
     crn_config_done(&c);
 }
 
+static void test_slots_are_a_section_below_ingest(void **state)
+{
+    (void)state;
+    static crn_config c;
+    static const char text[] = "classes: [{name: a, level: 0.5}]\nchain: [contours]\n"
+                               "ingest: {slots: {path: run/slots, slots: 1024, kinds: memfd}}\n";
+    assert_int_equal(crn_config_parse("f", text, sizeof text - 1, stderr, &c), 0);
+    assert_string_equal(c.ingest.slots.path, "run/slots");
+    assert_int_equal(c.ingest.slots.slots, 1024);
+    assert_int_equal(c.ingest.slots.producers, 4);
+    assert_int_equal(c.ingest.slots.kinds.count, 1);
+    crn_config_done(&c);
+}
+
 static int read_text(const crn_param *row, const char *text, void *value)
 {
     crn_error error = {""};
@@ -376,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_the_tables_are_whole),
         cmocka_unit_test(test_the_stages_tables_are_whole),
         cmocka_unit_test(test_choices_stand_in_their_enumerations_order),
+        cmocka_unit_test(test_slots_are_a_section_below_ingest),
         cmocka_unit_test(test_whole_numbers_are_plain_decimals),
         cmocka_unit_test(test_numbers_are_decimals_or_exponents),
         cmocka_unit_test(test_sizes_are_one_or_two_whole_numbers),

@@ -16,7 +16,7 @@
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/folder.h"
-#include "tests/support/slots/producer.h"
+#include "tests/support/slots/raw_producer.h"
 
 #define FIRST_SLOT 100
 #define VIEW_BYTES (3 * 5 * 7)
@@ -111,8 +111,8 @@ static void refuse(crn_slots_hello hello, size_t size, uint32_t status, const ch
     int descriptors[CRN_SLOTS_DESCRIPTORS];
     crn_slots_answer answer;
     crn_slots_pack_hello(&hello, bytes);
-    int connection = crn_producer_connect(config.ingest.slots.path);
-    assert_true(crn_producer_ask(connection, bytes, size, &answer, descriptors));
+    int connection = crn_raw_producer_connect(config.ingest.slots.path);
+    assert_true(crn_raw_producer_ask(connection, bytes, size, &answer, descriptors));
     assert_int_equal(answer.status, status);
     if (!strstr(answer.text, part))
         fail_msg("'%s' does not have '%s'", answer.text, part);
@@ -148,8 +148,8 @@ static void a_ring_is_as_large_as_granted_and_cannot_be_resized(void **state)
 {
     (void)state;
     struct stat about;
-    crn_producer producer;
-    crn_producer_open(config.ingest.slots.path, 100, VIEW_BYTES, &producer);
+    crn_raw_producer producer;
+    crn_raw_producer_open(config.ingest.slots.path, 100, VIEW_BYTES, &producer);
     assert_int_equal(producer.answer.slots, 4); /* the line's limit */
     assert_int_equal(producer.answer.slot_bytes, 4096);
     const off_t sizes[] = {4 * 4096, 4096};
@@ -161,10 +161,10 @@ static void a_ring_is_as_large_as_granted_and_cannot_be_resized(void **state)
         assert_int_equal(fcntl(producer.descriptor[i], F_ADD_SEALS, F_SEAL_WRITE), -1);
     }
     for (uint32_t slot = 0; slot < 4; slot++)
-        assert_true(crn_producer_is_free(&producer, slot));
+        assert_true(crn_raw_producer_is_free(&producer, slot));
     assert_int_equal(stat(config.ingest.slots.path, &about), 0);
     assert_int_equal(about.st_mode & 0777, 0660);
-    crn_producer_close(&producer);
+    crn_raw_producer_close(&producer);
 }
 
 static void connections_that_say_nothing_do_not_keep_others_out(void **state)
@@ -172,11 +172,11 @@ static void connections_that_say_nothing_do_not_keep_others_out(void **state)
     (void)state;
     int silent[40];
     for (int i = 0; i < 40; i++)
-        silent[i] = crn_producer_connect(config.ingest.slots.path);
-    crn_producer producer;
-    crn_producer_open(config.ingest.slots.path, 0, VIEW_BYTES, &producer);
+        silent[i] = crn_raw_producer_connect(config.ingest.slots.path);
+    crn_raw_producer producer;
+    crn_raw_producer_open(config.ingest.slots.path, 0, VIEW_BYTES, &producer);
     assert_int_equal(producer.answer.slots, 4);
-    crn_producer_close(&producer);
+    crn_raw_producer_close(&producer);
     for (int i = 0; i < 40; i++)
         close(silent[i]);
 }
@@ -186,17 +186,17 @@ static void connections_that_say_nothing_do_not_keep_others_out(void **state)
 static void a_view_is_where_the_producer_wrote_it(void **state)
 {
     (void)state;
-    crn_producer producer;
-    crn_producer_open(config.ingest.slots.path, 4, 4096, &producer);
+    crn_raw_producer producer;
+    crn_raw_producer_open(config.ingest.slots.path, 4, 4096, &producer);
     unsigned char maps[VIEW_BYTES], intensity[5 * 7];
     for (uint64_t i = 0; i < 9; i++) {
         crn_view_header header = header_of(i);
         memset(maps, (int)i, sizeof maps);
         memset(intensity, (int)i + 100, sizeof intensity);
         header.flags = CRN_WIRE_FLAG_INTENSITY;
-        uint32_t slot = crn_producer_take(&producer);
-        crn_producer_fill(&producer, slot, &header, maps, intensity);
-        crn_producer_send(&producer, slot, &header);
+        uint32_t slot = crn_raw_producer_take(&producer);
+        crn_raw_producer_fill(&producer, slot, &header, maps, intensity);
+        crn_raw_producer_send(&producer, slot, &header);
         uint64_t sequence;
         crn_view *view = take_next(&sequence);
         assert_int_equal(sequence, i);
@@ -204,20 +204,20 @@ static void a_view_is_where_the_producer_wrote_it(void **state)
         assert_memory_equal(view->intensity, intensity, sizeof intensity);
         assert_true(view->in_ring && view->slot >= FIRST_SLOT);
         assert_ptr_equal(crn_slots_at(slots, view->slot), view);
-        assert_false(crn_producer_is_free(&producer, slot));
+        assert_false(crn_raw_producer_is_free(&producer, slot));
         crn_slots_release(slots, view);
-        assert_true(crn_producer_is_free(&producer, slot));
+        assert_true(crn_raw_producer_is_free(&producer, slot));
     }
-    crn_producer_close(&producer);
+    crn_raw_producer_close(&producer);
 }
 
 static void only_the_reference_of_a_free_slot_is_taken(void **state)
 {
     (void)state;
-    crn_producer one, other;
-    crn_producer_open(config.ingest.slots.path, 4, 4096, &one);
-    crn_producer_open(config.ingest.slots.path, 2, 4096, &other);
-    crn_slots_reference good = crn_producer_refer(&one, 1), bad = good;
+    crn_raw_producer one, other;
+    crn_raw_producer_open(config.ingest.slots.path, 4, 4096, &one);
+    crn_raw_producer_open(config.ingest.slots.path, 2, 4096, &other);
+    crn_slots_reference good = crn_raw_producer_refer(&one, 1), bad = good;
     bad.ring++;
     assert_int_equal(judge(bad, 100), CRN_WIRE_RING);
     bad = good;
@@ -225,7 +225,7 @@ static void only_the_reference_of_a_free_slot_is_taken(void **state)
     assert_int_equal(judge(bad, 100), CRN_WIRE_SLOT);
     bad.slot = UINT32_MAX;
     assert_int_equal(judge(bad, 100), CRN_WIRE_SLOT);
-    bad = crn_producer_refer(&other, 0);
+    bad = crn_raw_producer_refer(&other, 0);
     bad.slot = 3; /* the line could give so many, and this ring has 2 */
     assert_int_equal(judge(bad, 100), CRN_WIRE_SLOT);
     bad = good;
@@ -242,73 +242,73 @@ static void only_the_reference_of_a_free_slot_is_taken(void **state)
                                     &(crn_slots_reference){.ring = one.answer.ring, .slot = 0},
                                     &view),
                      CRN_WIRE_RING); /* of another connection */
-    crn_producer_close(&one);
-    crn_producer_close(&other);
+    crn_raw_producer_close(&one);
+    crn_raw_producer_close(&other);
 }
 
 static void a_view_larger_than_its_slot_is_refused_and_the_slot_free_again(void **state)
 {
     (void)state;
-    crn_producer producer;
+    crn_raw_producer producer;
     crn_view *view;
-    crn_producer_open(config.ingest.slots.path, 4, 8192, &producer);
-    assert_int_equal(judge(crn_producer_refer(&producer, 0), 8192), CRN_WIRE_OK);
-    assert_int_equal(judge(crn_producer_refer(&producer, 0), 8193), CRN_WIRE_SLOT_SIZE);
-    assert_int_equal(judge(crn_producer_refer(&producer, 0), UINT64_MAX), CRN_WIRE_SLOT_SIZE);
-    assert_int_equal(crn_producer_refer(&producer, 0).generation, 3);
+    crn_raw_producer_open(config.ingest.slots.path, 4, 8192, &producer);
+    assert_int_equal(judge(crn_raw_producer_refer(&producer, 0), 8192), CRN_WIRE_OK);
+    assert_int_equal(judge(crn_raw_producer_refer(&producer, 0), 8193), CRN_WIRE_SLOT_SIZE);
+    assert_int_equal(judge(crn_raw_producer_refer(&producer, 0), UINT64_MAX), CRN_WIRE_SLOT_SIZE);
+    assert_int_equal(crn_raw_producer_refer(&producer, 0).generation, 3);
     crn_view_header header = header_of(0);
-    crn_slots_reference reference = crn_producer_refer(&producer, 0);
+    crn_slots_reference reference = crn_raw_producer_refer(&producer, 0);
     header.flags = CRN_WIRE_FLAG_INTENSITY;
     header.payload_bytes = 8192 - 64 + 1; /* its photograph would reach into the next slot */
     assert_int_equal(crn_slots_take(slots, CRN_SLOTS_ANY_RING, &header, &reference, &view),
                      CRN_WIRE_SLOT_SIZE);
-    crn_producer_close(&producer);
+    crn_raw_producer_close(&producer);
 }
 
 static void the_page_of_states_is_only_the_producers_business(void **state)
 {
     (void)state;
-    crn_producer producer;
-    crn_producer_open(config.ingest.slots.path, 4, 4096, &producer);
-    crn_slots_reference good = crn_producer_refer(&producer, 2);
+    crn_raw_producer producer;
+    crn_raw_producer_open(config.ingest.slots.path, 4, 4096, &producer);
+    crn_slots_reference good = crn_raw_producer_refer(&producer, 2);
     atomic_store(&producer.states[2], UINT64_MAX);
-    crn_slots_reference bad = crn_producer_refer(&producer, 2);
+    crn_slots_reference bad = crn_raw_producer_refer(&producer, 2);
     assert_int_equal(judge(bad, 100), CRN_WIRE_GENERATION);
     assert_int_equal(judge(good, 100), CRN_WIRE_OK);
     assert_true(atomic_load(&producer.states[2]) == crn_slots_word(1, CRN_SLOTS_FREE));
-    crn_producer_close(&producer);
+    crn_raw_producer_close(&producer);
 }
 
 static void a_producer_that_never_reads_its_wakes_holds_nobody_up(void **state)
 {
     (void)state;
-    crn_producer producer;
-    crn_producer_open(config.ingest.slots.path, 1, 4096, &producer);
+    crn_raw_producer producer;
+    crn_raw_producer_open(config.ingest.slots.path, 1, 4096, &producer);
     for (uint64_t i = 0; i < 5000; i++)
         assert_int_equal(
             judge((crn_slots_reference){.ring = producer.answer.ring, .generation = i}, 100),
             CRN_WIRE_OK);
-    assert_true(crn_producer_is_free(&producer, 0));
-    crn_producer_close(&producer);
+    assert_true(crn_raw_producer_is_free(&producer, 0));
+    crn_raw_producer_close(&producer);
 }
 
 static void a_slot_whose_header_is_lost_is_taken_back(void **state)
 {
     (void)state;
-    crn_producer producer;
-    crn_producer_open(config.ingest.slots.path, 4, 4096, &producer);
-    assert_int_equal(judge(crn_producer_refer(&producer, 0), 100), CRN_WIRE_OK);
+    crn_raw_producer producer;
+    crn_raw_producer_open(config.ingest.slots.path, 4, 4096, &producer);
+    assert_int_equal(judge(crn_raw_producer_refer(&producer, 0), 100), CRN_WIRE_OK);
     atomic_store(&producer.states[0], crn_slots_word(1, CRN_SLOTS_SENT));
     atomic_store(&producer.states[1], crn_slots_word(0, CRN_SLOTS_FILLING));
     int64_t now_ns = crn_now_ns();
     crn_slots_service(slots, now_ns + CRN_NS_PER_S);
     crn_slots_service(slots, now_ns + 10 * CRN_NS_PER_S);
-    assert_false(crn_producer_is_free(&producer, 0));
+    assert_false(crn_raw_producer_is_free(&producer, 0));
     crn_slots_service(slots, now_ns + 12 * CRN_NS_PER_S);
     assert_true(atomic_load(&producer.states[0]) == crn_slots_word(2, CRN_SLOTS_FREE));
     assert_true(atomic_load(&producer.states[1]) == crn_slots_word(0, CRN_SLOTS_FILLING));
     assert_int_equal(crn_slots_get_stats(slots).slots_taken_back, 1);
-    crn_producer_close(&producer);
+    crn_raw_producer_close(&producer);
 }
 
 /* --- the end of a producer --- */
@@ -328,19 +328,19 @@ static void wait_for_left(uint64_t left)
 static void what_a_killed_producer_sent_is_read(void **state)
 {
     (void)state;
-    crn_producer producer;
-    crn_producer_open(config.ingest.slots.path, 4, 4096, &producer);
+    crn_raw_producer producer;
+    crn_raw_producer_open(config.ingest.slots.path, 4, 4096, &producer);
     /* Wakes that it did not read make its end look like a failure of the connection. */
-    assert_int_equal(judge(crn_producer_refer(&producer, 3), 100), CRN_WIRE_OK);
+    assert_int_equal(judge(crn_raw_producer_refer(&producer, 3), 100), CRN_WIRE_OK);
     pid_t child = fork();
     if (child == 0) {
         for (uint32_t slot = 0; slot < 3; slot++) {
             crn_view_header header = header_of(slot);
-            crn_producer_send(&producer, slot, &header);
+            crn_raw_producer_send(&producer, slot, &header);
         }
         raise(SIGKILL);
     }
-    crn_producer_hang_up(&producer);
+    crn_raw_producer_hang_up(&producer);
     assert_int_equal(waitpid(child, NULL, 0), child);
     crn_view *view[3];
     for (uint64_t i = 0; i < 3; i++) {
@@ -353,65 +353,65 @@ static void what_a_killed_producer_sent_is_read(void **state)
         assert_int_equal(view[i]->maps[0], 0); /* still there */
         crn_slots_release(slots, view[i]);
     }
-    crn_producer_close(&producer);
+    crn_raw_producer_close(&producer);
 }
 
 static void late_headers_count_and_then_the_ring_is_freed(void **state)
 {
     (void)state;
-    crn_producer one, other, third;
+    crn_raw_producer one, other, third;
     crn_view *view;
-    crn_producer_open(config.ingest.slots.path, 4, 4096, &one);
-    crn_producer_open(config.ingest.slots.path, 4, 4096, &other);
-    crn_slots_reference reference = crn_producer_refer(&one, 0);
-    crn_producer_hang_up(&one);
+    crn_raw_producer_open(config.ingest.slots.path, 4, 4096, &one);
+    crn_raw_producer_open(config.ingest.slots.path, 4, 4096, &other);
+    crn_slots_reference reference = crn_raw_producer_refer(&one, 0);
+    crn_raw_producer_hang_up(&one);
     wait_for_left(1);
     crn_view_header header = header_of(0);
     assert_int_equal(crn_slots_take(slots, CRN_SLOTS_ANY_RING, &header, &reference, &view),
                      CRN_WIRE_OK);
     int64_t now_ns = crn_now_ns();
     crn_clock_move(61 * CRN_NS_PER_S);
-    assert_int_equal(judge(crn_producer_refer(&one, 1), 100), CRN_WIRE_RING);
+    assert_int_equal(judge(crn_raw_producer_refer(&one, 1), 100), CRN_WIRE_RING);
     crn_slots_service(slots, now_ns + 62 * CRN_NS_PER_S);
     assert_int_equal(view->maps[0], 0); /* not freed: a view is in it */
     crn_slots_release(slots, view);
     crn_slots_service(slots, now_ns + 63 * CRN_NS_PER_S);
-    crn_producer_open_when_free(config.ingest.slots.path, 4, 4096, &third);
+    crn_raw_producer_open_when_free(config.ingest.slots.path, 4, 4096, &third);
     assert_true(third.answer.ring != one.answer.ring);
-    assert_int_equal(judge(crn_producer_refer(&third, 0), 100), CRN_WIRE_OK);
+    assert_int_equal(judge(crn_raw_producer_refer(&third, 0), 100), CRN_WIRE_OK);
     /* Whoever still has the old memory writes into nobody's. */
     memset(one.slots, 0xff, 4096);
-    assert_int_equal(crn_producer_slot(&third, 0)[0], 0);
-    crn_producer_close(&one);
-    crn_producer_close(&other);
-    crn_producer_close(&third);
+    assert_int_equal(crn_raw_producer_slot(&third, 0)[0], 0);
+    crn_raw_producer_close(&one);
+    crn_raw_producer_close(&other);
+    crn_raw_producer_close(&third);
 }
 
 static void no_more_rings_are_made_than_allowed(void **state)
 {
     (void)state;
-    crn_producer one, other;
-    crn_producer_open(config.ingest.slots.path, 4, 4096, &one);
-    crn_producer_open(config.ingest.slots.path, 4, 4096, &other);
+    crn_raw_producer one, other;
+    crn_raw_producer_open(config.ingest.slots.path, 4, 4096, &one);
+    crn_raw_producer_open(config.ingest.slots.path, 4, 4096, &other);
     refuse((crn_slots_hello){1, CRN_SLOTS_MEMFD, 4, 4096, {0}}, CRN_SLOTS_HELLO_BYTES, EUSERS,
            "ingest.slots.producers");
-    crn_producer_close(&one);
-    crn_producer_close(&other);
+    crn_raw_producer_close(&one);
+    crn_raw_producer_close(&other);
 }
 
 static void a_packet_of_any_size_is_given_on(void **state)
 {
     (void)state;
-    crn_producer producer;
+    crn_raw_producer producer;
     crn_slots_packet packet;
     unsigned char bytes[1000] = {7};
-    crn_producer_open(config.ingest.slots.path, 4, 4096, &producer);
+    crn_raw_producer_open(config.ingest.slots.path, 4, 4096, &producer);
     for (size_t size = 1; size <= 200; size++) {
         assert_int_equal(send(producer.connection, bytes, size, 0), size);
         next_packet(&packet);
         assert_int_equal(packet.size, size < 153 ? size : 153);
     }
-    crn_producer_close(&producer);
+    crn_raw_producer_close(&producer);
 }
 
 static void without_a_path_there_are_no_slots(void **state)

@@ -1,4 +1,4 @@
-#include "tests/support/slots/producer.h"
+#include "tests/support/slots/raw_producer.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,7 +13,7 @@
 
 #define PATIENCE_MS 60000
 
-int crn_producer_connect(const char *path)
+int crn_raw_producer_connect(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
@@ -23,8 +23,8 @@ int crn_producer_connect(const char *path)
     return connection;
 }
 
-bool crn_producer_ask(int connection, const void *hello, size_t size, crn_slots_answer *ret_answer,
-                      int ret_descriptors[CRN_SLOTS_DESCRIPTORS])
+bool crn_raw_producer_ask(int connection, const void *hello, size_t size,
+                          crn_slots_answer *ret_answer, int ret_descriptors[CRN_SLOTS_DESCRIPTORS])
 {
     unsigned char bytes[CRN_SLOTS_ANSWER_BYTES];
     union {
@@ -58,7 +58,7 @@ static void *map(int descriptor, size_t bytes)
 
 /* The answer's status. */
 static uint32_t try_open(const char *path, uint32_t slots, uint64_t slot_bytes,
-                         crn_producer *producer)
+                         crn_raw_producer *producer)
 {
     crn_slots_hello hello = {.version = CRN_SLOTS_VERSION,
                              .kind = CRN_SLOTS_MEMFD,
@@ -66,9 +66,9 @@ static uint32_t try_open(const char *path, uint32_t slots, uint64_t slot_bytes,
                              .slot_bytes = slot_bytes};
     unsigned char bytes[CRN_SLOTS_HELLO_BYTES];
     crn_slots_pack_hello(&hello, bytes);
-    *producer = (crn_producer){.connection = crn_producer_connect(path)};
-    assert_true(crn_producer_ask(producer->connection, bytes, sizeof bytes, &producer->answer,
-                                 producer->descriptor));
+    *producer = (crn_raw_producer){.connection = crn_raw_producer_connect(path)};
+    assert_true(crn_raw_producer_ask(producer->connection, bytes, sizeof bytes, &producer->answer,
+                                     producer->descriptor));
     if (producer->answer.status) {
         close(producer->connection);
         return producer->answer.status;
@@ -79,15 +79,15 @@ static uint32_t try_open(const char *path, uint32_t slots, uint64_t slot_bytes,
     return 0;
 }
 
-void crn_producer_open(const char *path, uint32_t slots, uint64_t slot_bytes,
-                       crn_producer *ret_producer)
+void crn_raw_producer_open(const char *path, uint32_t slots, uint64_t slot_bytes,
+                           crn_raw_producer *ret_producer)
 {
     if (try_open(path, slots, slot_bytes, ret_producer) != 0)
         fail_msg("refused: %s", ret_producer->answer.text);
 }
 
-void crn_producer_open_when_free(const char *path, uint32_t slots, uint64_t slot_bytes,
-                                 crn_producer *ret_producer)
+void crn_raw_producer_open_when_free(const char *path, uint32_t slots, uint64_t slot_bytes,
+                                     crn_raw_producer *ret_producer)
 {
     uint32_t status;
     while ((status = try_open(path, slots, slot_bytes, ret_producer)) == EUSERS)
@@ -96,16 +96,16 @@ void crn_producer_open_when_free(const char *path, uint32_t slots, uint64_t slot
         fail_msg("refused: %s", ret_producer->answer.text);
 }
 
-void crn_producer_hang_up(crn_producer *producer)
+void crn_raw_producer_hang_up(crn_raw_producer *producer)
 {
     if (producer->connection >= 0)
         close(producer->connection);
     producer->connection = -1;
 }
 
-void crn_producer_close(crn_producer *producer)
+void crn_raw_producer_close(crn_raw_producer *producer)
 {
-    crn_producer_hang_up(producer);
+    crn_raw_producer_hang_up(producer);
     if (!producer->slots)
         return;
     munmap(producer->slots, producer->answer.slots * producer->answer.slot_bytes);
@@ -115,14 +115,14 @@ void crn_producer_close(crn_producer *producer)
     producer->slots = NULL;
 }
 
-bool crn_producer_is_free(const crn_producer *producer, uint32_t slot)
+bool crn_raw_producer_is_free(const crn_raw_producer *producer, uint32_t slot)
 {
     uint64_t word = atomic_load_explicit(&producer->states[slot], memory_order_acquire);
     return (word & 3) == CRN_SLOTS_FREE;
 }
 
 /* Reads the wakes that have come; waits for the first. */
-static void wait_for_wake(crn_producer *producer)
+static void wait_for_wake(crn_raw_producer *producer)
 {
     unsigned char byte;
     struct pollfd polled = {.fd = producer->connection, .events = POLLIN};
@@ -132,11 +132,11 @@ static void wait_for_wake(crn_producer *producer)
         assert_int_equal(byte, CRN_SLOTS_WAKE);
 }
 
-uint32_t crn_producer_take(crn_producer *producer)
+uint32_t crn_raw_producer_take(crn_raw_producer *producer)
 {
     for (;;) {
         for (uint32_t slot = 0; slot < producer->answer.slots; slot++)
-            if (crn_producer_is_free(producer, slot)) {
+            if (crn_raw_producer_is_free(producer, slot)) {
                 atomic_fetch_or(&producer->states[slot], CRN_SLOTS_FILLING);
                 return slot;
             }
@@ -144,12 +144,12 @@ uint32_t crn_producer_take(crn_producer *producer)
     }
 }
 
-unsigned char *crn_producer_slot(const crn_producer *producer, uint32_t slot)
+unsigned char *crn_raw_producer_slot(const crn_raw_producer *producer, uint32_t slot)
 {
     return producer->slots + slot * producer->answer.slot_bytes;
 }
 
-crn_slots_reference crn_producer_refer(const crn_producer *producer, uint32_t slot)
+crn_slots_reference crn_raw_producer_refer(const crn_raw_producer *producer, uint32_t slot)
 {
     return (crn_slots_reference){.ring = producer->answer.ring,
                                  .slot = slot,
@@ -157,8 +157,8 @@ crn_slots_reference crn_producer_refer(const crn_producer *producer, uint32_t sl
                                      atomic_load(&producer->states[slot]) >> CRN_SLOTS_STATE_BITS};
 }
 
-void crn_producer_send_packet(crn_producer *producer, const crn_view_header *header,
-                              const crn_slots_reference *reference)
+void crn_raw_producer_send_packet(crn_raw_producer *producer, const crn_view_header *header,
+                                  const crn_slots_reference *reference)
 {
     unsigned char bytes[CRN_WIRE_HEADER_BYTES + CRN_SLOTS_REFERENCE_BYTES];
     crn_wire_pack(header, bytes);
@@ -168,28 +168,28 @@ void crn_producer_send_packet(crn_producer *producer, const crn_view_header *hea
     assert_int_equal(send(producer->connection, bytes, size, MSG_NOSIGNAL), size);
 }
 
-void crn_producer_send(crn_producer *producer, uint32_t slot, const crn_view_header *header)
+void crn_raw_producer_send(crn_raw_producer *producer, uint32_t slot, const crn_view_header *header)
 {
     crn_view_header in_slot = *header;
-    crn_slots_reference reference = crn_producer_refer(producer, slot);
+    crn_slots_reference reference = crn_raw_producer_refer(producer, slot);
     in_slot.flags |= CRN_SLOTS_FLAG_IN_SLOT;
     atomic_store_explicit(&producer->states[slot],
                           crn_slots_word(reference.generation, CRN_SLOTS_SENT),
                           memory_order_release);
-    crn_producer_send_packet(producer, &in_slot, &reference);
+    crn_raw_producer_send_packet(producer, &in_slot, &reference);
 }
 
-void crn_producer_send_none(crn_producer *producer, const crn_view_header *header)
+void crn_raw_producer_send_none(crn_raw_producer *producer, const crn_view_header *header)
 {
     crn_view_header alone = *header;
     alone.flags |= CRN_SLOTS_FLAG_NO_SLOT;
-    crn_producer_send_packet(producer, &alone, NULL);
+    crn_raw_producer_send_packet(producer, &alone, NULL);
 }
 
-void crn_producer_fill(crn_producer *producer, uint32_t slot, const crn_view_header *header,
-                       const void *maps, const void *intensity)
+void crn_raw_producer_fill(crn_raw_producer *producer, uint32_t slot, const crn_view_header *header,
+                           const void *maps, const void *intensity)
 {
-    unsigned char *at = crn_producer_slot(producer, slot);
+    unsigned char *at = crn_raw_producer_slot(producer, slot);
     memcpy(at, maps, header->payload_bytes);
     if (intensity)
         memcpy(at + crn_slots_intensity_at(header->payload_bytes), intensity,
