@@ -31,11 +31,10 @@ void crn_preflight_memory(crn_preflight_check *check)
             check, "limits",
             "they reserve %" PRIu64 " MiB, %" PRId64 " + %" PRId64 " slots of %" PRId64
             " MiB among them, and this machine has %" PRIu64
-            " MiB of memory; lower limits.slots, monitor.keep_slots, ingest.slots or "
-            "limits.view_mib",
+            " MiB of memory; lower limits.slots, monitor.keep_slots%s or limits.view_mib",
             bytes >> 20, config->limits.slots,
             crn_line_kept_slots(config) + crn_line_recorded_slots(config), config->limits.view_mib,
-            there >> 20);
+            there >> 20, config->ingest.slots.path[0] ? ", ingest.slots" : "");
     else if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY &&
              bytes + used > space.rlim_cur)
         crn_preflight_fail(
