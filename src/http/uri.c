@@ -1,7 +1,10 @@
 #include "src/http/uri.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 char crn_http_faulty_uri[1];
 
@@ -30,6 +33,16 @@ static bool is_faulty(const char *uri)
             return true;
     }
     return false;
+}
+
+int64_t crn_http_number(const char *text)
+{
+    char *end;
+    if (!isdigit((unsigned char)text[0]))
+        return -1;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    return *end || errno ? -1 : number;
 }
 
 void *crn_http_note_uri(void *context, const char *uri, struct MHD_Connection *connection)

@@ -1,9 +1,9 @@
-/* Detects addresses that hold a NUL byte: a program ends such a name there, a proxy before it does
- * not, so that the two would see different pages. */
+/* What requests say in their addresses. Detects those that hold a NUL byte: a program ends such a
+ * name there, a proxy before it does not, so that the two would see different pages. */
 #ifndef CRN_SRC_HTTP_URI_H
 #define CRN_SRC_HTTP_URI_H
 
-#include <stdbool.h>
+#include <stdint.h>
 
 #include <microhttpd.h>
 
@@ -15,6 +15,9 @@ CRN_C_BEGIN
  * which the request's handler then gets as the request's context in its first call. */
 void *crn_http_note_uri(void *context, const char *uri, struct MHD_Connection *connection);
 extern char crn_http_faulty_uri[];
+
+/* The whole number that is all of the text, 0 to INT64_MAX; -1 if there is none. */
+int64_t crn_http_number(const char *text);
 
 CRN_C_END
 

@@ -9,6 +9,7 @@
 #include "src/fruit/fruit.h"
 #include "src/ingest/access/zap.h"
 #include "src/ingest/ingest.h"
+#include "src/monitor/alarms/thread.h"
 #include "src/monitor/conditions/thread.h"
 #include "src/fruit/lane/lane.h"
 #include "src/line/line.h"
@@ -90,6 +91,7 @@ struct crn_line {
     crn_quantiles latency; /* of fruits, from close to verdict */
     crn_notices notices;
     crn_line_service *service;
+    crn_alarms *alarms;
     crn_conditions *conditions;
     crn_report report;
 };

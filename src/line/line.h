@@ -13,6 +13,7 @@
 #include "stages/base/error.h"
 #include "stages/config/config.h"
 #include "src/monitor/metrics.h"
+#include "src/monitor/alarms/thread.h"
 #include "src/monitor/conditions/conditions.h"
 #include "src/monitor/snapshot.h"
 #include "src/service/service.h"
@@ -63,6 +64,9 @@ int crn_line_status_get(crn_line *line, crn_line_status *ret_status);
 
 /* What is wrong, a second old at most; from any thread. */
 void crn_line_conditions(const crn_line *line, crn_condition_list *ret_list);
+
+/* The alarm list, for any thread. */
+crn_alarms *crn_line_alarms(const crn_line *line);
 
 /* For the same thread: counts a reload, or a switch of the recipe, for the metrics. */
 void crn_line_count_reload(crn_line *line, bool taken_in);

@@ -151,6 +151,7 @@ static int open_http(crn_line *line, crn_error *error)
                                   .snapshots = line->snapshots,
                                   .resources = line->resources,
                                   .conditions = line->conditions,
+                                  .alarms = line->alarms,
                                   .flight = line->flight,
                                   .kept_maps = line->kept_maps,
                                   .photos = line->photos,
@@ -226,7 +227,10 @@ int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_l
     if (r == 0)
         r = open_resources(line);
     if (r == 0)
-        r = crn_conditions_open(config, line->resources, &line->conditions);
+        r = crn_alarms_open(config->state.dir, &line->alarms);
+    if (r == 0)
+        r = crn_conditions_open(config, line->resources, crn_alarms_tell, line->alarms,
+                                &line->conditions);
     if (r == 0)
         r = crn_line_service_create(line->conditions, &line->service);
     if (r == 0)
@@ -271,6 +275,11 @@ void crn_line_conditions(const crn_line *line, crn_condition_list *ret_list)
     crn_conditions_get(line->conditions, ret_list);
 }
 
+crn_alarms *crn_line_alarms(const crn_line *line)
+{
+    return line->alarms;
+}
+
 bool crn_line_close(crn_line **line)
 {
     if (!*line)
@@ -289,6 +298,7 @@ bool crn_line_close(crn_line **line)
     crn_snapshots_free(&(*line)->snapshots);
     crn_line_service_free(&(*line)->service);
     crn_conditions_close(&(*line)->conditions);
+    crn_alarms_close(&(*line)->alarms);
     crn_resources_free(&(*line)->resources);
     crn_meters_done(&(*line)->meters);
     crn_fruits_free(&(*line)->fruits);

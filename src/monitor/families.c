@@ -82,6 +82,10 @@ const crn_family crn_counts[] = {
     OTHER("cernita_condition", GAUGE, "condition, lane", crn_samples_conditions,
           "1 while a condition holds, of a lane (lane=\"2\") or of the line (lane=\"\"), 0 while it does "
           "not: [all conditions](conditions/README.md)")
+    OBSERVED_ROW(alarms.open,
+                 LEVEL("cernita_alarms_open",
+                       "alarms of the [alarm list](alarms/README.md) that are active or not "
+                       "acknowledged, and not shelved"))
     OTHER("cernita_limit", GAUGE, "key", crn_samples_limits,
           "settings that figures are compared with: lanes, peers, slots, open_fruits, backlog "
           "(publish.grader.high_water_mark), workers")

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "src/monitor/conditions/conditions.h"
+#include "src/monitor/alarms/book.h"
 #include "src/monitor/machine.h"
 #include "src/monitor/resources/resources.h"
 #include "src/monitor/snapshot.h"
@@ -34,6 +34,7 @@ typedef struct crn_monitor_facts {
 /* Status codes that the server answers with. */
 typedef enum crn_http_code {
     CRN_HTTP_OK,
+    CRN_HTTP_BAD,
     CRN_HTTP_NOT_FOUND,
     CRN_HTTP_METHOD,
     CRN_HTTP_HOST,
@@ -41,7 +42,7 @@ typedef enum crn_http_code {
     CRN_HTTP_CODES,
 } crn_http_code;
 
-extern const char *const crn_http_codes[CRN_HTTP_CODES]; /* "200", "404", … */
+extern const char *const crn_http_codes[CRN_HTTP_CODES]; /* "200", "400", … */
 
 /* Counters of the HTTP thread itself. */
 typedef struct crn_http_stats {
@@ -58,6 +59,7 @@ typedef struct crn_observation {
     const crn_snapshot *snapshot;
     const crn_snapshot *before; /* of two minutes ago, or of the start (events/history.h) */
     const crn_condition_list *conditions;
+    crn_alarm_summary alarms;
     crn_machine machine;
     crn_resource_disk disks[CRN_RESOURCE_DISKS];
     crn_http_stats http;

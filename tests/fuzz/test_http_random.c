@@ -224,6 +224,7 @@ static void random_requests_leave_the_pages_as_they_were(void **state)
     crn_config config;
     crn_meters meters;
     crn_snapshots *snapshots;
+    crn_alarms *alarms;
     crn_conditions *conditions;
     crn_flight *flight;
     crn_http *http;
@@ -232,13 +233,15 @@ static void random_requests_leave_the_pages_as_they_were(void **state)
     crn_config_resolve(&config, 2);
     assert_int_equal(crn_meters_init(&config, &meters), 0);
     assert_int_equal(crn_snapshots_create((int32_t)config.limits.lanes, &snapshots), 0);
-    assert_int_equal(crn_conditions_open(&config, NULL, &conditions), 0);
+    assert_int_equal(crn_alarms_open("", &alarms), 0);
+    assert_int_equal(crn_conditions_open(&config, NULL, crn_alarms_tell, alarms, &conditions), 0);
     int descriptors = count_descriptors();
     assert_int_equal(crn_flight_create(&config, &flight), 0);
     crn_http_settings settings = {.run = "run",
                                   .meters = &meters,
                                   .snapshots = snapshots,
                                   .conditions = conditions,
+                                  .alarms = alarms,
                                   .flight = flight,
                                   .idle_s = CRN_HTTP_IDLE_S,
                                   .request_s = CRN_HTTP_REQUEST_S};
@@ -256,6 +259,7 @@ static void random_requests_leave_the_pages_as_they_were(void **state)
     assert_int_equal(count_descriptors(), descriptors);
     crn_flight_free(&flight);
     crn_conditions_close(&conditions);
+    crn_alarms_close(&alarms);
     crn_snapshots_free(&snapshots);
     crn_meters_done(&meters);
     crn_config_done(&config);

@@ -469,10 +469,5 @@ const char *crn_request_text(const crn_request *request, const char *key)
 int64_t crn_request_number(const crn_request *request, const char *key, int64_t initial)
 {
     const char *text = crn_request_text(request, key);
-    char *end;
-    if (!text)
-        return initial;
-    errno = 0;
-    long long value = strtoll(text, &end, 10);
-    return end == text || *end || errno || value < 0 ? -1 : value;
+    return text ? crn_http_number(text) : initial;
 }

@@ -78,6 +78,16 @@ typedef struct crn_condition_held {
     int64_t since_ns;            /* CLOCK_MONOTONIC: when it began to hold */
 } crn_condition_held;
 
+typedef enum crn_condition_event {
+    CRN_CONDITION_RAISED,
+    CRN_CONDITION_HOLDS, /* still: once a minute */
+    CRN_CONDITION_ENDED,
+} crn_condition_event;
+
+/* Told of what becomes of a condition. */
+typedef void crn_condition_told(void *context, const crn_condition_held *held,
+                                crn_condition_event event);
+
 /* At a time; of one row at most half, so that lanes that all fail leave room for others. */
 #define CRN_CONDITIONS_MAX 128
 

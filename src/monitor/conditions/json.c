@@ -23,23 +23,32 @@ static void put_text(const char *key, const char *text, const crn_condition_valu
     crn_encoder_pair_text(encoder, key, crn_condition_text(text, values, filled));
 }
 
-static void put_held(const crn_condition_held *held, int64_t now_ns, crn_encoder *encoder)
+uint32_t crn_condition_pairs(const crn_condition_values *values)
 {
-    const crn_condition *row = held->row;
+    return values->lane >= 0 ? 8 : 7;
+}
+
+void crn_condition_json(const crn_condition *row, const crn_condition_values *values,
+                        crn_encoder *encoder)
+{
     const crn_condition_words *words = &row->words[CRN_ENGLISH];
-    bool has_lane = held->values.lane >= 0;
-    double since_s = crn_seconds(crn_realtime_ns() - (now_ns - held->since_ns));
-    crn_encoder_map(encoder, has_lane ? 9 : 8);
     crn_encoder_pair_text(encoder, "id", row->id);
     crn_encoder_pair_text(encoder, "severity", crn_severity_names[row->severity]);
     crn_encoder_pair_bool(encoder, "misjudged", row->misjudged);
-    if (has_lane)
-        crn_encoder_pair_unsigned(encoder, "lane", (uint64_t)held->values.lane);
-    put_values(&held->values, encoder);
+    if (values->lane >= 0)
+        crn_encoder_pair_unsigned(encoder, "lane", (uint64_t)values->lane);
+    put_values(values, encoder);
+    put_text("what", words->what, values, encoder);
+    put_text("action", words->action, values, encoder);
+    put_text("details", row->details, values, encoder);
+}
+
+static void put_held(const crn_condition_held *held, int64_t now_ns, crn_encoder *encoder)
+{
+    double since_s = crn_seconds(crn_realtime_ns() - (now_ns - held->since_ns));
+    crn_encoder_map(encoder, 1 + crn_condition_pairs(&held->values));
+    crn_condition_json(held->row, &held->values, encoder);
     crn_encoder_pair_real(encoder, "since_s", round(since_s * 1e3) / 1e3);
-    put_text("what", words->what, &held->values, encoder);
-    put_text("action", words->action, &held->values, encoder);
-    put_text("details", row->details, &held->values, encoder);
     crn_encoder_map_end(encoder);
 }
 

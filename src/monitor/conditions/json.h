@@ -8,6 +8,12 @@
 
 CRN_C_BEGIN
 
+/* The pairs id, severity, misjudged, lane (if it is of one), values, what, action and details of a
+ * condition, and how many they are. */
+void crn_condition_json(const crn_condition *row, const crn_condition_values *values,
+                        crn_encoder *encoder);
+uint32_t crn_condition_pairs(const crn_condition_values *values);
+
 /* The pairs headline {level, misjudged}, conditions [{id, severity, …}] and reasons: each
  * condition as a clause. */
 #define CRN_CONDITIONS_PAIRS 3

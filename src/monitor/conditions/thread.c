@@ -26,7 +26,9 @@ struct crn_conditions {
     crn_snapshots *snapshots;
     crn_condition_watch *watch;
     crn_resources_reader *reader; /* NULL: nothing is known */
-    pthread_mutex_t lock;         /* for `list` */
+    crn_condition_told *tell;     /* NULL: the log is told alone */
+    void *context;
+    pthread_mutex_t lock; /* for `list` */
     crn_condition_list list;
     sem_t wake; /* new numbers, or the end */
     atomic_bool stop;
@@ -35,13 +37,12 @@ struct crn_conditions {
 };
 
 /* Once each when a condition is raised, with what the engineer needs, and when it ends. */
-static void log_event(void *context, const crn_condition_held *held, crn_condition_event event)
+static void log_event(const crn_condition_held *held, crn_condition_event event)
 {
     static const crn_log_level levels[CRN_SEVERITIES] = {CRN_LOG_INFO, CRN_LOG_WARNING,
                                                          CRN_LOG_ERROR};
     const crn_condition *row = held->row;
     char clause[CRN_CONDITION_CLAUSE_BYTES], details[CRN_CONDITION_TEXT_BYTES];
-    (void)context;
     crn_condition_clause(held, clause);
     if (event == CRN_CONDITION_RAISED)
         crn_log(levels[row->severity], "%s [%s: %s]", clause, row->id,
@@ -50,6 +51,14 @@ static void log_event(void *context, const crn_condition_held *held, crn_conditi
         crn_log(levels[row->severity], "still: %s [%s]", clause, row->id);
     else
         crn_log(CRN_LOG_INFO, "ended: %s [%s]", clause, row->id);
+}
+
+static void tell_event(void *context, const crn_condition_held *held, crn_condition_event event)
+{
+    crn_conditions *conditions = context;
+    log_event(held, event);
+    if (conditions->tell)
+        conditions->tell(conditions->context, held, event);
 }
 
 /* Both clocks at one time: a thread that is held up between the two would see a jump. */
@@ -94,17 +103,20 @@ static void *run(void *argument)
 }
 
 int crn_conditions_open(const crn_config *config, crn_resources_reader *reader,
-                        crn_conditions **ret_conditions)
+                        crn_condition_told *tell, void *context, crn_conditions **ret_conditions)
 {
     crn_conditions *conditions = calloc(1, sizeof *conditions);
     if (!conditions)
         return -ENOMEM;
     conditions->reader = reader;
+    conditions->tell = tell;
+    conditions->context = context;
     pthread_mutex_init(&conditions->lock, NULL);
     sem_init(&conditions->wake, 0, 0);
     int r = crn_snapshots_create((int32_t)config->limits.lanes, &conditions->snapshots);
     if (r == 0)
-        r = crn_condition_watch_create(config, crn_now_ns(), log_event, NULL, &conditions->watch);
+        r = crn_condition_watch_create(config, crn_now_ns(), tell_event, conditions,
+                                       &conditions->watch);
     if (r == 0)
         r = crn_thread_start(&conditions->thread, run, conditions);
     conditions->started = r == 0;

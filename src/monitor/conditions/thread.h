@@ -13,10 +13,11 @@ CRN_C_BEGIN
 
 typedef struct crn_conditions crn_conditions;
 
-/* Starts it; `config` and `reader`, which it alone reads (NULL: nothing is known of the machine's
- * resources), must outlive it. Returns 0 or a negative errno. */
+/* Starts it; `config`, `reader`, which it alone reads (NULL: nothing is known of the machine's
+ * resources), and `context` must outlive it. `tell` is called by the thread, with `context`, beside
+ * the log; NULL: nothing else is told. Returns 0 or a negative errno. */
 int crn_conditions_open(const crn_config *config, crn_resources_reader *reader,
-                        crn_conditions **ret_conditions);
+                        crn_condition_told *tell, void *context, crn_conditions **ret_conditions);
 
 /* Joins the thread, frees, and sets *conditions to NULL; NULL is allowed. */
 void crn_conditions_close(crn_conditions **conditions);

@@ -12,16 +12,6 @@ CRN_C_BEGIN
 
 typedef struct crn_condition_watch crn_condition_watch;
 
-typedef enum crn_condition_event {
-    CRN_CONDITION_RAISED,
-    CRN_CONDITION_HOLDS, /* still: once a minute */
-    CRN_CONDITION_ENDED,
-} crn_condition_event;
-
-/* Told of what becomes of a condition. */
-typedef void crn_condition_told(void *context, const crn_condition_held *held,
-                                crn_condition_event event);
-
 /* `config` and `context` must outlive it. Returns 0 or -ENOMEM. */
 int crn_condition_watch_create(const crn_config *config, int64_t began_ns, crn_condition_told *tell,
                                void *context, crn_condition_watch **ret_watch);

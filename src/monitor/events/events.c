@@ -265,6 +265,18 @@ static void put_fruits(const crn_last_fruits *fruits, crn_encoder *encoder)
     crn_encoder_array_end(encoder);
 }
 
+static void put_alarms(const crn_alarm_summary *alarms, crn_encoder *encoder)
+{
+    crn_encoder_text(encoder, "alarms");
+    crn_encoder_map(encoder, 5);
+    crn_encoder_pair_unsigned(encoder, "open", alarms->open);
+    crn_encoder_pair_unsigned(encoder, "unacknowledged", alarms->unacknowledged);
+    crn_encoder_pair_text(encoder, "loudest", crn_alarm_loudest(alarms));
+    crn_encoder_pair_unsigned(encoder, "newest", alarms->newest);
+    crn_encoder_pair_unsigned(encoder, "change", alarms->change);
+    crn_encoder_map_end(encoder);
+}
+
 void crn_event_snapshot(const crn_observation *observation, crn_budget_watch budget,
                         const crn_last_fruits *fruits, const crn_event_rates *rates,
                         crn_encoder *encoder)
@@ -272,11 +284,12 @@ void crn_event_snapshot(const crn_observation *observation, crn_budget_watch bud
     const crn_histogram_edges *edges = &observation->edges[CRN_SCALE_FRUIT];
     crn_lane_meters sum = crn_event_sum_lanes(observation->snapshot);
     crn_encoder_begin(encoder);
-    crn_encoder_map(encoder, 14 + CRN_HEALTH_PAIRS + CRN_SETTINGS_PAIRS + FACT_PAIRS + RATE_PAIRS +
+    crn_encoder_map(encoder, 15 + CRN_HEALTH_PAIRS + CRN_SETTINGS_PAIRS + FACT_PAIRS + RATE_PAIRS +
                                  CRN_EVENT_FIGURE_PAIRS);
     crn_encoder_pair_unsigned(encoder, "number", observation->snapshot->number);
     crn_encoder_pair_real(encoder, "now_s", to_ms(crn_seconds(crn_realtime_ns())));
     crn_health_state(observation, encoder);
+    put_alarms(&observation->alarms, encoder);
     crn_encoder_pair_real(encoder, "age_s", to_ms(crn_seconds(crn_health_silence_ns(observation))));
     put_facts(observation, encoder);
     crn_health_settings(observation, encoder);

@@ -7,6 +7,7 @@
 #include "src/monitor/events/health.h"
 #include "src/http/address.h"
 #include "src/monitor/http/assets.h"
+#include "src/monitor/http/responses/alarms.h"
 #include "src/monitor/http/responses/fruit_page.h"
 #include "src/monitor/http/responses/maps.h"
 #include "src/formats/view/maps_format.h"
@@ -23,7 +24,7 @@
 /* How long one rendering of /metrics is served. */
 #define RENDERING_NS (1 * CRN_NS_PER_S)
 
-const char *const crn_http_codes[CRN_HTTP_CODES] = {"200", "404", "405", "421", "503"};
+const char *const crn_http_codes[CRN_HTTP_CODES] = {"200", "400", "404", "405", "421", "503"};
 
 void crn_http_observe(crn_http *http, bool machine, crn_observation *ret_observation)
 {
@@ -35,6 +36,7 @@ void crn_http_observe(crn_http *http, bool machine, crn_observation *ret_observa
         .snapshot = crn_snapshots_latest(http->from.snapshots),
         .before = crn_history_before(http->history),
         .conditions = &http->conditions,
+        .alarms = crn_alarms_summary(http->from.alarms),
         .http = http->stats,
         .now_ns = crn_now_ns(),
     };
@@ -49,7 +51,7 @@ void crn_http_observe(crn_http *http, bool machine, crn_observation *ret_observa
 static enum MHD_Result answer(crn_http *http, struct MHD_Connection *connection, crn_http_code code,
                               struct MHD_Response *response)
 {
-    static const unsigned codes[CRN_HTTP_CODES] = {200, 404, 405, 421, 503};
+    static const unsigned codes[CRN_HTTP_CODES] = {200, 400, 404, 405, 421, 503};
     if (!response)
         return MHD_NO;
     http->stats.responses[code]++;
@@ -182,6 +184,38 @@ static enum MHD_Result answer_conditions(crn_http *http, struct MHD_Connection *
     if (crn_encoder_end(http->encoder, &bytes, &size) < 0)
         return MHD_NO;
     return answer_bytes(http, connection, CRN_HTTP_OK, "application/json", bytes, size);
+}
+
+/* A whole number of the request's query; `initial` without it, -1 if it is not one. */
+static int64_t query_number(struct MHD_Connection *connection, const char *key, int64_t initial)
+{
+    const char *text = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, key);
+    return text ? crn_http_number(text) : initial;
+}
+
+static enum MHD_Result answer_alarms(crn_http *http, struct MHD_Connection *connection,
+                                     const char *rest)
+{
+    int64_t from_ms = query_number(connection, "from", 0);
+    int64_t most = query_number(connection, "most", CRN_ALARMS_MOST);
+    (void)rest;
+    if (from_ms < 0 || most < 0)
+        return answer_text(http, connection, CRN_HTTP_BAD,
+                           "expected /alarms?from=MS&most=N, whole numbers; from is in ms since "
+                           "1970\n");
+    return answer_once(http, connection, CRN_HTTP_OK, "application/json",
+                       crn_alarms_open_json(http->from.alarms, from_ms, (uint64_t)most));
+}
+
+static enum MHD_Result answer_alarms_csv(crn_http *http, struct MHD_Connection *connection,
+                                         const char *rest)
+{
+    struct MHD_Response *response = crn_alarms_open_csv(http->from.alarms);
+    (void)rest;
+    if (response)
+        MHD_add_response_header(response, "Content-Disposition",
+                                "attachment; filename=\"alarms.csv\"");
+    return answer_once(http, connection, CRN_HTTP_OK, "text/csv; charset=utf-8", response);
 }
 
 void crn_http_send_event(crn_http *http, int64_t now_ns)
@@ -357,6 +391,8 @@ static const route routes[] = {
     {"/healthz", answer_healthz},
     {"/readyz", answer_readyz},
     {"/conditions", answer_conditions},
+    {"/alarms", answer_alarms},
+    {"/alarms.csv", answer_alarms_csv},
     {"/events", answer_events},
     {"/verdicts", answer_verdicts},
     {"/trace", answer_trace},
@@ -403,6 +439,6 @@ enum MHD_Result crn_http_handle(void *context, struct MHD_Connection *connection
         return found->answer(http, connection, path + strlen(found->path));
     return answer_text(
         http, connection, CRN_HTTP_NOT_FOUND,
-        "no such page; there are /, /metrics, /healthz, /readyz, /conditions, /events, "
-        "/verdicts, /trace, /fruits and /maps\n");
+        "no such page; there are /, /metrics, /healthz, /readyz, /conditions, /alarms, "
+        "/alarms.csv, /events, /verdicts, /trace, /fruits and /maps\n");
 }

@@ -9,6 +9,7 @@
 
 #include "src/monitor/fruits/flight.h"
 #include "src/monitor/fruits/kept_maps.h"
+#include "src/monitor/alarms/thread.h"
 #include "src/monitor/conditions/thread.h"
 #include "src/monitor/meters.h"
 #include "src/monitor/fruits/live_photos.h"
@@ -34,6 +35,7 @@ typedef struct crn_http_settings {
     crn_snapshots *snapshots;
     crn_resources_reader *resources; /* NULL: the disks are unknown */
     crn_conditions *conditions;
+    crn_alarms *alarms;
     crn_flight *flight;
     crn_kept_maps *kept_maps; /* NULL: none are kept */
     crn_live_photos *photos;  /* NULL: none */

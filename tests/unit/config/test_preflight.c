@@ -118,13 +118,14 @@ static void what_a_service_has_beside_its_file_is_a_note(void **state)
     file = "/etc/cernita/no such line.yaml";
     assert_int_equal(check_with("openmp", ""), 0);
     assert_string_equal(faults, "");
-    assert_string_equal(notes, "note: control.path: the service has /run/cernita/no such "
-                               "line/control\n"
-                               "note: publish.log.dir: the service logs verdicts in "
-                               "/var/lib/cernita/no such line/log, for 7 days; \"\" in the file: "
-                               "it logs none\n"
-                               "note: state.dir: the service keeps the recipe in force in "
-                               "/var/lib/cernita/no such line\n");
+    assert_string_equal(
+        notes, "note: control.path: the service has /run/cernita/no such "
+               "line/control\n"
+               "note: publish.log.dir: the service logs verdicts in "
+               "/var/lib/cernita/no such line/log, for 7 days; \"\" in the file: "
+               "it logs none\n"
+               "note: state.dir: the service keeps the recipe in force and the alarm list in "
+               "/var/lib/cernita/no such line\n");
 }
 
 static void a_folder_for_the_recipe_that_is_not_there_is_a_fault(void **state)

@@ -6,63 +6,27 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "src/monitor/http/server.h"
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/peers/http.h"
-
-static const char yaml[] = "classes: [{name: ground}, {name: rot, level: 0.5}]\n"
-                           "chain: [contours]\n"
-                           "monitor: {http: '127.0.0.1:0'}\n";
-
-typedef struct times_fixture {
-    crn_config config;
-    crn_meters meters;
-    crn_snapshots *snapshots;
-    crn_conditions *conditions;
-    crn_flight *flight;
-    crn_http *http;
-    const char *address;
-} times_fixture;
+#include "tests/support/parts/served.h"
 
 static int set_up(void **state)
 {
-    times_fixture *f = calloc(1, sizeof *f);
-    crn_error error;
-    assert_int_equal(crn_config_parse("f", yaml, strlen(yaml), stderr, &f->config), 0);
-    crn_config_resolve(&f->config, 2);
-    assert_int_equal(crn_meters_init(&f->config, &f->meters), 0);
-    assert_int_equal(crn_snapshots_create((int32_t)f->config.limits.lanes, &f->snapshots), 0);
-    assert_int_equal(crn_conditions_open(&f->config, NULL, &f->conditions), 0);
-    assert_int_equal(crn_flight_create(&f->config, &f->flight), 0);
-    crn_http_settings settings = {.run = "run",
-                                  .meters = &f->meters,
-                                  .snapshots = f->snapshots,
-                                  .conditions = f->conditions,
-                                  .flight = f->flight,
-                                  .idle_s = 1,
-                                  .request_s = 3};
-    assert_int_equal(crn_http_open(&f->config, &settings, &f->http, &error), 0);
-    f->address = crn_http_address(f->http);
-    *state = f;
+    static served_pages pages;
+    served_start(&pages, NULL);
+    *state = &pages;
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    times_fixture *f = *state;
-    crn_http_close(&f->http);
-    crn_flight_free(&f->flight);
-    crn_conditions_close(&f->conditions);
-    crn_snapshots_free(&f->snapshots);
-    crn_meters_done(&f->meters);
-    crn_config_done(&f->config);
-    free(f);
+    served_stop(*state);
     return 0;
 }
 
 /* Opens an event stream and reads its first event. */
-static int open_stream(const times_fixture *f)
+static int open_stream(const served_pages *f)
 {
     char text[16384];
     int stream = http_connect(f->address);
@@ -85,7 +49,7 @@ static bool is_closed(int connection)
 }
 
 /* The value of a counter of the pages. */
-static double count(const times_fixture *f, const char *sample)
+static double count(const served_pages *f, const char *sample)
 {
     int code;
     char *text = http_get(f->address, "/metrics", &code);
@@ -98,7 +62,7 @@ static double count(const times_fixture *f, const char *sample)
 /* An event stream that was opened before goes on after all that were closed. */
 static void silent_clients_are_closed(void **state)
 {
-    times_fixture *f = *state;
+    served_pages *f = *state;
     int stream = open_stream(f);
     int silent = http_connect(f->address), half = http_connect(f->address);
     assert_true(http_send(half, "GET /metrics HTTP/1.1\r\nHost: loc"));
@@ -115,7 +79,7 @@ static void silent_clients_are_closed(void **state)
 /* It is never idle. */
 static void a_request_that_never_ends_is_closed(void **state)
 {
-    times_fixture *f = *state;
+    served_pages *f = *state;
     int64_t begun_ns = crn_now_ns(), sent_ns = begun_ns, longest_ns = 0;
     int stream = open_stream(f), slow = http_connect(f->address);
     assert_true(http_send(slow, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: "));
@@ -140,7 +104,7 @@ static void a_request_that_never_ends_is_closed(void **state)
 /* Snapshots are as large as lanes make them, so that the kernel's buffers fill. */
 static void a_stream_that_nobody_reads_is_closed(void **state)
 {
-    times_fixture *f = *state;
+    served_pages *f = *state;
     int bytes = 4096, stream = open_stream(f);
     setsockopt(stream, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
     int64_t begun_ns = crn_now_ns();

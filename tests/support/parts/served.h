@@ -1,0 +1,23 @@
+/* The HTTP thread without a line, and what it shows. */
+#ifndef CRN_TESTS_SUPPORT_SERVED_H
+#define CRN_TESTS_SUPPORT_SERVED_H
+
+#include "src/monitor/http/server.h"
+
+typedef struct served_pages {
+    crn_config config;
+    crn_meters meters;
+    crn_snapshots *snapshots;
+    crn_alarms *alarms;
+    crn_conditions *conditions;
+    crn_flight *flight;
+    crn_http *http;
+    const char *address; /* HOST:PORT */
+} served_pages;
+
+/* Starts it on a free port of 127.0.0.1; a connection may idle for 1 s and last for 3 s. `monitor`:
+ * further keys of that section, as "hosts: [a]"; NULL: none. */
+void served_start(served_pages *pages, const char *monitor);
+void served_stop(served_pages *pages);
+
+#endif
