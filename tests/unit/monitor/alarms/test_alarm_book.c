@@ -54,6 +54,7 @@ static void an_alarm_goes_through_its_states(void **state)
 {
     (void)state;
     expect_summary(NOW_MS, 0, "none");
+    assert_true(crn_alarm_book_summary(book, NOW_MS).change > NOW_MS); /* of no earlier start */
     uint64_t number = raise_at(silent, 2, NOW_MS);
     const crn_alarm *alarm = crn_alarm_book_find(book, number);
     assert_int_equal(number, 1);
