@@ -135,6 +135,15 @@ static int open_resources(crn_line *line)
     return crn_resources_create(&settings, &line->resources);
 }
 
+/* The list of alarms hears of every condition. */
+static int open_conditions(crn_line *line)
+{
+    int r = crn_alarms_open(line->config->state.dir, &line->alarms);
+    return r < 0 ? r
+                 : crn_conditions_open(line->config, line->resources, crn_alarms_tell, line->alarms,
+                                       &line->conditions);
+}
+
 /* Early, so that a service manager can watch the start. */
 static int open_http(crn_line *line, crn_error *error)
 {
@@ -227,10 +236,7 @@ int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_l
     if (r == 0)
         r = open_resources(line);
     if (r == 0)
-        r = crn_alarms_open(config->state.dir, &line->alarms);
-    if (r == 0)
-        r = crn_conditions_open(config, line->resources, crn_alarms_tell, line->alarms,
-                                &line->conditions);
+        r = open_conditions(line);
     if (r == 0)
         r = crn_line_service_create(line->conditions, &line->service);
     if (r == 0)
