@@ -124,12 +124,13 @@
                "header deadlines more than 10 s away: the clocks are apart"),                      \
         COPED("deadline_ignored"),                                                                 \
         ABOUT("views whose `deadline_ns` was more than 10 s away: the sender's clock or unit"))    \
-    ROW(results_full,                                                                              \
+    ROW(truncated,                                                                                 \
         METRIC("cernita_views_truncated_total",                                                    \
-               "views whose defects the result store had no room for"),                            \
-        LOST("results_full",                                                                       \
-             "more defects than there is memory for (limits.open_fruits, limits.points)"),         \
-        ABOUT("views whose defects found no room until their verdict, which is `truncated`"))
+               "views of which defects were left out: more than limits.points, or than fit"),      \
+        LOST("truncated",                                                                          \
+             "defects left out, as there are too many (limits.points, limits.open_fruits)"),       \
+        ABOUT("views with more defects than `limits.points` allows, or than find room until the "  \
+              "verdict: it is `truncated`"))
 
 /* Of the values of views: crn_values_stats. */
 #define CRN_VALUES_COUNTS(ROW)                                                                     \

@@ -50,8 +50,8 @@ static void collect(crn_line *line)
             judgement.result = CRN_RESULT_NONE;
             judgement.defect_count = 0;
             judgement.truncated = true;
-            line->counts.results_full++;
         }
+        line->counts.truncated += output->status == 0 && judgement.truncated;
         if (output->status < 0 && reason_of(output->status) == CRN_REASON_FAILED)
             crn_notice_failure(&line->notices, output, crn_now_ns());
         if (output->status == 0)

@@ -152,8 +152,8 @@ const crn_condition crn_condition_chain_fails = {
 
 static void find_left_out(const crn_condition_look *look, crn_condition_found *found)
 {
-    crn_condition_add_count(found, CRN_NO_LANE, look->now->metrics.results_full,
-                            look->before->metrics.results_full);
+    crn_condition_add_count(found, CRN_NO_LANE, look->now->metrics.truncated,
+                            look->before->metrics.truncated);
 }
 
 const crn_condition crn_condition_defects_left_out = {
@@ -173,8 +173,10 @@ const crn_condition crn_condition_defects_left_out = {
                "Vérifiez le bruit de la caméra et la lumière."},
               {"Zu viele Fehler: auf {count} Bildern einige ausgelassen",
                "Kamera und Licht auf Rauschen prüfen."}},
-    .details = "more outlines than the result store holds until the verdict: is the CNN's output "
-               "noise? Else raise contours.min_area_px, smooth the maps, or raise limits.points",
+    .details =
+        "more outlines than limits.points of a view, or than the result store holds until "
+        "the verdict: is the CNN's output noise? Else raise contours.min_area_px, smooth the "
+        "maps, or raise limits.points",
 };
 
 static void find_over_budget(const crn_condition_look *look, crn_condition_found *found)
