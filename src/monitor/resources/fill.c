@@ -3,11 +3,10 @@
 void crn_fill_add(crn_fill *fill, int64_t now_ns, int64_t free_bytes)
 {
     const crn_fill_point *last = &fill->points[(fill->count - 1) % CRN_FILL_POINTS];
+    fill->latest = (crn_fill_point){.ns = now_ns, .free_bytes = free_bytes};
     if (fill->count > 0 && now_ns - last->ns < CRN_FILL_STEP_NS)
         return;
-    fill->points[fill->count % CRN_FILL_POINTS] =
-        (crn_fill_point){.ns = now_ns, .free_bytes = free_bytes};
-    fill->count++;
+    fill->points[fill->count++ % CRN_FILL_POINTS] = fill->latest;
 }
 
 /* The first point of the highest free space in that range. */
@@ -28,6 +27,8 @@ double crn_fill_rate(const crn_fill *fill)
         return -1;
     crn_fill_point former = highest(fill, first, middle);
     crn_fill_point latter = highest(fill, middle, fill->count);
+    if (fill->latest.free_bytes > latter.free_bytes)
+        latter = fill->latest;
     if (latter.free_bytes >= former.free_bytes)
         return -1;
     return (double)(former.free_bytes - latter.free_bytes) /

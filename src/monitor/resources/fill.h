@@ -22,11 +22,12 @@ typedef struct crn_fill_point {
 
 /* Zeroed at first. */
 typedef struct crn_fill {
-    uint32_t count; /* all that were ever added; the last CRN_FILL_POINTS are kept */
+    uint32_t count; /* all that were ever kept; the last CRN_FILL_POINTS still are */
     crn_fill_point points[CRN_FILL_POINTS];
+    crn_fill_point latest; /* kept or not, so that space that was freed is seen at once */
 } crn_fill;
 
-/* Adds the free space as of now, unless the last point is less than a step old. */
+/* Takes the free space as of now, and keeps it unless the last point is less than a step old. */
 void crn_fill_add(crn_fill *fill, int64_t now_ns, int64_t free_bytes);
 
 /* Bytes a second by which the free space falls; -1: it does not, or not known yet. */

@@ -184,6 +184,14 @@ static void a_disk_that_fills(void **state)
     assert_true(crn_fill_rate(&fill) == (double)GIB / 10);
 }
 
+static void space_that_is_freed_is_seen_at_once(void **state)
+{
+    (void)state;
+    crn_fill fill = filled(30, falls);
+    crn_fill_add(&fill, 3 + 29 * CRN_FILL_STEP_NS, 500 * GIB); /* less than a step later */
+    assert_true(crn_fill_rate(&fill) < 0);
+}
+
 static void a_disk_that_does_not_fill(void **state)
 {
     (void)state;
@@ -204,6 +212,7 @@ int main(void)
         cmocka_unit_test_setup(a_disk_that_refuses_has_no_figures, set_up),
         cmocka_unit_test_setup(no_caller_waits_for_a_disk_for_ever, set_up),
         cmocka_unit_test(a_disk_that_fills),
+        cmocka_unit_test(space_that_is_freed_is_seen_at_once),
         cmocka_unit_test(a_disk_that_does_not_fill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
