@@ -188,10 +188,22 @@ const crn_condition crn_condition_views_missing = {
                "views out; view_states of the verdicts names them",
 };
 
+/* Views that look late because their number is that of a fruit judged before. */
+static bool numbers_return(const crn_condition_look *look)
+{
+    bool do_return =
+        look->now->metrics.fruits.returned_early > look->before->metrics.fruits.returned_early;
+    for (int32_t i = 0; i < look->now->lane_count; i++)
+        do_return = do_return || look->now->lanes[i].stats.reused >
+                                     crn_condition_lane_before(look, i)->stats.reused;
+    return do_return;
+}
+
 static void find_late(const crn_condition_look *look, crn_condition_found *found)
 {
     crn_condition_losses losses = crn_condition_losses_of(look);
-    if (losses.forced == 0) /* else they came after a verdict that was too early */
+    if (losses.forced == 0 &&
+        !numbers_return(look)) /* else the verdict, or the number, was early */
         crn_condition_add_count(found, CRN_NO_LANE, losses.stragglers, 0);
 }
 

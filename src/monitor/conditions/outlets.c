@@ -96,18 +96,29 @@ const crn_condition crn_condition_grader_slow = {
                "network to it saturated?",
 };
 
+/* Verdicts past their deadline when they were sent, but for those that left the line too late
+ * already, which is not the grader's fault. */
+static uint64_t stale_at_grader(const crn_condition_look *look)
+{
+    uint64_t stale = look->now->metrics.publish.stale - look->before->metrics.publish.stale;
+    uint64_t over = 0;
+    for (int32_t i = 0; i < look->now->lane_count; i++)
+        over += look->now->lanes[i].meters.over_budget -
+                crn_condition_lane_before(look, i)->meters.over_budget;
+    return stale > over ? stale - over : 0;
+}
+
+static uint64_t lost_verdicts(const crn_publish_stats *stats)
+{
+    return stats->failed + stats->possibly_lost + stats->without_defects + stats->dropped;
+}
+
 static void find_lost(const crn_condition_look *look, crn_condition_found *found)
 {
-    const crn_publish_stats *now = &look->now->metrics.publish,
-                            *before = &look->before->metrics.publish;
-    uint64_t lost = now->failed + now->possibly_lost + now->stale + now->without_defects,
-             lost_before =
-                 before->failed + before->possibly_lost + before->stale + before->without_defects;
-    if (now->graders == 0)
-        return; /* that nobody is there says it */
-    lost += now->dropped;
-    lost_before += before->dropped;
-    crn_condition_add_count(found, CRN_NO_LANE, lost, lost_before);
+    const crn_publish_stats *now = &look->now->metrics.publish;
+    if (now->graders > 0) /* else that nobody is there says it */
+        crn_condition_add_count(found, CRN_NO_LANE, lost_verdicts(now) + stale_at_grader(look),
+                                lost_verdicts(&look->before->metrics.publish));
 }
 
 const crn_condition crn_condition_verdicts_lost = {
