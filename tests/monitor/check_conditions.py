@@ -7,7 +7,8 @@ Each fault is injected into a daemon of its own. Within ten seconds its conditio
 happened and what to do, in the page's events, /healthz, /metrics, `cernita-why HOST`, `cernita-top`, `cernitactl
 status`, systemd's status and the log; ten seconds after the fault is undone it has to be gone from all. While fruit is
 misjudged none may say that all is well. Prints a table (Markdown): seconds until it was raised and had ended, and what
-was not as expected. Exit status: 0 as expected, 1 if not. Needs root for the small disk.
+was not as expected. Exit status: 0 as expected, 1 if not. Needs root for disks and the
+control group.
 """
 import argparse
 import pathlib
@@ -16,12 +17,15 @@ import sys
 import tempfile
 import time
 
-from condition_faults import FAULTS, SECONDS, possible
+import faults_of_machine
+import faults_of_programs
+import faults_of_senders
 from condition_line import ROOT, Line
+from fault import SECONDS, possible
+
+FAULTS = [*faults_of_senders.FAULTS, *faults_of_programs.FAULTS, *faults_of_machine.FAULTS]
 
 QUIET_S = 8 # without a fault, at first
-# Those that a restart or nothing ends.
-LASTING = {"device_lost"}
 
 
 def sayings(line, held):
@@ -60,10 +64,11 @@ def await_state(line, good, seconds):
 
 def provoke(fault, line):
     """Seconds until it was raised, and had ended, and what was not as expected."""
+    wanted = {fault.condition} | fault.beside
     time.sleep(QUIET_S)
-    wrong = [f"{name} before the fault" for name in line.held() if fault.condition != name]
+    wrong = [f"{name} before the fault" for name in line.held() if name not in wanted]
     fault.inject(line)
-    raised_s, held = await_state(line, lambda found: fault.condition in found, SECONDS)
+    raised_s, held = await_state(line, lambda found: found.keys() >= wanted, fault.within_s)
     if raised_s is None:
         fault.undo(line)
         return None, None, wrong + [f"not raised, but {', '.join(held) or 'nothing'}"]
@@ -72,19 +77,20 @@ def provoke(fault, line):
     others = set()
     while missing and time.monotonic() < end:
         held = line.held()
-        others |= held.keys() - {fault.condition} - fault.also
-        if fault.condition in held:
-            missing = {name for name, good in sayings(line, held[fault.condition]) if not good} - fault.without
+        others |= held.keys() - wanted - fault.also
+        if held.keys() >= wanted:
+            missing = {f"{name} ({one})" for one in wanted for name, good in sayings(line, held[one])
+                       if not good and name not in fault.without}
     wrong += [f"{name} does not say it" for name in sorted(missing)]
     wrong += [f"{name} as well" for name in sorted(others)]
-    if fault.condition in LASTING:
+    if fault.lasts:
         return raised_s, None, wrong
     fault.undo(line)
     cleared_s, held = await_state(line, lambda found: not found, SECONDS)
     if cleared_s is None:
         wrong.append(f"{', '.join(held)} had not ended")
     elif line.event()["headline"]["level"] != "good":
-        wrong.append("the page is not good again")
+        wrong.append(f"the page is not good again: {', '.join(line.held()) or line.event()['headline']['level']}")
     return raised_s, cleared_s, wrong
 
 
@@ -119,11 +125,8 @@ def main():
         if fault.alone:
             await_idle_machine()
         with tempfile.TemporaryDirectory(prefix="cernita-condition-") as folder:
-            line = Line(fault, pathlib.Path(folder) / "line", options.bin.resolve())
-            try:
+            with Line(fault, pathlib.Path(folder) / "line", options.bin.resolve()) as line:
                 raised_s, cleared_s, wrong = provoke(fault, line)
-            finally:
-                line.stop()
         passed, failed = passed + (not wrong), failed + bool(wrong)
         seconds = ["–" if value is None else f"{value:.1f} s" for value in (raised_s, cleared_s)]
         print(f"| `{fault.condition}` | {fault.how} | {' | '.join(seconds)} | {'; '.join(wrong)} |", flush=True)

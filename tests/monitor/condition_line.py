@@ -13,9 +13,8 @@ import urllib.request
 import numpy as np
 import zmq
 
-import condition_faults
-import faults
-from live_line import CLASSES, OTHER_CLASSES, PATIENCE_S, ROOT, VIEWS, Grader # finds the two that follow
+from fault import write_settings
+from live_line import CLASSES, OTHER_CLASSES, PATIENCE_S, ROOT, VIEWS # finds the two that follow
 from cernita._line.wire import pack_header
 from sender import make_view
 
@@ -29,9 +28,13 @@ class Belt(threading.Thread):
         self.silent_lanes, self.skipped, self.delay_s, self.dropped = set(), set(), {}, 0
         self.other_classes, self.change_maps, self.change_parts, self.deadline_ns = False, None, None, 0
         self.senders, self.paused, self.ended = 1, False, threading.Event()
+        self.numbers, self.restarts = 0, False # how many numbers fruits have; 0: as many as there are
+        self.use_size(size)
+        self.sequence = {}
+
+    def use_size(self, size):
         rng = np.random.default_rng(1)
         self.pool = [make_view(rng, len(CLASSES), *size)[0] for _ in range(2 * VIEWS + 1)]
-        self.sequence = {}
 
     def pause(self):
         self.paused = True
@@ -45,6 +48,9 @@ class Belt(threading.Thread):
     def single(self):
         self.senders = 1
 
+    def begin_again(self):
+        self.restarts = True
+
     def message(self, sender, lane, fruit, view):
         key = (sender, lane)
         number = self.sequence[key] = self.sequence.get(key, -1) + 1
@@ -52,6 +58,7 @@ class Belt(threading.Thread):
         if self.change_maps:
             maps = np.ascontiguousarray(self.change_maps(maps), np.float32)
         now_ns = time.time_ns()
+        fruit = fruit % self.numbers if self.numbers else fruit
         header = pack_header(maps, layout="hwc", classes=OTHER_CLASSES if self.other_classes else CLASSES,
                              intensity=False, lane=lane, epoch=1000 + sender, sequence=number, fruit=fruit, view=view,
                              views=VIEWS, captured_ns=0,
@@ -76,6 +83,10 @@ class Belt(threading.Thread):
                     open_socket.close(0)
                 sockets.clear()
                 waiting.clear()
+            if self.restarts:
+                self.restarts, number = False, 0
+                waiting.clear()
+                self.sequence.clear()
             now_s = time.monotonic()
             if now_s >= next_s:
                 for _ in range(0 if self.paused else self.at_once):
@@ -100,30 +111,111 @@ class Belt(threading.Thread):
         context.term()
 
 
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Grader(threading.Thread):
+    """Reads verdicts until it is closed, with pauses between them."""
+
+    def __init__(self, endpoint):
+        super().__init__(daemon=True)
+        self.endpoint, self.ended, self.pause_s = endpoint, threading.Event(), 0
+
+    def run(self):
+        context = zmq.Context()
+        socket = context.socket(zmq.PULL)
+        socket.setsockopt(zmq.RCVHWM, 1)
+        socket.connect(self.endpoint)
+        while not self.ended.is_set():
+            if socket.poll(100):
+                socket.recv_multipart()
+                self.ended.wait(self.pause_s)
+        socket.close(0)
+        context.term()
+
+    def close(self):
+        self.ended.set()
+        self.join()
+
+
+def mount_disk(folder, kind):
+    """A small disk at folder/disk, with folders for a log and recordings."""
+    disk, image = folder / "disk", folder / "disk.img"
+    disk.mkdir()
+    if kind == "tmpfs":
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=192m", "tmpfs", disk], check=True)
+    else:
+        with open(image, "wb") as file:
+            file.truncate(1 << 30)
+        subprocess.run(["mkfs.ext4", "-q", image], check=True)
+        subprocess.run(["mount", "-o", "loop", image, disk], check=True)
+    for name in ("log", "records"):
+        (disk / name).mkdir()
+
+
+# Starts "$@" where it sees the folder $0 as its control group.
+IN_GROUP = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /sys/fs/cgroup && exec "$@"']
+
+
 class Line:
     """The daemon in a folder of its own, and everything that tells of its conditions."""
 
     def __init__(self, fault, folder, programs):
         self.fault, self.folder, self.programs, self.peers = fault, folder, programs, []
+        self.process = self.grader = self.belt = None
         self.log_folder, self.file, self.log = folder / "log", folder / "line.yaml", folder / "stderr.txt"
-        self.log_folder.mkdir(parents=True)
-        if fault.small_disk:
-            subprocess.run(["mount", "-t", "tmpfs", "-o", "size=192m", "tmpfs", self.log_folder], check=True)
-        condition_faults.write_settings(self.file, folder, fault)
+        self.guarded = f"tcp://127.0.0.1:{free_port()}" # where keys are asked for, if there are any
         self.manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.manager.bind(str(folder / "notify"))
-        self.manager.setblocking(False)
         self.said_to_manager = ""
-        with open(self.log, "w") as log:
-            self.process = subprocess.Popen([programs / fault.program, "--config", self.file], stderr=log,
-                                            env=os.environ | {"NOTIFY_SOCKET": str(folder / "notify")})
-        self.target = self.await_ready()
         self.latest, self.told = None, threading.Condition()
-        self.watch_events()
+
+    def __enter__(self):
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *unused):
+        self.stop()
+
+    def start(self):
+        for name in ("log", "state", "group"):
+            (self.folder / name).mkdir(parents=True)
+        if self.fault.disk:
+            mount_disk(self.folder, self.fault.disk)
+        write_settings(self, self.fault)
+        self.fault.before(self)
+        self.manager.bind(str(self.folder / "notify"))
+        self.manager.setblocking(False)
         self.open_grader()
-        self.belt = Belt(self.endpoint("views"), fault.size, fault.rate)
-        fault.prepare(self)
+        self.start_daemon()
+        self.belt = Belt(self.endpoint("views"), self.fault.size, self.fault.rate)
+        self.fault.prepare(self)
         self.belt.start()
+
+    def start_daemon(self):
+        command = [self.programs / self.fault.program, "--config", self.file]
+        environment = {name: value.replace("FOLDER", str(self.folder)) for name, value in self.fault.environment.items()}
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen(
+                [*IN_GROUP, self.folder / "group", *command] if self.fault.group else command, stderr=log,
+                env=os.environ | {"NOTIFY_SOCKET": str(self.folder / "notify")} | environment)
+        self.target = self.await_ready()
+        self.watch_events()
+
+    def crash(self):
+        """SIGKILL, and a new start."""
+        self.process.kill()
+        self.process.wait()
+        self.start_daemon()
+
+    def write_group(self, name, text):
+        (self.folder / "group" / name).write_text(text)
 
     def endpoint(self, name):
         return f"ipc://{self.folder}/{name}"
@@ -148,9 +240,6 @@ class Line:
             stdout=subprocess.DEVNULL)
         self.peers.append(viewer)
         return viewer
-
-    def hold_thread(self, thread, seconds):
-        threading.Thread(target=faults.hold_thread, args=(thread, seconds), daemon=True).start()
 
     # --- what each tells now ---
 
@@ -206,18 +295,24 @@ class Line:
         return {held["id"]: held for held in json.loads(self.get("/healthz"))["conditions"]}
 
     def stop(self):
-        self.belt.ended.set()
-        self.belt.join(10)
-        self.grader.close()
+        if self.belt:
+            self.belt.ended.set()
+            self.belt.join(10)
+        if self.grader:
+            self.grader.close()
         for peer in self.peers:
             peer.kill()
             peer.wait()
+        if self.process:
+            self.end_daemon()
+        self.manager.close()
+        if self.fault.disk:
+            subprocess.run(["umount", "-l", self.folder / "disk"], check=False)
+
+    def end_daemon(self):
         self.process.terminate()
         try:
             self.process.wait(20)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        self.manager.close()
-        if self.fault.small_disk:
-            subprocess.run(["umount", "-l", self.log_folder], check=False)

@@ -1,0 +1,121 @@
+"""Faults of the programs that read from the line, of those that should not, and of its settings."""
+import pathlib
+import signal
+import subprocess
+import threading
+
+import yaml
+import zmq
+
+from fault import Fault
+
+RECIPES = {"recipes": {"peach": {"classes": {"rot": 0.4}}}}
+
+
+# --- graders and viewers ---
+
+def close_grader(line):
+    line.grader.close()
+
+
+def open_grader(line):
+    line.open_grader()
+
+
+def second_grader(line):
+    line.extra = zmq.Context.instance().socket(zmq.PULL)
+    line.extra.connect(line.endpoint("grader"))
+
+
+def close_extra(line):
+    line.extra.close(0)
+
+
+def slow_grader(line):
+    line.grader.pause_s = 0.1
+
+
+def fast_grader(line):
+    line.grader.pause_s = 0
+
+
+def let_grader_crash(line):
+    """Again and again, each time back at once."""
+    line.crashes = True
+
+    def crash():
+        while line.crashes:
+            line.grader.close()
+            line.open_grader()
+            line.belt.ended.wait(1)
+    line.crasher = threading.Thread(target=crash, daemon=True)
+    line.crasher.start()
+
+
+def end_crashes(line):
+    line.crashes = False
+    line.crasher.join()
+
+
+def connect_viewer(line):
+    line.viewer = line.connect_viewer()
+
+
+def stop_viewer(line):
+    line.viewer.send_signal(signal.SIGSTOP)
+
+
+# --- programs without a key ---
+
+def make_keys(line):
+    subprocess.run([line.programs / "cernita-keys", line.folder / "keys"], check=True, stdout=subprocess.DEVNULL)
+
+
+def connect_without_key(line):
+    line.extra = zmq.Context.instance().socket(zmq.PUSH)
+    line.extra.connect(line.guarded)
+
+
+# --- settings ---
+
+def break_file(line):
+    line.good_file = line.file.read_text()
+    line.file.write_text(line.good_file + "\nnonsense: 1\n")
+    line.ctl("reload")
+
+
+def mend_file(line):
+    line.file.write_text(line.good_file)
+    line.ctl("reload")
+
+
+def choose_recipe(line):
+    line.ctl("recipe", "peach")
+
+
+def lose_recipe(line):
+    """A crash, after which the file does not have the recipe any more."""
+    config = yaml.safe_load(pathlib.Path(line.file).read_text())
+    del config["recipes"]
+    line.file.write_text(yaml.safe_dump(config))
+    line.crash()
+
+
+def confirm_file(line):
+    line.ctl("recipe", "--none")
+
+
+FAULTS = [
+    Fault("no_grader", "the grader closes its socket", close_grader, open_grader),
+    Fault("several_graders", "a second grader connects", second_grader, close_extra),
+    Fault("grader_slow", "the grader reads ten verdicts a second of forty", slow_grader, fast_grader, rate=40,
+          also={"verdicts_lost"}),
+    Fault("verdicts_lost", "the grader crashes once a second, and connects again", let_grader_crash, end_crashes),
+    Fault("viewer_stuck", "SIGSTOP to a viewer", stop_viewer, prepare=connect_viewer),
+    Fault("keys_refused", "a program without a key connects to a guarded address", connect_without_key, close_extra,
+          changes={"access": {"keys": "FOLDER/keys"}, "ingest": {"bind": ["ipc://FOLDER/views", "GUARDED"]}},
+          before=make_keys),
+    Fault("reload_refused", "a faulty file is loaded", break_file, mend_file),
+    Fault("recipe_lost", "SIGKILL, and a start with a file that lacks the recipe in force", lose_recipe, confirm_file,
+          changes=RECIPES, prepare=choose_recipe, also={"no_sender"}),
+]
