@@ -1,4 +1,4 @@
-"""The package's tables are stages/cernita.h's: enumerators with their names, limits, members of structs, functions."""
+"""The package's tables are those of stages/cernita.h and cernita_surface.h: enumerators with their names, limits, members of structs, functions."""
 import pathlib
 import re
 import unittest
@@ -8,7 +8,8 @@ from line_daemon import PackageTest
 from cernita import _library
 
 STAGES = pathlib.Path(__file__).resolve().parents[2] / "stages"
-HEADER = re.sub(r"/\*.*?\*/", "", (STAGES / "cernita.h").read_text(), flags=re.S)
+HEADER = re.sub(r"/\*.*?\*/", "", (STAGES / "cernita.h").read_text() + (STAGES / "cernita_surface.h").read_text(),
+                flags=re.S)
 NAMES = (STAGES / "names.c").read_text() + (STAGES / "backend.c").read_text()
 
 # An enumeration: what its enumerators begin with, and its table in the package.

@@ -30,7 +30,7 @@ HEADERS = (".h", ".cuh")
 FLOORS = [
     ["stages/producer"],
     ["stages/base"],
-    ["stages/cernita"],
+    ["stages/cernita", "stages/cernita_surface"],
     [f"stages/{name}" for name in ("image", "ops", "result", "context", "philox", "kernel/element", "maps")],
     ["stages/serial"],
     ["stages/openmp", "gpu"],
@@ -67,8 +67,8 @@ FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
 APART = ("stages/openmp/", "gpu/", "tools/")
 SHARED = "tools/common/"
 
-# Programs of others copy these files: they include each other by name.
-COPIED = "stages/producer/"
+# Programs of others have these files in one folder: they include each other by name.
+COPIED = ("stages/producer/", "stages/cernita_surface.h")
 
 # What the libraries and programs may include of src/ beside their own folder: the folders of what they link
 # (CMakeLists.txt, the table in src/README.md), and counts/, which is headers alone. The longest name that fits counts;
@@ -137,8 +137,9 @@ def check_includes(path, text):
     own = floor(path)
     for found in INCLUDE.finditer(text):
         included = found.group(1)
-        if path.startswith(COPIED) and (ROOT / COPIED / included).is_file():
-            included = COPIED + included
+        beside = f"{path.rpartition('/')[0]}/{included}"
+        if path.startswith(COPIED) and (ROOT / beside).is_file():
+            included = beside
         where = f"{path}:{line_of(text, found.start())}"
         other = floor(included)
         if other is None or not (ROOT / included).is_file():

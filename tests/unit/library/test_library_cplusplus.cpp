@@ -1,8 +1,9 @@
 /*
- * cernita.h in C++17, against the shared library: it compiles without warnings, and what it exports
+ * The public headers in C++17, against the shared library: it compiles without warnings, and what it exports
  * suffices.
  */
 #include <cernita.h>
+#include <cernita_surface.h>
 
 #include <csetjmp>
 #include <cstdarg>
@@ -39,6 +40,28 @@ static void contours_are_found(void **)
     assert_null(context);
 }
 
+static void views_become_a_surface(void **)
+{
+    crn_context *context = nullptr;
+    crn_surface *surface = nullptr;
+    const crn_surface_fruit *fruit = nullptr;
+    const crn_defects nothing = {};
+    crn_surface_settings settings = {};
+    settings.classes = settings.views = 1;
+    settings.defects = settings.points = 16;
+    crn_surface_view view = {};
+    view.pose.rx = view.pose.ry = 10;
+    view.mm_per_px = 2;
+    view.defects = &nothing;
+    assert_int_equal(crn_context_open(nullptr, &context), 0);
+    assert_int_equal(crn_surface_open(context, &settings, &surface), 0);
+    assert_int_equal(crn_surface_measure(surface, &view, 1, &fruit), 0);
+    assert_true(fruit->diameter_mm == 40);
+    crn_surface_free(&surface);
+    crn_context_free(&context);
+    assert_null(surface);
+}
+
 static void errors_have_a_text(void **)
 {
     crn_context *context = nullptr;
@@ -55,6 +78,7 @@ int main()
 {
     const CMUnitTest tests[] = {
         cmocka_unit_test(contours_are_found),
+        cmocka_unit_test(views_become_a_surface),
         cmocka_unit_test(errors_have_a_text),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -12,6 +12,7 @@
 #include <jpeglib.h>
 
 #include "stages/cernita.h"
+#include "stages/cernita_surface.h"
 #include "stages/picture/picture.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/daemon.h"
@@ -206,6 +207,27 @@ static int compute(crn_context *context)
     return r ? r : crn_diamond_square(context, &field, &out);
 }
 
+static const float square[] = {20, 20, 30, 20, 30, 30, 20, 30};
+static crn_defect outline = {.parent = -1, .closed = true, .point_count = 4};
+static const crn_defects outlines = {
+    .defects = &outline, .xy = (float *)square, .defect_count = 1, .point_count = 4};
+static const crn_surface_settings small_fruit = {
+    .classes = 1, .views = 1, .defects = 512, .points = 4096};
+static const crn_surface_view front = {
+    .pose = {24, 24, 20, 20, 0, 0, 1}, .mm_per_px = 1, .defects = &outlines};
+
+static int join_views(crn_context *context)
+{
+    crn_surface *surface = NULL;
+    const crn_surface_fruit *fruit;
+    int r = crn_surface_open(context, &small_fruit, &surface);
+    r = r ? r : crn_surface_measure(surface, &front, 1, &fruit);
+    if (r == 0)
+        assert_int_equal(fruit->defect_count, 1);
+    crn_surface_free(&surface);
+    return r;
+}
+
 /* Leaves in `found` what tells one result from another. */
 static int judge(crn_chain *chain, double *found)
 {
@@ -234,6 +256,7 @@ static bool run(crn_backend backend, long n)
     int r = crn_context_open(&(crn_context_settings){.backend = backend}, &context);
     int opened = r;
     r = r ? r : compute(context);
+    r = r ? r : join_views(context);
     r = r ? r : crn_chain_open(context, path, &chain);
     r = r ? r : judge(chain, &found);
     bool failed = countdown == -1 && n >= 0;
@@ -291,10 +314,29 @@ static void every_allocation_of_reading_may_fail(void **state)
     crn_context_free(&context);
 }
 
+static void joining_views_allocates_nothing(void **state)
+{
+    (void)state;
+    crn_context *context;
+    crn_surface *surface;
+    const crn_surface_fruit *fruit;
+    assert_int_equal(crn_context_open(NULL, &context), 0);
+    assert_int_equal(crn_surface_open(context, &small_fruit, &surface), 0);
+    countdown = 0; /* the next one would fail, and be noticed here */
+    int r = crn_surface_measure(surface, &front, 1, &fruit);
+    long left = countdown;
+    countdown = -1;
+    assert_int_equal(r, 0);
+    assert_int_equal(left, 0);
+    crn_surface_free(&surface);
+    crn_context_free(&context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation_may_fail),
-                                       cmocka_unit_test(every_allocation_of_reading_may_fail)};
+                                       cmocka_unit_test(every_allocation_of_reading_may_fail),
+                                       cmocka_unit_test(joining_views_allocates_nothing)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
 

@@ -111,6 +111,7 @@ static void the_headers_declare_the_list(void **state)
     (void)state;
     name_list list = {0};
     add_declared(&list, CRN_TEST_DATA "/../stages/cernita.h");
+    add_declared(&list, CRN_TEST_DATA "/../stages/cernita_surface.h");
     add_declared(&list, CRN_TEST_DATA "/../stages/producer/cernita_producer.h");
     assert_promised(&list, "the public headers");
 }

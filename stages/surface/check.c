@@ -1,0 +1,107 @@
+/* Refuses views that cannot be measured, before anything is computed. */
+#include <errno.h>
+#include <math.h>
+
+#include "stages/surface/surface.h"
+
+/* Of a centre, in pixels; of a fruit's scale, in mm for a pixel. */
+#define PLACE_MAX  1e9
+#define SCALE_MIN  1e-6
+#define SCALE_MAX  1e6
+#define RADIUS_MIN 0.5
+
+static bool is_within(double value, double least, double most)
+{
+    return value >= least && value <= most; /* false for NaN */
+}
+
+static int check_pose(const crn_surface_view *view, int index, crn_error *error)
+{
+    const crn_surface_pose *pose = &view->pose;
+    const struct {
+        const char *name;
+        double value, least, most;
+    } rows[] = {
+        {"pose.x", pose->x, -PLACE_MAX, PLACE_MAX},
+        {"pose.y", pose->y, -PLACE_MAX, PLACE_MAX},
+        {"pose.rx", pose->rx, RADIUS_MIN, CRN_SURFACE_RADIUS_MAX},
+        {"pose.ry", pose->ry, RADIUS_MIN, CRN_SURFACE_RADIUS_MAX},
+        {"pose.tilt_rad", pose->tilt_rad, -PLACE_MAX, PLACE_MAX},
+        {"pose.roll_rad", pose->roll_rad, -PLACE_MAX, PLACE_MAX},
+        {"pose.confidence", pose->confidence, 0, 1},
+        {"mm_per_px", view->mm_per_px, SCALE_MIN, SCALE_MAX},
+        {"height", view->height, 0, INT32_MAX},
+        {"width", view->width, 0, INT32_MAX},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!is_within(rows[i].value, rows[i].least, rows[i].most))
+            return crn_error_set(error, -EINVAL, "views[%d].%s is %g; it must be %g to %g", index,
+                                 rows[i].name, rows[i].value, rows[i].least, rows[i].most);
+    return 0;
+}
+
+/* One outline: its class, its parent, and points that lie in the view's array and are finite. */
+static int check_outline(const crn_surface *surface, const crn_defects *all, int view, uint32_t i,
+                         crn_error *error)
+{
+    const crn_defect *outline = &all->defects[i];
+    uint32_t first = outline->first_point, count = outline->point_count;
+    if (outline->channel < 0 || outline->channel >= surface->settings.classes)
+        return crn_error_set(error, -EINVAL,
+                             "views[%d].defects[%u] is of channel %d; it must be 0 to %d", view, i,
+                             (int)outline->channel, (int)surface->settings.classes - 1);
+    if (outline->parent < -1 ||
+        (outline->parent >= 0 && (uint32_t)outline->parent >= all->defect_count))
+        return crn_error_set(error, -EINVAL,
+                             "views[%d].defects[%u] has the parent %d; the view has %u outlines",
+                             view, i, (int)outline->parent, all->defect_count);
+    if (count < 2)
+        return crn_error_set(error, -EINVAL,
+                             "views[%d].defects[%u] has %u points; an outline has at least 2", view,
+                             i, count);
+    if (first > all->point_count || count > all->point_count - first)
+        return crn_error_set(error, -EINVAL,
+                             "views[%d].defects[%u] has %u points from number %u on; the view has "
+                             "%u in all",
+                             view, i, count, first, all->point_count);
+    const float *xy = all->xy + 2 * (size_t)first;
+    for (size_t k = 0; k < 2 * (size_t)count; k++)
+        if (!isfinite(xy[k]))
+            return crn_error_set(error, -EINVAL,
+                                 "views[%d].defects[%u]: its point %zu is not finite", view, i,
+                                 k / 2);
+    return 0;
+}
+
+int crn_surface_check(const crn_surface *surface, const crn_surface_view *views, int32_t count,
+                      crn_error *error)
+{
+    uint64_t outlines = 0, points = 0;
+    if (!views)
+        return crn_error_set(error, -EINVAL, "views is NULL");
+    if (count < 1 || count > surface->settings.views)
+        return crn_error_set(error, -EINVAL, "view_count is %d; it must be 1 to settings.views, %d",
+                             (int)count, (int)surface->settings.views);
+    for (int32_t i = 0; i < count; i++) {
+        const crn_defects *all = views[i].defects;
+        int r = check_pose(&views[i], (int)i, error);
+        if (r < 0)
+            return r;
+        if (!all || (all->defect_count && !all->defects) || (all->point_count && !all->xy))
+            return crn_error_set(error, -EINVAL, "views[%d].defects%s is NULL", (int)i,
+                                 all ? ": an array of it" : "");
+        for (uint32_t k = 0; k < all->defect_count; k++)
+            points += all->defects[k].point_count;
+        outlines += all->defect_count;
+        if (outlines > surface->settings.defects || points > surface->settings.points)
+            return crn_error_set(error, -EINVAL,
+                                 "the views have more than %u outlines or %u points; raise "
+                                 "settings.defects and settings.points",
+                                 surface->settings.defects, surface->settings.points);
+        for (uint32_t k = 0; k < all->defect_count && r == 0; k++)
+            r = check_outline(surface, all, (int)i, k, error);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
