@@ -7,7 +7,9 @@
 
 #include <stddef.h>
 
+#include "stages/base/api.h"
+
 /** The one of `words` nearest to `word`, or NULL if none is near enough. */
-const char *crn_nearest(const char *word, const char *const words[], size_t count);
+CRN_API const char *crn_nearest(const char *word, const char *const words[], size_t count);
 
 #endif
