@@ -93,9 +93,10 @@ static int workspace_take(crn_job *job, workspace *ret_workspace)
 
 /* Measures all contours and selects those that become defects: their number, and each
  * one's index. */
-static void choose(const contours_settings *set, const crn_contours *contours, workspace *work,
+static void choose(const contours_settings *set, const crn_job *job, workspace *work,
                    crn_defects *defects, crn_pace *pace)
 {
+    const crn_contours *contours = &job->contours;
     bool full = false;
     for (uint32_t i = 0; i < contours->contour_count; i++) {
         const crn_contour *c = &contours->contours[i];
@@ -103,7 +104,8 @@ static void choose(const contours_settings *set, const crn_contours *contours, w
         if (crn_pace_over(pace, c->count * 4))
             return;
         crn_outline_measure(contours->points + c->first, c->count, c->closed, outline);
-        bool keep = fabs(outline->area_px) >= set->min_area_px;
+        bool possible = crn_outline_is_possible(outline, job->received.height, job->received.width);
+        bool keep = possible && fabs(outline->area_px) >= set->min_area_px;
         if (keep && !full) {
             full = defects->defect_count == defects->defect_capacity ||
                    c->count > defects->point_capacity - defects->point_count;
@@ -111,6 +113,7 @@ static void choose(const contours_settings *set, const crn_contours *contours, w
         }
         keep = keep && !full;
         work->nests[i].wanted = keep;
+        work->nests[i].ignored = !possible;
         work->defect[i] = LEFT_OUT;
         if (keep) {
             work->defect[i] = (int32_t)defects->defect_count++;
@@ -213,7 +216,7 @@ static int contours_finish(const void *settings, crn_job *job)
     defects->texture_count = 0;
     defects->truncated = contours->truncated;
     crn_pace pace = crn_pace_start(job->context);
-    choose(set, contours, &work, defects, &pace);
+    choose(set, job, &work, defects, &pace);
     nest(set, job, &work, &pace);
     if (pace.over)
         return crn_context_status(job->context);

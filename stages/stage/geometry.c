@@ -44,6 +44,13 @@ void crn_outline_measure(const crn_point *points, uint32_t count, bool closed,
     *ret_outline = o;
 }
 
+bool crn_outline_is_possible(const crn_outline *outline, int32_t height, int32_t width)
+{
+    /* A point that is no number leaves no area, wherever it stands; comparisons pass it over. */
+    return isfinite(outline->area_px) && outline->x0 >= -1 && outline->y0 >= -1 &&
+           outline->x1 <= width && outline->y1 <= height;
+}
+
 /* --- nesting and the pixels inside --------------------------------------------------------------
  *
  * Scanline sweep: contours are intersected with every row of pixel centres. A segment that starts
@@ -238,6 +245,8 @@ void crn_nest_sweep(const crn_plane_contours *plane, crn_nest *nests, crn_nest_r
         nests[i].pixels = 0;
         nests[i].sum = 0;
         nests[i].row = NO_ROW;
+        if (nests[i].ignored)
+            continue;
         if (crn_pace_over(pace, 16 * (int64_t)contours[i].count))
             continue;
         uint32_t rows = add_path(&s, i);

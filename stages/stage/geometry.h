@@ -41,9 +41,16 @@ typedef struct crn_outline {
 void crn_outline_measure(const crn_point *points, uint32_t count, bool closed,
                          crn_outline *ret_outline);
 
+/**
+ * True if the contour can be one of a picture of that size: its points are finite and lie within
+ * one pixel of it. Others come of maps that change while they are read.
+ */
+bool crn_outline_is_possible(const crn_outline *outline, int32_t height, int32_t width);
+
 /** Position of one contour in the nesting of its plane, and the sum over the pixels inside it. */
 typedef struct crn_nest {
     bool wanted;        /**< in: find the pixels inside it */
+    bool ignored;       /**< in: it is left out of the sweep, and no contour's parent */
     int32_t parent;     /**< index of the nearest enclosing closed contour; -1: none */
     uint32_t pixels;    /**< number of finite pixels inside; set by crn_nest_add() */
     double sum;         /**< of their values, u8 as 0 to 255; likewise */
@@ -79,7 +86,7 @@ size_t crn_nest_scratch_bytes(uint32_t points, int32_t height, int32_t width);
  * chord. A pixel centre exactly on a contour counts on its left and upper edges, not on its right
  * and lower ones. Positions outside of the image are skipped.
  *
- * @param nests as many as `plane` has contours; the caller sets `wanted`
+ * @param nests as many as `plane` has contours; the caller sets `wanted` and `ignored`
  * @param runs the pixels inside the contours that are wanted are appended
  * @param scratch crn_nest_scratch_bytes() for at least the contours' points, 8-byte aligned
  * @param pace once it is over the sweep returns early and the nests are undefined

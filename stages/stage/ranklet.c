@@ -145,19 +145,32 @@ static void store_texture(crn_defects *defects, uint32_t defect, uint32_t behind
 
 /* --- maps in host memory: one rectangle after the other --- */
 
-/* The pixels under the windows of a range in a one-plane map, as u8: in place if they are u8, else
- * copied. 0, -ENOMEM, -ETIME. */
+/* Copies one plane of u8, row by row. */
+static void copy_bytes(const crn_image *from, const crn_image *to)
+{
+    for (int32_t y = 0; y < from->height; y++) {
+        const unsigned char *row = crn_image_element(from, 0, y, 0);
+        unsigned char *copy = crn_image_element(to, 0, y, 0);
+        for (int32_t x = 0; x < from->width; x++)
+            copy[x] = row[x * from->step];
+    }
+}
+
+/* The pixels under the windows of a range in a one-plane map, as u8. A copy, also of u8: the
+ * operator reads them more than once and indexes by them, and whoever sends views in slots may
+ * change them in between. 0, -ENOMEM, -ETIME. */
 static int crop(crn_job *job, const crn_image *map, part p, crn_size window, crn_image *ret_crop)
 {
     crn_image area = area_of(map, p, window);
-    *ret_crop = area;
-    if (map->type == CRN_U8)
-        return 0;
     void *bytes = crn_context_scratch(job->context, CRN_SLOT_RANKLET_CROP,
                                       (size_t)map->height * (size_t)map->width);
     if (!bytes)
         return -ENOMEM;
     *ret_crop = crn_image_dense(bytes, CRN_U8, CRN_CHW, 1, area.height, area.width);
+    if (map->type == CRN_U8) {
+        copy_bytes(&area, ret_crop);
+        return 0;
+    }
     return job->ops->narrow(job->context, &area, ret_crop);
 }
 

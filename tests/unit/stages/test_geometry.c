@@ -75,6 +75,8 @@ static void test_a_tiny_outline_far_from_the_origin_loses_nothing(void **state)
     assert_near(o.centroid_y - far, leg / 3, 0x1p-39);
 }
 
+static uint32_t ignored; /* so many contours are, from the first on */
+
 /* Sweeps contours of plane 0 with exactly the documented amount of scratch memory. */
 static void sweep(const crn_image *image, int32_t plane, const crn_point *points,
                   const crn_contour *contours, uint32_t count, crn_nest *nests)
@@ -83,6 +85,7 @@ static void sweep(const crn_image *image, int32_t plane, const crn_point *points
     for (uint32_t i = 0; i < count; i++) {
         total += contours[i].count;
         nests[i].wanted = true;
+        nests[i].ignored = i < ignored;
     }
     void *scratch = malloc(crn_nest_scratch_bytes(total, image->height, image->width));
     assert_non_null(scratch);
@@ -108,6 +111,59 @@ static void sweep(const crn_image *image, int32_t plane, const crn_point *points
 /* A square through the centres of pixels 1 and 3, point by point. */
 static const crn_point through_centres[] = {{1, 1}, {2, 1}, {3, 1}, {3, 2}, {3, 3},
                                             {2, 3}, {1, 3}, {1, 2}, {1, 1}};
+
+static void test_impossible_outlines_are_no_part_of_the_nesting(void **state)
+{
+    (void)state;
+    static const crn_point good[] = {{0, 0}, {3, 0}, {3, 3}, {0, 3}, {0, 0}};
+    crn_outline outline;
+    crn_outline_measure(good, 5, true, &outline);
+    assert_true(crn_outline_is_possible(&outline, 4, 4));
+    static const double odd[] = {NAN, INFINITY, -INFINITY, 1e30, -1e30, -1.01, 5.01};
+    for (size_t i = 0; i < 2 * COUNT(odd); i++)
+        for (size_t at = 0; at < 5; at++) {
+            crn_point points[5];
+            memcpy(points, good, sizeof points);
+            *(i % 2 ? &points[at].x : &points[at].y) = odd[i / 2];
+            crn_outline_measure(points, 5, true, &outline);
+            if (crn_outline_is_possible(&outline, 4, 5))
+                fail_msg("%g at %zu", odd[i / 2], at);
+        }
+}
+
+/* A square from (from, from) to (to, to), point by point; returns their number. */
+static uint32_t walk(double from, double to, crn_point *points)
+{
+    uint32_t n = 0;
+    for (double x = from; x < to; x++)
+        points[n++] = (crn_point){x, from};
+    for (double y = from; y < to; y++)
+        points[n++] = (crn_point){to, y};
+    for (double x = to; x > from; x--)
+        points[n++] = (crn_point){x, to};
+    for (double y = to; y > from; y--)
+        points[n++] = (crn_point){from, y};
+    points[n++] = points[0];
+    return n;
+}
+
+static void test_what_is_ignored_is_nobodys_parent(void **state)
+{
+    (void)state;
+    crn_point points[32];
+    uint32_t outer = walk(0, 4, points), inner = walk(1, 3, points + outer);
+    const crn_contour contours[] = {{.closed = true, .count = outer},
+                                    {.closed = true, .first = outer, .count = inner}};
+    float pixels[25] = {0};
+    crn_image image = crn_image_dense(pixels, CRN_F32, CRN_CHW, 1, 5, 5);
+    crn_nest nests[2];
+    for (ignored = 2; ignored-- > 0;) {
+        sweep(&image, 0, points, contours, 2, nests);
+        assert_int_equal(nests[1].parent, ignored ? -1 : 0);
+        assert_int_equal(nests[0].pixels == 0, ignored);
+    }
+    ignored = 0;
+}
 
 static void test_left_and_upper_edges_belong_to_the_outline(void **state)
 {
@@ -335,6 +391,8 @@ int main(void)
         cmocka_unit_test(test_open_line_is_closed_by_its_chord_for_area_alone),
         cmocka_unit_test(test_centroid_without_area_is_the_mean_of_the_points),
         cmocka_unit_test(test_a_tiny_outline_far_from_the_origin_loses_nothing),
+        cmocka_unit_test(test_impossible_outlines_are_no_part_of_the_nesting),
+        cmocka_unit_test(test_what_is_ignored_is_nobodys_parent),
         cmocka_unit_test(test_left_and_upper_edges_belong_to_the_outline),
         cmocka_unit_test(test_every_type_and_stride_sums_the_same),
         cmocka_unit_test(test_half_floats_widen_exactly_and_unless_finite_are_left_out),
