@@ -243,6 +243,8 @@ crn_next crn_fruits_next(crn_fruits *fruits, int64_t now_ns, crn_ticket *ret_tic
 void crn_fruits_set_values(crn_fruits *fruits, crn_ticket ticket, const crn_value_fault *values)
 {
     crn_fruit_entry *entry = find_ticket(fruits, ticket, CRN_VIEW_QUEUED);
+    if (!entry)
+        entry = find_ticket(fruits, ticket, CRN_VIEW_RUNNING);
     if (entry)
         entry->views[ticket.view].values = *values;
 }

@@ -188,7 +188,7 @@ uint64_t crn_fruits_epoch(const crn_fruits *fruits, crn_ticket ticket);
  * the slot then remains the caller's. */
 bool crn_fruits_queue(crn_fruits *fruits, crn_ticket ticket, uint32_t slot);
 
-/* Stores the result of the check of a queued view's values. */
+/* Stores the result of the check of the values of a view that is queued or runs. */
 void crn_fruits_set_values(crn_fruits *fruits, crn_ticket ticket, const crn_value_fault *values);
 
 /* The view got no slot. */

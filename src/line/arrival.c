@@ -1,4 +1,4 @@
-/* A view's arrival: its deadline, its fruit, its slot, its values. */
+/* A view's arrival: its deadline, its fruit, its slot; its values. */
 #include "src/line/internal.h"
 
 #include "stages/base/clock.h"
@@ -50,39 +50,47 @@ static crn_arrival arrive(crn_line *line, const crn_view_header *header, int64_t
     return arrival;
 }
 
-/* A slot with the maps of the message last received: its own, or one of the pool that they are
- * copied into. NULL: there is none. The check of the values is part of reading them. */
-static crn_view *take_maps(crn_line *line, const crn_view_header *header, crn_ticket ticket,
-                           crn_values_seen *ret_seen)
+/* A slot with the maps of the message last received: its own, whose values a worker checks, or one
+ * of the pool that they are copied into, and checked in the same pass. NULL: there is none. */
+static crn_view *take_maps(crn_line *line, const crn_view_header *header, crn_ticket ticket)
 {
-    crn_values_copy_fn *copy;
     crn_view *view = crn_ingest_view_in_slot(line->ingest);
     crn_values_use(&line->values, crn_fruits_config(line->fruits, ticket));
-    copy = crn_values_copier(&line->values, header->type);
+    crn_values_copy_fn *copy = crn_values_copier(&line->values, header->type);
     if (view) {
-        *ret_seen = copy(NULL, view->maps, header->payload_bytes);
+        view->check = copy;
         return view;
     }
     view = crn_ingest_got_no_slot(line->ingest) ? NULL : crn_line_acquire(line, ticket);
     if (!view)
         return NULL;
+    view->check = NULL;
     view->intensity =
         header->flags & CRN_WIRE_FLAG_INTENSITY ? view->maps + header->payload_bytes : NULL;
-    *ret_seen = crn_ingest_copy(line->ingest, copy, view->maps, view->intensity);
+    view->seen = crn_ingest_copy(line->ingest, copy, view->maps, view->intensity);
     return view;
+}
+
+void crn_line_check_values(crn_line *line, crn_view *view)
+{
+    crn_lane *lane = crn_lanes_look_up(line->lanes, view->header.lane);
+    if (!lane) /* freed meanwhile for another */
+        return;
+    crn_values_use(&line->values, view->config);
+    crn_values_check(&line->values, &lane->values, view, &view->seen);
+    crn_fruits_set_values(line->fruits, view->ticket, &view->values);
 }
 
 crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_ns)
 {
     crn_ticket ticket;
-    crn_values_seen seen;
     if (arrive(line, header, now_ns, &ticket) != CRN_ARRIVAL_WANTED) {
         crn_view *unwanted = crn_ingest_view_in_slot(line->ingest);
         if (unwanted)
             crn_slots_release(line->slots, unwanted);
         return NULL;
     }
-    crn_view *view = take_maps(line, header, ticket, &seen);
+    crn_view *view = take_maps(line, header, ticket);
     if (!view) {
         crn_fruits_lose(line->fruits, ticket);
         return NULL;
@@ -93,9 +101,9 @@ crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t
     view->header = *header;
     view->epoch = crn_fruits_epoch(line->fruits, ticket);
     view->received_ns = now_ns;
-    crn_values_check(&line->values, &crn_lanes_look_up(line->lanes, header->lane)->values, view,
-                     &seen);
+    view->values = (crn_value_fault){.class_index = -1};
     crn_fruits_queue(line->fruits, ticket, view->slot);
-    crn_fruits_set_values(line->fruits, ticket, &view->values);
+    if (!view->check)
+        crn_line_check_values(line, view);
     return view;
 }

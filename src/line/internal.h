@@ -100,6 +100,9 @@ struct crn_line {
  * the view, or NULL. */
 crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_ns);
 
+/* Judges what was seen of a view's values (crn_view.seen), for its lane and its fruit. */
+void crn_line_check_values(crn_line *line, crn_view *view);
+
 /* The view in that slot, of the pool or behind it of a producer's ring. */
 static inline crn_view *crn_line_view_at(crn_line *line, uint32_t slot)
 {

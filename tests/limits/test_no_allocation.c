@@ -29,6 +29,12 @@ static void the_line_allocates_nothing_per_view(void **state)
     skip();
 }
 
+static void nor_per_view_in_a_slot(void **state)
+{
+    (void)state;
+    skip();
+}
+
 static void nor_does_it_with_a_device(void **state)
 {
     (void)state;
@@ -157,7 +163,7 @@ static const char yaml[] =
     "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
     "log: {level: warning}\n";
 
-static void count_in(const char *backend, const crn_gpu *gpu)
+static void count_in(const char *backend, const crn_gpu *gpu, bool slots)
 {
     exempt = true;
     static line_fixture line;
@@ -166,7 +172,13 @@ static void count_in(const char *backend, const crn_gpu *gpu)
     line_configure(&line, text);
     snprintf(line.config.publish.log.dir, CRN_TEXT_BYTES, "%s", line.folder);
     snprintf(line.config.monitor.http, CRN_TEXT_BYTES, "127.0.0.1:0");
+    const char *path = line_use_slots(&line);
     line_run(&line, gpu);
+    static crn_raw_producer producer;
+    if (slots) {
+        crn_raw_producer_open(path, 0, 2 << 20, &producer);
+        line.producer = &producer;
+    }
     float *maps = line_discs(95, 511, 3);
     for (size_t i = 0; i < sizeof photograph; i++)
         photograph[i] = (unsigned char)(i * UINT32_C(2654435761) >> 24);
@@ -182,6 +194,7 @@ static void count_in(const char *backend, const crn_gpu *gpu)
     run_fruits(&line, maps, fruits, 250); /* 1,000 views */
     atomic_store(&counting, false);
     line_stop(&line);
+    crn_raw_producer_close(&producer);
     free(maps);
     assert_true(line.metrics.publish.log.written > 100);
     if (atomic_load(&allocations) != 0)
@@ -192,13 +205,19 @@ static void count_in(const char *backend, const crn_gpu *gpu)
 static void the_line_allocates_nothing_per_view(void **state)
 {
     (void)state;
-    count_in("openmp", NULL);
+    count_in("openmp", NULL, false);
+}
+
+static void nor_per_view_in_a_slot(void **state)
+{
+    (void)state;
+    count_in("openmp", NULL, true);
 }
 
 static void nor_does_it_with_a_device(void **state)
 {
     (void)state;
-    count_in("cuda", crn_faulty_gpu(crn_fake_gpu(1, false)));
+    count_in("cuda", crn_faulty_gpu(crn_fake_gpu(1, false)), false);
 }
 
 #endif
@@ -207,6 +226,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_line_allocates_nothing_per_view),
+        cmocka_unit_test(nor_per_view_in_a_slot),
         cmocka_unit_test(nor_does_it_with_a_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,16 +2,21 @@
  * becomes of its view. */
 #include <dirent.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include "src/line/internal.h"
+#include "tests/support/cleanup.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/every_stage.h"
 #include "tests/support/line/gate.h"
 #include "tests/support/line/line_fixture.h"
 #include "tests/support/parts/recorded.h"
+#include "tests/support/random.h"
 
 #define HEIGHT 24
 #define WIDTH  40
@@ -279,6 +284,57 @@ static void verdicts_are_those_of_views_that_were_sent(void **state)
     stop();
 }
 
+/* Writes into all slots until it is killed. */
+static void write_for_ever(void)
+{
+    crn_random random = {1};
+    size_t bytes = producer.answer.slots * producer.answer.slot_bytes;
+    for (;;) {
+        uint64_t value = crn_random_next(&random);
+        size_t at = (size_t)(value >> 8) % (bytes / 64);
+        memset(producer.slots + 64 * at, (int)(value & 0xff), 64);
+    }
+}
+
+/* Its maps, and what is found in them, are its own matter; all others are judged as ever. */
+static void a_producer_that_keeps_writing_harms_nobody(void **state)
+{
+    (void)state;
+    every_stage_start(&line, &(every_stage_settings){
+                                 .backend = "openmp", .workers = 2, .threads = 1, .slots = true});
+    crn_raw_producer_open(line.config.ingest.slots.path, 0, 1 << 16, &producer);
+    pid_t parent = getpid(), writer = fork();
+    if (writer == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() == parent)
+            write_for_ever();
+        _exit(1);
+    }
+    crn_cleanup_add_process(writer);
+    verdict_bytes verdict;
+    for (uint64_t fruit = 0; fruit < 30; fruit++) {
+        line.producer = &producer;
+        every_stage_send(&line, fruit, 1);
+        line.producer = NULL;
+        every_stage_send(&line, fruit, 2);
+        for (int i = 0; i < 2; i++) {
+            every_stage_receive(&line, &verdict);
+            assert_int_equal(verdict.fruit, fruit);
+            if (verdict.lane == 2)
+                every_stage_expect_whole(&verdict);
+            free(verdict.data);
+        }
+    }
+    kill(writer, SIGKILL);
+    crn_cleanup_wait(writer, NULL);
+    line.producer = &producer;
+    every_stage_send(&line, 30, 1);
+    every_stage_receive(&line, &verdict);
+    every_stage_expect_whole(&verdict);
+    free(verdict.data);
+    stop();
+}
+
 /* So many views were recorded, with the first value of each as the next test sends them. */
 static void expect_recorded(int views)
 {
@@ -365,6 +421,7 @@ int main(void)
         ON_LINE(slots_of_ring_and_pool_are_not_mixed),
         ON_LINE(what_a_producer_sent_before_its_end_is_judged),
         ON_LINE(verdicts_are_those_of_views_that_were_sent),
+        ON_LINE(a_producer_that_keeps_writing_harms_nobody),
         ON_LINE(maps_are_recorded_and_kept),
     };
     return cmocka_run_group_tests(tests, recorded_setup, recorded_teardown);

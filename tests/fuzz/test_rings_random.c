@@ -1,0 +1,243 @@
+/*
+ * Random hellos, and random packets and messages that refer to rings, through crn_ingest: an honest
+ * view after every ten arrives whole, whatever came before, and each view that is accepted lies in
+ * a slot. CRN_CASES is the number of cases (20000 by default), CRN_SEED the first seed (default:
+ * the clock).
+ */
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <zmq.h>
+
+#include "src/ingest/ingest.h"
+#include "stages/base/clock.h"
+#include "stages/base/log.h"
+#include "stages/stage/classes.h"
+#include "tests/support/cmocka_prelude.h"
+#include "tests/support/folder.h"
+#include "tests/support/random.h"
+#include "tests/support/slots/raw_producer.h"
+
+#define FIRST_SLOT 7
+#define SLOTS      4
+#define HEIGHT     5
+#define WIDTH      7
+#define CLASSES    2
+#define BYTES      (HEIGHT * WIDTH * CLASSES)
+
+typedef struct random_rings {
+    void *zmq;
+    crn_config config;
+    crn_slots *slots;
+    crn_ingest *ingest;
+    crn_raw_producer producer;
+    uint64_t accepted, refused, hellos;
+} random_rings;
+
+static random_rings f;
+
+static int set_up(void **state)
+{
+    crn_error error;
+    if (test_folder_make(state) != 0)
+        return -1;
+    crn_log_set_level(CRN_LOG_ERROR);
+    f.zmq = zmq_ctx_new();
+    f.config =
+        (crn_config){.ingest = {.high_water_mark = 16, .slots = {.slots = SLOTS, .producers = 2}},
+                     .limits = {.view_mib = 1, .views = 5, .peers = 256, .peer_mib = 4},
+                     .classes = {.count = CLASSES, .name = {"ground", "rot"}},
+                     .latency.assemble_ms = 1};
+    f.config.ingest.bind.count = 1;
+    snprintf(f.config.ingest.bind.item[0], CRN_TEXT_BYTES, "ipc://%s/in", test_folder);
+    snprintf(f.config.ingest.slots.path, CRN_TEXT_BYTES, "%s/slots", test_folder);
+    int r = crn_slots_open(&f.config, FIRST_SLOT, (crn_slots_devices){0}, &f.slots, &error);
+    if (r == 0)
+        r = crn_ingest_open(f.zmq, &f.config, &f.ingest, &error);
+    if (r < 0) {
+        print_error("%s\n", error.text);
+        return r;
+    }
+    crn_ingest_use_slots(f.ingest, f.slots);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    crn_ingest_close(&f.ingest);
+    crn_slots_close(&f.slots, false);
+    zmq_ctx_term(f.zmq);
+    return test_folder_remove(state);
+}
+
+static crn_view_header good_header(uint64_t sequence)
+{
+    return (crn_view_header){.sequence = sequence,
+                             .views = 4,
+                             .height = HEIGHT,
+                             .width = WIDTH,
+                             .channels = CLASSES,
+                             .type = CRN_U8,
+                             .layout = CRN_HWC,
+                             .class_set = crn_classes_hash(&f.config.classes),
+                             .payload_bytes = BYTES};
+}
+
+/* The next view of the connection, or NULL once there is no packet: what was refused is counted. */
+static crn_view *next_view(crn_view_header *ret_header)
+{
+    crn_slots_service(f.slots, crn_now_ns());
+    int r = crn_ingest_receive(f.ingest, ret_header);
+    assert_true(r == 0 || r == 1);
+    return r ? crn_ingest_view_in_slot(f.ingest) : NULL;
+}
+
+static void wait_for_packet(void)
+{
+    struct pollfd polled = {.fd = crn_slots_descriptor(f.slots), .events = POLLIN};
+    assert_int_equal(poll(&polled, 1, 60000), 1);
+}
+
+static void expect_honest_view(crn_random *random, uint64_t sequence)
+{
+    unsigned char maps[BYTES];
+    crn_view_header header = good_header(sequence), got;
+    crn_view *view;
+    for (int i = 0; i < BYTES; i++)
+        maps[i] = (unsigned char)crn_random_next(random);
+    uint32_t slot = crn_raw_producer_take(&f.producer);
+    crn_raw_producer_fill(&f.producer, slot, &header, maps, NULL);
+    crn_raw_producer_send(&f.producer, slot, &header);
+    wait_for_packet();
+    while (!(view = next_view(&got)))
+        wait_for_packet();
+    assert_int_equal(got.sequence, sequence);
+    assert_memory_equal(view->maps, maps, BYTES);
+    crn_slots_release(f.slots, view);
+}
+
+/* A reference that is right, nearly so, or any. */
+static crn_slots_reference random_reference(crn_random *random)
+{
+    crn_slots_reference refers =
+        crn_raw_producer_refer(&f.producer, crn_random_below(random, SLOTS));
+    if (crn_random_once_in(random, 3))
+        refers.slot = (uint32_t)crn_random_next(random) >> crn_random_below(random, 32);
+    if (crn_random_once_in(random, 4))
+        refers.generation += (uint64_t)(int64_t)crn_random_between(random, -2, 2);
+    if (crn_random_once_in(random, 5))
+        refers.ring ^= UINT64_C(1) << crn_random_below(random, 64);
+    return refers;
+}
+
+static void send_random_packet(crn_random *random)
+{
+    unsigned char bytes[CRN_WIRE_HEADER_BYTES + CRN_SLOTS_REFERENCE_BYTES + CRN_SPOILT_MORE];
+    crn_view_header header = good_header(crn_random_next(random));
+    crn_slots_reference refers = random_reference(random);
+    size_t size = CRN_WIRE_HEADER_BYTES + CRN_SLOTS_REFERENCE_BYTES;
+    header.flags = (uint16_t)(crn_random_once_in(random, 4) ? crn_random_below(random, 8)
+                                                            : CRN_SLOTS_FLAG_IN_SLOT);
+    if (crn_random_once_in(random, 3)) { /* a size around that of the slot */
+        header.height = 1;
+        header.width = (uint32_t)crn_random_between(random, 2000, 2100);
+        header.payload_bytes = (uint64_t)header.width * CLASSES;
+    }
+    crn_wire_pack(&header, bytes);
+    crn_slots_pack_reference(&refers, bytes + CRN_WIRE_HEADER_BYTES);
+    if (crn_random_once_in(random, 4))
+        size = crn_random_spoil(random, bytes, size);
+    if (size > 0) /* an empty packet is the end */
+        assert_int_equal(send(f.producer.connection, bytes, size, 0), size);
+}
+
+/* Any word, as a producer without sense would leave them; then as the line has them. */
+static void spoil_states(crn_random *random)
+{
+    uint32_t slot = crn_random_below(random, SLOTS);
+    uint64_t word = atomic_load(&f.producer.states[slot]);
+    atomic_store(&f.producer.states[slot], crn_random_next(random));
+    crn_slots_service(f.slots, crn_now_ns());
+    atomic_store(&f.producer.states[slot], word);
+}
+
+static void read_all(void)
+{
+    const crn_ingest_stats *stats = crn_ingest_get_stats(f.ingest);
+    uint64_t before = stats->messages;
+    crn_view_header header;
+    uint64_t accepted = 0;
+    do {
+        crn_view *view = next_view(&header);
+        if (!view)
+            continue;
+        size_t at = (size_t)(view->slot - FIRST_SLOT);
+        assert_true(at < 2 * SLOTS);
+        uint64_t bytes =
+            crn_slots_view_bytes(header.payload_bytes, view->intensity ? HEIGHT * WIDTH : 0);
+        assert_true(bytes <= f.producer.answer.slot_bytes);
+        assert_int_equal(view->maps[bytes - 1], view->maps[bytes - 1]); /* can be read */
+        crn_slots_release(f.slots, view);
+        accepted++;
+    } while (crn_ingest_pending(f.ingest));
+    f.accepted += accepted;
+    f.refused += stats->messages - before - accepted;
+}
+
+static void send_random_hello(crn_random *random)
+{
+    unsigned char bytes[CRN_SLOTS_HELLO_BYTES + CRN_SPOILT_MORE];
+    int descriptors[CRN_SLOTS_DESCRIPTORS];
+    crn_slots_hello hello = {CRN_SLOTS_VERSION, CRN_SLOTS_MEMFD, SLOTS, 4096, {0}};
+    crn_slots_answer answer;
+    crn_slots_pack_hello(&hello, bytes);
+    size_t size = crn_random_spoil(random, bytes, CRN_SLOTS_HELLO_BYTES);
+    int connection = crn_raw_producer_connect(f.config.ingest.slots.path);
+    if (size == 0) {
+        close(connection);
+        return;
+    }
+    if (crn_raw_producer_ask(connection, bytes, size, &answer, descriptors)) {
+        assert_int_equal(answer.status == 0, descriptors[0] >= 0 && descriptors[1] >= 0);
+        f.hellos++;
+    }
+    for (int i = 0; i < CRN_SLOTS_DESCRIPTORS; i++)
+        if (descriptors[i] >= 0)
+            close(descriptors[i]);
+    close(connection);
+}
+
+static void honest_views_arrive_among_random_ones(void **state)
+{
+    (void)state;
+    uint64_t seed = crn_random_seed();
+    uint32_t cases = crn_random_cases(20000);
+    crn_raw_producer_open(f.config.ingest.slots.path, SLOTS, 4096, &f.producer);
+    for (uint32_t i = 0; i < cases; i++) {
+        crn_random random = {seed + i};
+        send_random_packet(&random);
+        read_all();
+        if (crn_random_once_in(&random, 20))
+            spoil_states(&random);
+        if (i % 10 == 0)
+            expect_honest_view(&random, i);
+        if (i % 20 == 0)
+            send_random_hello(&random);
+    }
+    print_message("%" PRIu64 " accepted, %" PRIu64 " refused, %" PRIu64 " hellos answered\n",
+                  f.accepted, f.refused, f.hellos);
+    assert_true(cases < 1000 || (f.accepted > cases / 10 && f.refused > cases / 10));
+    crn_raw_producer_close(&f.producer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(honest_views_arrive_among_random_ones, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
