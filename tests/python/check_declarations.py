@@ -17,6 +17,7 @@ ENUMERATIONS = {
     "crn_backend": ("CRN_BACKEND_", "BACKENDS"), "crn_connectivity": ("CRN_CONNECT_", "CONNECTIVITIES"),
     "crn_orientation": ("CRN_ORIENT_", "ORIENTATIONS"), "crn_border": ("CRN_BORDER_", "BORDERS"),
     "crn_morphology_operation": ("CRN_", "OPERATIONS"), "crn_element_shape": ("CRN_ELEMENT_", "ELEMENT_SHAPES"),
+    "crn_roll_axis": ("CRN_ROLL_AXIS_", "ROLL_AXES"),
     "crn_convolve_border": ("CRN_CONVOLVE_", "CONVOLVE_BORDERS"), "crn_haar_direction": ("CRN_HAAR_", "HAAR_DIRECTIONS"),
 }
 STRUCTS = {
@@ -24,6 +25,9 @@ STRUCTS = {
     "crn_contours": "Contours", "crn_element": "Element", "crn_morphology_params": "MorphologyParams",
     "crn_convolve_params": "ConvolveParams", "crn_haar_params": "HaarParams", "crn_ranklet_params": "RankletParams",
     "crn_diamond_square_params": "DiamondSquareParams", "crn_defects": "Defects",
+    "crn_surface_pose": "SurfacePose", "crn_surface_settings": "SurfaceSettings", "crn_surface_view": "SurfaceView",
+    "crn_surface_part": "SurfacePart", "crn_surface_defect": "SurfaceDefect", "crn_surface_total": "SurfaceTotal",
+    "crn_surface_fruit": "SurfaceFruit",
 }
 
 

@@ -14,6 +14,7 @@
 
     chain = cernita.Chain.from_yaml("line.yaml")    # what cernitad does with the maps of a view, in this process
     defects = chain.judge(maps, photograph)
+    surface = cernita.Surface(chain.classes)        # the views of a rolling fruit, as one surface in mm
     line = cernita.Line("tcp://127.0.0.1:5555")     # sends views to a daemon
     verdicts = cernita.Verdicts("tcp://127.0.0.1:5556", grader=True)    # receives what it says of each fruit
     cernita.Recording("/data/views"), cernita.VerdictLog("/data/log")   # what it recorded and logged
@@ -45,6 +46,8 @@ from ._line.verdicts import *
 from ._operators import *
 from ._pictures import *
 from ._pool import *
+from ._surface.measures import *
+from ._surface.surface import *
 from .ndimage import *
 from .opencv import *
 from .wavelets import *
@@ -53,9 +56,10 @@ __version__: str
 
 # All at once: mypy does not read lists that are put together of others.
 __all__ = [
-    "Alive", "Chain", "Contours", "DataError", "Defect", "Defects", "Line", "RecordedView", "Recording", "Silence",
-    "Status", "Total", "Unreadable", "Verdict", "VerdictLog", "Verdicts", "__version__", "black_tophat", "convolve",
-    "diamond_square", "dilate", "dwt2", "erode", "filter2D", "find_contours", "find_contours_many", "free_contexts",
+    "Alive", "Chain", "Contours", "DataError", "Defect", "Defects", "FruitSurface", "Line", "Pose", "RecordedView",
+    "Recording", "Silence", "Status", "Surface", "SurfaceDefect", "SurfaceTotal", "SurfaceView", "Total",
+    "Unreadable", "Verdict", "VerdictLog", "Verdicts", "__version__", "black_tophat", "convolve", "diamond_square",
+    "dilate", "dwt2", "erode", "filter2D", "find_contours", "find_contours_many", "free_contexts",
     "getStructuringElement", "grey_closing", "grey_dilation", "grey_erosion", "grey_opening", "haar", "idwt2",
     "missing", "morphological_gradient", "morphology", "morphologyEx", "named_kernel", "ranklet", "read_picture",
     "wavedec2", "waverec2", "white_tophat",

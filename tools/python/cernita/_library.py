@@ -1,4 +1,4 @@
-"""libcernita.so: where it lies, what stages/cernita.h declares, and its errors as Python's."""
+"""libcernita.so: where it lies, what stages/cernita.h and cernita_surface.h declare, and its errors as Python's."""
 from __future__ import annotations
 
 import ctypes
@@ -23,9 +23,11 @@ ELEMENT_SHAPES = ("rect", "disk", "cross")
 ELEMENT_PICTURE = 3
 CONVOLVE_BORDERS = ("replicate", "reflect", "wrap", "zero")
 HAAR_DIRECTIONS = ("forward", "inverse", "denoise")
+ROLL_AXES = ("y", "x")
 
 THREADS_MAX, ELEMENT_MAX, KERNEL_TAPS_MAX, DIAMOND_SQUARE_EXPONENT_MAX = 1024, 4095, 16384, 20
 RANKLET_HALF_MAX, CONTOURS_CELLS_MAX = 3037000499, 1 << 30
+SURFACE_VIEWS_MAX, SURFACE_CLASSES_MAX, SURFACE_POINTS_MAX = 64, 256, 16777216
 
 
 class Image(Structure):
@@ -79,6 +81,41 @@ class Defects(Structure):
                 ("point_count", c_uint32), ("texture_count", c_uint32), ("truncated", c_bool)]
 
 
+class SurfacePose(Structure):
+    _fields_ = [("x", c_double), ("y", c_double), ("rx", c_double), ("ry", c_double), ("tilt_rad", c_double),
+                ("roll_rad", c_double), ("confidence", c_double)]
+
+
+class SurfaceSettings(Structure):
+    _fields_ = [("roll_axis", c_int), ("distance_mm", c_double), ("roll_error_rad", c_double), ("classes", c_int32),
+                ("views", c_int32), ("defects", c_uint32), ("points", c_uint32)]
+
+
+class SurfaceView(Structure):
+    _fields_ = [("pose", SurfacePose), ("mm_per_px", c_double), ("height", c_int32), ("width", c_int32),
+                ("defects", POINTER(Defects))]
+
+
+class SurfacePart(Structure):
+    _fields_ = [("view", c_int32), ("defect", c_uint32)]
+
+
+class SurfaceDefect(Structure):
+    _fields_ = [("channel", c_int32), ("area_mm2", c_double), ("length_mm", c_double), ("width_mm", c_double),
+                ("lambda_rad", c_double), ("v", c_double), ("views", c_uint64), ("first_part", c_uint32),
+                ("part_count", c_uint32)]
+
+
+class SurfaceTotal(Structure):
+    _fields_ = [("count", c_uint32), ("area_mm2", c_double), ("largest_mm2", c_double), ("longest_mm", c_double)]
+
+
+class SurfaceFruit(Structure):
+    _fields_ = [("diameter_mm", c_double), ("length_mm", c_double), ("surface_mm2", c_double), ("seen_mm2", c_double),
+                ("coverage", c_double), ("totals", POINTER(SurfaceTotal)), ("defects", POINTER(SurfaceDefect)),
+                ("parts", POINTER(SurfacePart)), ("defect_count", c_uint32), ("part_count", c_uint32)]
+
+
 # name: (result, arguments); those that return an int can fail.
 _PROTOTYPES: dict[str, tuple[object, list[object]]] = {
     "crn_version": (c_char_p, []),
@@ -100,6 +137,9 @@ _PROTOTYPES: dict[str, tuple[object, list[object]]] = {
     "crn_chain_free": (None, [POINTER(c_void_p)]),
     "crn_chain_class_count": (c_int32, [c_void_p]),
     "crn_chain_class_name": (c_char_p, [c_void_p, c_int32]),
+    "crn_surface_open": (c_int, [c_void_p, POINTER(SurfaceSettings), POINTER(c_void_p)]),
+    "crn_surface_free": (None, [POINTER(c_void_p)]),
+    "crn_surface_measure": (c_int, [c_void_p, POINTER(SurfaceView), c_int32, POINTER(POINTER(SurfaceFruit))]),
     "crn_chain_judge": (c_int, [c_void_p, POINTER(Image), POINTER(Image), POINTER(POINTER(Defects))]),
 }
 

@@ -63,6 +63,12 @@ static void its_tables_are_the_header_s(void **state)
     run("python/check_declarations.py " CRN_BIN " " PACKAGE);
 }
 
+static void views_become_one_surface(void **state)
+{
+    (void)state;
+    run("python/check_surface.py " CRN_BIN " " PACKAGE);
+}
+
 static void the_example_finds_its_spots(void **state)
 {
     (void)state;
@@ -78,6 +84,7 @@ int main(void)
         cmocka_unit_test(the_chain_gives_what_the_daemon_gives),
         cmocka_unit_test(recordings_and_logs),
         cmocka_unit_test(its_tables_are_the_header_s),
+        cmocka_unit_test(views_become_one_surface),
         cmocka_unit_test(the_example_finds_its_spots),
     };
 #ifdef CRN_SANITIZED

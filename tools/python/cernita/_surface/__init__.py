@@ -1,0 +1,1 @@
+"""The views of a rolling fruit as one surface."""
