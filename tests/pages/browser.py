@@ -44,10 +44,11 @@ class Browser:
         return self.driver.execute_script(script, *arguments)
 
     def text(self, selector):
-        return self.run("return document.querySelector(arguments[0])?.textContent", selector)
+        """A space that does not break a line counts as a space."""
+        return self.run("return document.querySelector(arguments[0])?.textContent.replaceAll('\\u00a0', ' ')", selector)
 
     def texts(self, selector):
-        return self.run("return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent)", selector)
+        return self.run("return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent.replaceAll('\\u00a0', ' '))", selector)
 
     def elements(self, selector):
         return self.driver.find_elements(By.CSS_SELECTOR, selector)

@@ -122,7 +122,7 @@ def budget_line_is_drawn(test):
             for (let i = 0; i < pixels.data.length; i += 8) {
                 dark += Math.min(pixels.data[i] + 255 - pixels.data[i + 3], pixels.data[i + 4] + 255 - pixels.data[i + 7]) < 60;
             }
-            return dark / (bottom - top) / ratio;""", f"{BUDGET_MS} ms")
+            return dark / (bottom - top) / ratio;""", f"{BUDGET_MS}\u00a0ms")
         assert 0.4 < share < 0.8, f"dark share of the column: {share}"
     finally:
         line.close()

@@ -15,7 +15,7 @@ ENTRY = re.compile(r"^(  |    )(\w+): (.*)$")
 # Said large, to people who operate the line: no name of a key or program.
 LARGE = ("waiting", "not_connected", "connection_lost", "never_connected", "normal", "ready", "idle", "starting", "stopping",
          "misjudged", "no_recipe", "no_alarm", "no_alarm_list", "to_acknowledge", "new_alarm", "alarm_states", "refused",
-         "sound_waits", "token_wanted", "token_wrong", "lane_normal", "lane_idle", "lane_gone", "why")
+         "sound_waits", "token_wanted", "token_wrong", "not_found", "not_found_hint", "lane_normal", "lane_idle", "lane_gone", "why")
 IDENTIFIER = re.compile(r"\w[_.]\w")
 
 

@@ -286,6 +286,24 @@ def table_and_older_daemon(test):
         stand_in.close()
 
 
+def another_day_is_named(test):
+    """An alarm of yesterday has its day, in words that fit the language."""
+    words = {"en": "raised {} on", "it": "scattato alle {} del", "es": "activada a las {} del", "fr": "apparue à {} le", "de": "gekommen {} am"}
+    yesterday = time.time() - 86400
+    clock, day = time.strftime("%H:%M:%S", time.localtime(yesterday)), time.localtime(yesterday).tm_mday
+    for language in LANGUAGES:
+        stand_in = open_page(test, normal_event(), language)
+        try:
+            stand_in.alarms.raised(LANE_2 | {"since_s": yesterday})
+            show(test, stand_in, faulty_event(LANE_2 | {"since_s": yesterday}))
+            open_alarms(test)
+            test.browser.wait("the alarm", lambda: len(rows(test)) == 1)
+            note = test.browser.text("#alarm-list .note")
+            assert words[language].format(clock) in note and f"{day}" in note.split(clock)[1], note
+        finally:
+            stand_in.close()
+
+
 OVERFLOW = """
     const box = document.getElementById('alarms').getBoundingClientRect();
     const found = [...document.querySelectorAll('#alarms *')].filter((e) => e.checkVisibility() && !e.closest('.unseen'))
@@ -319,4 +337,4 @@ def the_dialog_fits(test):
 
 
 ALARM_TESTS = [from_raised_to_shelved, all_at_once, refused_and_token, sound_on_and_off, alarms_are_said_once,
-               focus_in_the_dialog, table_and_older_daemon, the_dialog_fits]
+               focus_in_the_dialog, table_and_older_daemon, another_day_is_named, the_dialog_fits]

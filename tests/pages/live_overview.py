@@ -56,6 +56,24 @@ CUT = """
     return found"""
 
 
+# Visible texts that are smaller than 16 px, or have a figure whose unit may come on the next line.
+HARD_TO_READ = """
+    const found = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const { data, parentElement: e } = walker.currentNode;
+        if (!data.trim() || !e.checkVisibility() || e.closest('svg, script, noscript')) continue;
+        if (parseFloat(getComputedStyle(e).fontSize) < 16) found.push(`small: ${data}`);
+        if (/\\d (ms|s|min|h|%|px²|[kMG]?B)(?![\\p{L}])/u.test(data)) found.push(`may be divided: ${data}`);
+    }
+    return found"""
+
+
+def expect_easy_reading(test):
+    hard = test.browser.run(HARD_TO_READ)
+    assert not hard, hard
+
+
 def held_row(name, row, number):
     """A condition as the daemon would send it, with large figures."""
     texts = row["en"]
@@ -110,6 +128,7 @@ def large_figures_fit(test):
             assert test.browser.text("#p99") == "> 99,999 ms" and test.browser.text("#fruits-per-s") == "99,999"
             cut = test.browser.run(CUT)
             assert not cut, f"{size}, {lanes} lanes: {cut}"
+            expect_easy_reading(test)
             test.keep(f"full_{lanes}_{size[0]}")
             stand_in.close()
     test.browser.resize(*DESKTOP)
@@ -125,6 +144,7 @@ def screens(test):
         for name, event in states.items():
             stand_in = open_page(test, event, table=table)
             show(test, stand_in, event)
+            expect_easy_reading(test)
             test.keep(f"{name}_{size[0]}")
             assert size == PHONE or not test.browser.run(CUT)
             stand_in.close()
@@ -250,6 +270,11 @@ def targets_are_large(test):
             test.browser.wait("the fruit", lambda: test.browser.elements("[data-fruit]"))
             test.browser.run("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
             expect_large_targets(test)
+            test.browser.open(f"{stand_in.address}/fruits/{NAME}")
+            test.browser.wait_text("#headline", "Judged in time")
+            test.browser.elements("#technical summary")[0].click()
+            expect_large_targets(test)
+            expect_easy_reading(test)
     finally:
         test.browser.resize(*DESKTOP)
         stand_in.close()
@@ -285,6 +310,8 @@ def a_fruit_says_why(test):
             test.browser.wait_text("#headline", headline)
             assert sentence in test.browser.text("#action"), test.browser.text("#action")
             assert test.browser.text("#ask-why").endswith(f"cernita-why {stand_in.address.removeprefix('http://')} 0 77 --epoch 1")
+            visible = test.browser.run("return document.getElementById('waterfall').checkVisibility()")
+            assert not visible, "reasons by their identifiers are the technician's"
             test.expect_good_text()
         finally:
             stand_in.close()

@@ -45,7 +45,9 @@ const whole = new Intl.NumberFormat(language, { maximumFractionDigits: 0 });
 const tenths = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
 const digits = new Intl.NumberFormat(language, { maximumSignificantDigits: 3 });
 const clock = new Intl.DateTimeFormat(language, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
-const calendar = new Intl.DateTimeFormat(language, { dateStyle: 'medium' });
+const calendar = new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short' });
+const longCalendar = new Intl.DateTimeFormat(language, { dateStyle: 'medium' });
+const UNIT_SPACE = '\u00a0'; // a figure and its unit stay on one line
 
 export function number(value) {
   return value === null || value === undefined ? '–' : whole.format(value);
@@ -63,13 +65,17 @@ export function figure(value) {
 }
 
 export function milliseconds(value) {
-  return value === null || value === undefined ? '–' : `${figure(value)} ms`;
+  return value === null || value === undefined ? '–' : `${figure(value)}${UNIT_SPACE}ms`;
+}
+
+export function squarePixels(value) {
+  return `${figure(value)}${UNIT_SPACE}px²`;
 }
 
 // 100 % is all, not nearly all.
 export function percent(share) {
   if (share === null || share === undefined) return '–';
-  return `${figure(share < 1 ? Math.min(share * 100, 99.9) : share * 100)} %`;
+  return `${figure(share < 1 ? Math.min(share * 100, 99.9) : share * 100)}${UNIT_SPACE}%`;
 }
 
 // A quantile of durations that are counted up to the last edge: more than that is not known.
@@ -85,20 +91,23 @@ export function bytes(value) {
     value /= 1000;
     unit += 1;
   }
-  return `${figure(value)} ${units[unit]}`;
+  return `${figure(value)}${UNIT_SPACE}${units[unit]}`;
 }
 
 // The time of day, with the date if that is not today's.
 export function timeOfDay(seconds) {
   const date = new Date(seconds * 1000);
   const time = clock.format(date);
-  return date.toDateString() === new Date().toDateString() ? time : `${calendar.format(date)} ${time}`;
+  const today = new Date();
+  if (date.toDateString() === today.toDateString()) return time;
+  return say('on_day', time, (date.getFullYear() === today.getFullYear() ? calendar : longCalendar).format(date));
 }
 
 export function duration(seconds) {
   const s = Math.max(0, Math.round(seconds));
-  if (s < 120) return `${s} s`;
-  if (s < 7200) return `${Math.floor(s / 60)} min`;
-  if (s < 172800) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
+  const unit = (value, name) => `${Math.floor(value)}${UNIT_SPACE}${name}`;
+  if (s < 120) return unit(s, 's');
+  if (s < 7200) return unit(s / 60, 'min');
+  if (s < 172800) return `${unit(s / 3600, 'h')} ${unit((s % 3600) / 60, 'min')}`;
   return say('days', Math.floor(s / 86400));
 }

@@ -38,9 +38,10 @@ const FORMATS = {
   name: String,
 };
 
+// A figure and its unit stay on one line.
 function fill(text, condition) {
   const values = { ...condition.values, lane: condition.lane ?? '?' };
-  return text.replace(/\{(lane|count|percent|seconds|hours|name)\}/g, (_, key) => FORMATS[key](values[key]));
+  return text.replace(/(?<=\{(?:percent|seconds|hours)\}) /g, '\u00a0').replace(/\{(lane|count|percent|seconds|hours|name)\}/g, (_, key) => FORMATS[key](values[key]));
 }
 
 // `part` is what or action.

@@ -2,7 +2,7 @@
 import { byId, make, setHeadline, setText, startFrame } from './frame.js';
 import { classColours, drawView, sayIncomplete } from './fruit_picture.js';
 import { sayWhy } from './why.js';
-import { figure, milliseconds, say, timeOfDay } from './words.js';
+import { figure, milliseconds, number, say, squarePixels, timeOfDay } from './words.js';
 
 const [, , lane, epoch, fruit] = location.pathname.split('/');
 
@@ -21,7 +21,7 @@ function place(element, fromMs, toMs, axisMs) {
 }
 
 function bar(kind, fromMs, toMs, axisMs) {
-  const text = `${say(kind)}: ${milliseconds(toMs - fromMs)}`;
+  const text = `${say(kind)} ${milliseconds(toMs - fromMs)}`;
   const element = make('span', { class: `bar ${kind}`, title: text });
   place(element, fromMs, toMs, axisMs);
   return element;
@@ -56,15 +56,17 @@ function viewRow(state, marks, axisMs) {
 function showWaterfall(verdict) {
   const closed = verdict.assembly_ms;
   const published = closed + verdict.latency_ms.total;
-  const budget = closed + verdict.budget_ms;
+  const budgetEnd = closed + verdict.budget_ms;
   const ends = verdict.view_states.filter((state) => state.received_ms !== null)
     .map((state) => state.received_ms + (state.queue_ms || 0) + (state.run_ms || 0));
-  const axisMs = 1.03 * Math.max(published, Math.min(budget, 4 * published), ...ends);
-  const marks = [['closed', closed], ['published', published], ['budget-end', budget]].filter(([, at]) => at <= axisMs);
-  const names = { closed: say('closed'), published: say('published'), 'budget-end': say('budget_line', verdict.budget_ms) };
+  const axisMs = 1.03 * Math.max(published, Math.min(budgetEnd, 4 * published), ...ends);
+  const moments = [['closed', closed], ['published', published], ['budget-end', budgetEnd]];
+  const marks = moments.filter(([, at]) => at <= axisMs);
+  const limit = say('budget_line', milliseconds(verdict.budget_ms));
+  const names = { closed: say('closed'), published: say('published'), 'budget-end': limit };
   byId('waterfall').append(
-    make('ul', { class: 'marks' }, ...[['closed', closed], ['published', published], ['budget-end', budget]].map(([kind, at]) =>
-      make('li', {}, make('span', { class: `key ${kind}`, 'aria-hidden': 'true' }), `${names[kind]}: ${milliseconds(at)}`))),
+    make('ul', { class: 'marks' }, ...moments.map(([kind, at]) =>
+      make('li', {}, make('span', { class: `key ${kind}`, 'aria-hidden': 'true' }), `${names[kind]} `, make('strong', {}, milliseconds(at))))),
     make('ul', { class: 'rows' }, ...verdict.view_states.map((state) => viewRow(state, marks, axisMs))),
   );
 }
@@ -82,8 +84,8 @@ function showParts(verdict) {
 
 function showTotals(verdict) {
   for (const [name, total] of Object.entries(verdict.totals)) {
-    byId('totals').append(make('tr', {}, make('td', {}, name), make('td', {}, String(total.count)),
-      make('td', {}, `${figure(total.area_px)} px²`)));
+    byId('totals').append(make('tr', {}, make('td', {}, name), make('td', {}, number(total.count)),
+      make('td', {}, squarePixels(total.area_px))));
   }
 }
 

@@ -1,5 +1,5 @@
 // A fruit's views as pictures: the photograph, if there is one, and the outlines of its defects.
-import { figure, say } from './words.js';
+import { figure, number, say, squarePixels } from './words.js';
 import { make } from './frame.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
@@ -53,7 +53,7 @@ function outline(defect, colour) {
     'data-class': defect.class,
   });
   const title = makeSvg('title', {});
-  title.textContent = `${defect.class}, ${figure(defect.area_px)} px², p ${figure(defect.mean_probability)}`;
+  title.textContent = `${defect.class}, ${squarePixels(defect.area_px)}, p ${figure(defect.mean_probability)}`;
   path.append(title);
   return path;
 }
@@ -119,7 +119,7 @@ export function legend(verdict, colours) {
   for (const [name, total] of found) {
     const swatch = makeSvg('svg', { class: 'swatch', viewBox: '0 0 10 10', 'aria-hidden': 'true' });
     swatch.append(makeSvg('rect', { width: 10, height: 10, fill: colours.get(name) }));
-    list.append(make('li', {}, swatch, ` ${total.count} ${name}, ${figure(total.area_px)} px²`));
+    list.append(make('li', {}, swatch, ` ${number(total.count)} ${name}, ${squarePixels(total.area_px)}`));
   }
   if (incomplete) list.append(make('li', {}, incomplete));
   return list;

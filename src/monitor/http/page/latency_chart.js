@@ -22,18 +22,19 @@ const budgetLine = {
     ctx.moveTo(x, chartArea.top);
     ctx.lineTo(x, chartArea.bottom);
     ctx.stroke();
-    ctx.font = '600 14px system-ui, sans-serif';
+    ctx.font = '600 16px system-ui, sans-serif';
     ctx.textAlign = 'right';
     ctx.setLineDash([]);
     ctx.strokeStyle = colour('--card'); // around the letters, as they may lie on a bar
     ctx.lineWidth = 4;
-    ctx.strokeText(say('budget_line', drawn.budget), x - 8, chartArea.top + 14);
-    ctx.fillText(say('budget_line', drawn.budget), x - 8, chartArea.top + 14);
+    ctx.strokeText(say('budget_line', milliseconds(drawn.budget)), x - 8, chartArea.top + 16);
+    ctx.fillText(say('budget_line', milliseconds(drawn.budget)), x - 8, chartArea.top + 16);
     ctx.restore();
   },
 };
 
 function create() {
+  window.Chart.defaults.font.size = 16;
   return new window.Chart(byId('histogram'), {
     type: 'bar',
     data: { labels: [], datasets: [{ data: [], minBarLength: 4, categoryPercentage: 1, barPercentage: 0.9 }] },

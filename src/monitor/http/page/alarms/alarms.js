@@ -68,7 +68,7 @@ function showLast() {
     return;
   }
   const ended = last.cleared_ms === undefined ? '' : `, ${say('alarm_ended', timeOfDay(last.cleared_ms / 1000))}`;
-  setText(byId('last-alarm'), `${timeOfDay(last.raised_ms / 1000)} ${textOf(last, 'what')}${ended}`);
+  setText(byId('last-alarm'), `${timeOfDay(last.raised_ms / 1000)} · ${textOf(last, 'what')}${ended}`);
 }
 
 function show() {
