@@ -253,7 +253,27 @@ def silent_lane(test):
         line.end_replay()
         line.replay(test.two_lanes, "--loop", 0)
         test.browser.wait_text("#headline", "Sorting normally")
+        test.browser.wait_text("#last-alarm", "Lane 1: no pictures, over since")
     finally:
+        line.close()
+
+
+def each_lane_in_turn(test):
+    """The last fruits are of all lanes in turn, also of one that sends without photographs."""
+    line = test.daemon()
+    views = SmallViews(line) # lane 1
+    try:
+        line.grade()
+        line.replay(test.one_lane, "--loop", 0)
+        test.browser.open(line.address)
+
+        def lanes():
+            views.send(views.fruits, VIEWS)
+            names = test.browser.run("return [...document.querySelectorAll('[data-fruit]')].map((e) => e.dataset.fruit)")
+            return [name.split("/")[0] for name in names]
+        test.browser.wait("three fruits of each lane", lambda: sorted(lanes()) == ["0"] * 3 + ["1"] * 3)
+    finally:
+        views.sender.close()
         line.close()
 
 
@@ -375,7 +395,7 @@ def memory_stays(test):
 
 
 TESTS = [empty, counts_are_right, budget_line_is_drawn, outlines_are_the_verdicts, over_budget, partial_fruits,
-         refused_views, silent_lane, degraded, it_connects_again, fits_a_phone, keyboard_reaches_everything,
+         refused_views, silent_lane, each_lane_in_turn, degraded, it_connects_again, fits_a_phone, keyboard_reaches_everything,
          *OVERVIEW_TESTS, *ALARM_TESTS, memory_stays]
 
 
