@@ -35,8 +35,10 @@ typedef struct crn_monitor_facts {
 typedef enum crn_http_code {
     CRN_HTTP_OK,
     CRN_HTTP_BAD,
+    CRN_HTTP_FORBIDDEN,
     CRN_HTTP_NOT_FOUND,
     CRN_HTTP_METHOD,
+    CRN_HTTP_TOO_LARGE,
     CRN_HTTP_HOST,
     CRN_HTTP_UNAVAILABLE,
     CRN_HTTP_CODES,

@@ -17,6 +17,7 @@
 #include "src/ingest/socket/endpoint.h"
 #include "src/ingest/socket/listener.h"
 #include "src/http/address.h"
+#include "src/http/token.h"
 #include "src/preflight/internal.h"
 
 /* --- tcp -------------------------------------------------------------------------------------- */
@@ -199,10 +200,23 @@ void crn_preflight_endpoint(crn_preflight_check *check, const char *key, const c
         check_ipc(check, key, endpoint);
 }
 
+static void check_token(crn_preflight_check *check)
+{
+    char folder[CRN_TEXT_BYTES], token[CRN_HTTP_TOKEN_BYTES];
+    crn_error error;
+    const char *file = check->config->monitor.token_file;
+    snprintf(folder, sizeof folder, "%s", file);
+    strip_file_name(folder);
+    if (file[0] && !crn_preflight_is_left_to_unit(check, "monitor.token_file", folder) &&
+        crn_http_token_read(file, token, &error) < 0)
+        crn_preflight_fail(check, "monitor.token_file", "%s", error.text);
+}
+
 void crn_preflight_http(crn_preflight_check *check)
 {
     const char *at = check->config->monitor.http;
     crn_error error;
+    check_token(check);
     int r = at[0] ? crn_http_try(at, &error) : 0;
     if (r == 0)
         return;

@@ -181,9 +181,10 @@ typedef struct crn_config {
         int64_t keep_gib, keep_days; /**< 0: all */
     } record;
     struct {
-        char http[CRN_TEXT_BYTES]; /**< HOST:PORT; empty: no pages */
-        bool http_named;           /**< the file gives it: it must be had */
-        crn_texts hosts;           /**< names of this server besides its own */
+        char http[CRN_TEXT_BYTES];       /**< HOST:PORT; empty: no pages */
+        bool http_named;                 /**< the file gives it: it must be had */
+        crn_texts hosts;                 /**< names of this server besides its own */
+        char token_file[CRN_TEXT_BYTES]; /**< empty: only this machine may change something */
         int64_t keep_slots;
     } monitor;
     struct {

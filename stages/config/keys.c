@@ -218,6 +218,9 @@ static const crn_param monitor[] = {
     KEY(monitor, hosts, .fallback = "",
         .help = "host names, without port, that requests may also use: that of a proxy before this "
                 "address, under which browsers know it"),
+    KEY(monitor, token_file, .fallback = "",
+        .help = "file with a line of 16 to 128 letters and digits, the token with which the pages "
+                "let other machines acknowledge and shelve alarms; empty: only this machine may"),
     KEY(monitor, keep_slots, .fallback = "8", .min = 0, .max = 256,
         .help = "views whose maps stay in memory, of the last fruits that were late, partial or "
                 "over budget, for cernita-why --save: view_mib each; 0: none"),

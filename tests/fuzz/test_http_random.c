@@ -65,6 +65,7 @@ static void append_header(crn_random *random, text_buffer *text)
         "Connection: close",
         "Connection: Upgrade",
         "Content-Length: 5",
+        "Content-Length: 8\r\n\r\nnumber=1",
         "Content-Length: -1",
         "Content-Length: 99999999999999999999",
         "Transfer-Encoding: chunked",
@@ -75,6 +76,9 @@ static void append_header(crn_random *random, text_buffer *text)
         " folded",
         ":",
         "Cookie: a=b; c",
+        "Origin: null",
+        "Via: 1.1 a",
+        "X-Cernita-Token:",
     };
     if (crn_random_once_in(random, 6)) {
         append_text(text, "X: ");
@@ -94,6 +98,10 @@ static void append_request(crn_random *random, text_buffer *text)
                                         "/healthz",
                                         "/readyz",
                                         "/events",
+                                        "/alarms?most=2",
+                                        "/alarms.csv",
+                                        "/alarms/acknowledge",
+                                        "/alarms/shelve",
                                         "/verdicts",
                                         "/trace",
                                         "/maps/0/1/2",

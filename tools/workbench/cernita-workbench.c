@@ -66,20 +66,9 @@ static bool is_loopback(const char *listen)
 
 static void read_token(crn_workbench *bench, const char *path)
 {
-    char text[CRN_TOKEN_BYTES + 2] = "";
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (size < 0)
-        crn_usage_error(&tool, "--token-file %s: cannot be read: %s", path, strerror(errno));
-    close(fd);
-    text[strcspn(text, "\r\n")] = '\0';
-    size_t length = strlen(text);
-    bool plain =
-        strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") == length;
-    if (!plain || length < CRN_TOKEN_BYTES_MIN || length >= CRN_TOKEN_BYTES)
-        crn_usage_error(&tool, "--token-file %s: needs a line of %d to %d letters and digits", path,
-                        CRN_TOKEN_BYTES_MIN, CRN_TOKEN_BYTES - 1);
-    snprintf(bench->token, sizeof bench->token, "%.*s", CRN_TOKEN_BYTES - 1, text);
+    crn_error error;
+    if (crn_http_token_read(path, bench->token, &error) < 0)
+        crn_usage_error(&tool, "--token-file %s", error.text);
 }
 
 static void read_options(int argc, char **argv, crn_workbench *bench)

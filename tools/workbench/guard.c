@@ -7,16 +7,6 @@
 
 #define COOKIE "cernita_workbench"
 
-/* Takes the same time wherever the texts differ, so that it tells nothing of the token. */
-static bool is_token(const crn_workbench *bench, const char *text)
-{
-    size_t length = strlen(bench->token);
-    unsigned char differs = strlen(text) != length;
-    for (size_t i = 0; i < length && text[i]; i++)
-        differs |= (unsigned char)(bench->token[i] ^ text[i]);
-    return !differs;
-}
-
 static const char *header(const crn_request *request, const char *name)
 {
     return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
@@ -25,7 +15,7 @@ static const char *header(const crn_request *request, const char *name)
 /* With the token in the address the browser gets it as a cookie, and the address without it. */
 static void take_token(crn_request *request)
 {
-    char cookie[CRN_TOKEN_BYTES + 64];
+    char cookie[CRN_HTTP_TOKEN_BYTES + 64];
     snprintf(cookie, sizeof cookie, COOKIE "=%s; HttpOnly; SameSite=Strict; Path=/",
              request->bench->token);
     crn_answer_bytes(request, "text/plain", "", 0, true);
@@ -41,10 +31,10 @@ static bool knows_token(crn_request *request)
     if (!request->bench->token[0])
         return true;
     const char *cookie = MHD_lookup_connection_value(request->connection, MHD_COOKIE_KIND, COOKIE);
-    if (cookie && is_token(request->bench, cookie))
+    if (crn_http_token_is(request->bench->token, cookie))
         return true;
     const char *given = crn_request_text(request, "token");
-    if (given && is_token(request->bench, given))
+    if (crn_http_token_is(request->bench->token, given))
         take_token(request);
     else
         crn_answer_refusal(request, MHD_HTTP_FORBIDDEN,

@@ -5,18 +5,16 @@
 #include <microhttpd.h>
 
 #include "src/http/address.h"
+#include "src/http/token.h"
 #include "tools/workbench/jobs.h"
 #include "tools/workbench/store.h"
-
-#define CRN_TOKEN_BYTES_MIN 16
-#define CRN_TOKEN_BYTES     129
 
 typedef struct crn_request crn_request;
 
 typedef struct crn_workbench {
     const char *listen;                   /* as on the command line */
     char address[CRN_HTTP_ADDRESS_BYTES]; /* as bound */
-    char token[CRN_TOKEN_BYTES];          /* that clients must know; "": none */
+    char token[CRN_HTTP_TOKEN_BYTES];     /* that clients must know; "": none */
     struct MHD_Daemon *daemon;
     crn_store store;
     crn_jobs jobs;   /* operators, chains: one at a time, so that times are true */

@@ -209,6 +209,9 @@ int crn_alarms_acknowledge(crn_alarms *alarms, uint64_t number, const char *by)
 int crn_alarms_acknowledge_to(crn_alarms *alarms, uint64_t number, const char *by)
 {
     pthread_mutex_lock(&alarms->lock);
+    uint64_t newest = crn_alarm_book_newest(alarms->book);
+    if (number > newest)
+        number = newest;
     int count = crn_alarm_book_acknowledge_to(alarms->book, number, by, now_in_ms());
     pthread_mutex_unlock(&alarms->lock);
     sem_post(&alarms->wake);

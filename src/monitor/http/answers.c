@@ -24,7 +24,8 @@
 /* How long one rendering of /metrics is served. */
 #define RENDERING_NS (1 * CRN_NS_PER_S)
 
-const char *const crn_http_codes[CRN_HTTP_CODES] = {"200", "400", "404", "405", "421", "503"};
+const char *const crn_http_codes[CRN_HTTP_CODES] = {"200", "400", "403", "404",
+                                                    "405", "413", "421", "503"};
 
 void crn_http_observe(crn_http *http, bool machine, crn_observation *ret_observation)
 {
@@ -51,7 +52,7 @@ void crn_http_observe(crn_http *http, bool machine, crn_observation *ret_observa
 static enum MHD_Result answer(crn_http *http, struct MHD_Connection *connection, crn_http_code code,
                               struct MHD_Response *response)
 {
-    static const unsigned codes[CRN_HTTP_CODES] = {200, 400, 404, 405, 421, 503};
+    static const unsigned codes[CRN_HTTP_CODES] = {200, 400, 403, 404, 405, 413, 421, 503};
     if (!response)
         return MHD_NO;
     http->stats.responses[code]++;
@@ -59,6 +60,7 @@ static enum MHD_Result answer(crn_http *http, struct MHD_Connection *connection,
 }
 
 #define EVENT_STREAM "text/event-stream"
+#define TEXT         "text/plain; charset=utf-8"
 
 static void add_headers(struct MHD_Response *response, const char *type)
 {
@@ -85,22 +87,43 @@ static enum MHD_Result answer_once(crn_http *http, struct MHD_Connection *connec
     return r;
 }
 
-/* Sends a copy of these bytes. */
-static enum MHD_Result answer_bytes(crn_http *http, struct MHD_Connection *connection,
-                                    crn_http_code code, const char *type, const void *bytes,
-                                    size_t size)
+enum MHD_Result crn_http_answer_bytes(crn_http *http, struct MHD_Connection *connection,
+                                      crn_http_code code, const char *type, const void *bytes,
+                                      size_t size)
 {
     struct MHD_Response *response =
         MHD_create_response_from_buffer(size, (void *)(uintptr_t)bytes, MHD_RESPMEM_MUST_COPY);
-    if (response && code == CRN_HTTP_METHOD)
-        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
     return answer_once(http, connection, code, type, response);
 }
 
-static enum MHD_Result answer_text(crn_http *http, struct MHD_Connection *connection,
-                                   crn_http_code code, const char *text)
+enum MHD_Result crn_http_answer_text(crn_http *http, struct MHD_Connection *connection,
+                                     crn_http_code code, const char *text)
 {
-    return answer_bytes(http, connection, code, "text/plain; charset=utf-8", text, strlen(text));
+    return crn_http_answer_bytes(http, connection, code, TEXT, text, strlen(text));
+}
+
+enum MHD_Result crn_http_answer_refusal(crn_http *http, struct MHD_Connection *connection,
+                                        crn_http_refusal refusal)
+{
+    const char *text = crn_http_refusals[refusal];
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
+    if (response && refusal == CRN_HTTP_WRONG_TOKEN)
+        MHD_add_response_header(response, CRN_HTTP_TOKEN_HEADER, "wanted");
+    return answer_once(http, connection, CRN_HTTP_FORBIDDEN, TEXT, response);
+}
+
+/* `allowed`: the methods that this address takes. */
+static enum MHD_Result answer_method(crn_http *http, struct MHD_Connection *connection,
+                                     const char *allowed)
+{
+    char text[64];
+    snprintf(text, sizeof text, "only %s\n", allowed);
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_COPY);
+    if (response)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, allowed);
+    return answer_once(http, connection, CRN_HTTP_METHOD, TEXT, response);
 }
 
 /* Renders /metrics unless a rendering of this snapshot is fresh enough. Clients that still read an
@@ -155,9 +178,9 @@ static enum MHD_Result answer_health(crn_http *http, struct MHD_Connection *conn
     crn_health_page(&observation, http->encoder);
     if (crn_encoder_end(http->encoder, &bytes, &size) < 0)
         return MHD_NO;
-    return answer_bytes(http, connection,
-                        is_good(&observation) ? CRN_HTTP_OK : CRN_HTTP_UNAVAILABLE,
-                        "application/json", bytes, size);
+    return crn_http_answer_bytes(http, connection,
+                                 is_good(&observation) ? CRN_HTTP_OK : CRN_HTTP_UNAVAILABLE,
+                                 "application/json", bytes, size);
 }
 
 static enum MHD_Result answer_healthz(crn_http *http, struct MHD_Connection *connection,
@@ -183,7 +206,7 @@ static enum MHD_Result answer_conditions(crn_http *http, struct MHD_Connection *
     crn_conditions_table_json(http->encoder);
     if (crn_encoder_end(http->encoder, &bytes, &size) < 0)
         return MHD_NO;
-    return answer_bytes(http, connection, CRN_HTTP_OK, "application/json", bytes, size);
+    return crn_http_answer_bytes(http, connection, CRN_HTTP_OK, "application/json", bytes, size);
 }
 
 /* A whole number of the request's query; `initial` without it, -1 if it is not one. */
@@ -200,9 +223,10 @@ static enum MHD_Result answer_alarms(crn_http *http, struct MHD_Connection *conn
     int64_t most = query_number(connection, "most", CRN_ALARMS_MOST);
     (void)rest;
     if (from_ms < 0 || most < 0)
-        return answer_text(http, connection, CRN_HTTP_BAD,
-                           "expected /alarms?from=MS&most=N, whole numbers; from is in ms since "
-                           "1970\n");
+        return crn_http_answer_text(
+            http, connection, CRN_HTTP_BAD,
+            "expected /alarms?from=MS&most=N, whole numbers; from is in ms since "
+            "1970\n");
     return answer_once(http, connection, CRN_HTTP_OK, "application/json",
                        crn_alarms_open_json(http->from.alarms, from_ms, (uint64_t)most));
 }
@@ -248,8 +272,9 @@ static enum MHD_Result answer_events(crn_http *http, struct MHD_Connection *conn
         crn_http_send_event(http, crn_now_ns());
     struct MHD_Response *response = crn_streams_open(http->streams, connection);
     if (!response)
-        return answer_text(http, connection, CRN_HTTP_UNAVAILABLE,
-                           "too many event streams are open: close one, or try again later\n");
+        return crn_http_answer_text(
+            http, connection, CRN_HTTP_UNAVAILABLE,
+            "too many event streams are open: close one, or try again later\n");
     crn_client *reader = crn_clients_find(connection);
     if (reader)
         reader->streaming = true;
@@ -270,8 +295,8 @@ static enum MHD_Result answer_trace(crn_http *http, struct MHD_Connection *conne
 {
     (void)rest;
     if (http->traces == TRACES_MAX)
-        return answer_text(http, connection, CRN_HTTP_UNAVAILABLE,
-                           "others are reading a trace: try again later\n");
+        return crn_http_answer_text(http, connection, CRN_HTTP_UNAVAILABLE,
+                                    "others are reading a trace: try again later\n");
     crn_flight_take(http->from.flight);
     return answer_once(http, connection, CRN_HTTP_OK, "application/json",
                        crn_traces_open(http->facts.config, http->from.flight, &http->traces));
@@ -284,17 +309,18 @@ static enum MHD_Result answer_maps(crn_http *http, struct MHD_Connection *connec
     int error = 0;
     struct MHD_Response *response = NULL;
     if (!crn_kept_fruit_parse(name, &fruit))
-        return answer_text(http, connection, CRN_HTTP_NOT_FOUND,
-                           "expected /maps/LANE/EPOCH/FRUIT, whole numbers\n");
+        return crn_http_answer_text(http, connection, CRN_HTTP_NOT_FOUND,
+                                    "expected /maps/LANE/EPOCH/FRUIT, whole numbers\n");
     if (http->maps == MAPS_MAX)
-        return answer_text(http, connection, CRN_HTTP_UNAVAILABLE,
-                           "others are reading maps: try again later\n");
+        return crn_http_answer_text(http, connection, CRN_HTTP_UNAVAILABLE,
+                                    "others are reading maps: try again later\n");
     if (http->from.kept_maps)
         response = crn_maps_open(http->from.kept_maps, &fruit, &http->maps, &error);
     if (!response && error == 0)
-        return answer_text(http, connection, CRN_HTTP_NOT_FOUND,
-                           "the maps of this fruit are not kept: only those of the last fruits "
-                           "that were late, partial or over budget are (monitor.keep_slots)\n");
+        return crn_http_answer_text(
+            http, connection, CRN_HTTP_NOT_FOUND,
+            "the maps of this fruit are not kept: only those of the last fruits "
+            "that were late, partial or over budget are (monitor.keep_slots)\n");
     return answer_once(http, connection, CRN_HTTP_OK, CRN_MAPS_TYPE, response);
 }
 
@@ -309,7 +335,7 @@ static enum MHD_Result answer_asset(crn_http *http, struct MHD_Connection *conne
 {
     const crn_asset *asset = crn_assets_find(name);
     if (!asset)
-        return answer_text(http, connection, CRN_HTTP_NOT_FOUND, "no such file\n");
+        return crn_http_answer_text(http, connection, CRN_HTTP_NOT_FOUND, "no such file\n");
     struct MHD_Response *response =
         MHD_create_response_from_buffer((size_t)(asset->end - asset->start),
                                         (void *)(uintptr_t)asset->start, MHD_RESPMEM_PERSISTENT);
@@ -333,8 +359,8 @@ static enum MHD_Result answer_fruit(crn_http *http, struct MHD_Connection *conne
     if (length < sizeof text)
         snprintf(text, sizeof text, "%.*s", (int)length, name);
     if (length >= sizeof text || !crn_kept_fruit_parse(text, &fruit))
-        return answer_text(http, connection, CRN_HTTP_NOT_FOUND,
-                           "expected /fruits/LANE/EPOCH/FRUIT, whole numbers\n");
+        return crn_http_answer_text(http, connection, CRN_HTTP_NOT_FOUND,
+                                    "expected /fruits/LANE/EPOCH/FRUIT, whole numbers\n");
     if (!json)
         return answer_asset(http, connection, "fruit.html");
     int error;
@@ -342,8 +368,9 @@ static enum MHD_Result answer_fruit(crn_http *http, struct MHD_Connection *conne
     struct MHD_Response *response =
         crn_fruit_page_open(http->from.flight, http->from.kept_maps, http->sheets, &fruit, &error);
     if (!response && error == 0)
-        return answer_text(http, connection, CRN_HTTP_NOT_FOUND,
-                           "the flight recorder does not have this fruit: only the last ones\n");
+        return crn_http_answer_text(
+            http, connection, CRN_HTTP_NOT_FOUND,
+            "the flight recorder does not have this fruit: only the last ones\n");
     return answer_once(http, connection, CRN_HTTP_OK, "application/json", response);
 }
 
@@ -359,8 +386,8 @@ static enum MHD_Result answer_photos(crn_http *http, struct MHD_Connection *conn
     const crn_sheet *sheet =
         is_number && *end == '\0' ? crn_sheets_find(http->sheets, number) : NULL;
     if (!sheet)
-        return answer_text(http, connection, CRN_HTTP_NOT_FOUND,
-                           "the photographs of this fruit are not kept any more\n");
+        return crn_http_answer_text(http, connection, CRN_HTTP_NOT_FOUND,
+                                    "the photographs of this fruit are not kept any more\n");
     crn_sheet_file *file = crn_sheet_hold(sheet, &png, &size);
     struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
         size, (void *)(uintptr_t)png, crn_sheet_let_go, file);
@@ -413,32 +440,44 @@ static const route *find_route(const char *path)
     return NULL;
 }
 
+static enum MHD_Result answer_page(crn_http *http, struct MHD_Connection *connection,
+                                   const char *path, bool faulty)
+{
+    const route *found = faulty ? NULL : find_route(path);
+    if (found)
+        return found->answer(http, connection, path + strlen(found->path));
+    return crn_http_answer_text(
+        http, connection, CRN_HTTP_NOT_FOUND,
+        "no such page; there are /, /metrics, /healthz, /readyz, /conditions, /alarms, "
+        "/alarms.csv, /events, /verdicts, /trace, /fruits and /maps\n");
+}
+
 enum MHD_Result crn_http_handle(void *context, struct MHD_Connection *connection, const char *path,
                                 const char *method, const char *version, const char *upload,
                                 size_t *upload_size, void **request)
 {
     crn_http *http = context;
     (void)version;
-    (void)upload;
-    (void)upload_size;
+    bool faulty = *request == crn_http_faulty_uri;
+    if (*request && !faulty)
+        return crn_http_post_take(http, connection, *request, upload, upload_size);
     crn_client *entry = crn_clients_find(connection);
     if (entry)
         entry->requested = true;
-    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-        return answer_text(http, connection, CRN_HTTP_METHOD, "only GET and HEAD\n");
+    bool reads =
+        strcmp(method, MHD_HTTP_METHOD_GET) == 0 || strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
+    const crn_post *post = faulty ? NULL : crn_http_find_post(path);
+    if (post ? strcmp(method, MHD_HTTP_METHOD_POST) != 0 : !reads)
+        return answer_method(http, connection, post ? "POST" : "GET, HEAD");
     const char *host =
         MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
     const crn_config *config = http->facts.config;
     if (!crn_http_host_is_own(host, config->monitor.http, &config->monitor.hosts))
-        return answer_text(http, connection, CRN_HTTP_HOST,
-                           "unknown host name: use the address, localhost, the machine's name, or "
-                           "the name that monitor.http gives; behind a proxy, add the name that "
-                           "browsers use to monitor.hosts in the line's file\n");
-    const route *found = *request == crn_http_faulty_uri ? NULL : find_route(path);
-    if (found)
-        return found->answer(http, connection, path + strlen(found->path));
-    return answer_text(
-        http, connection, CRN_HTTP_NOT_FOUND,
-        "no such page; there are /, /metrics, /healthz, /readyz, /conditions, /alarms, "
-        "/alarms.csv, /events, /verdicts, /trace, /fruits and /maps\n");
+        return crn_http_answer_text(
+            http, connection, CRN_HTTP_HOST,
+            "unknown host name: use the address, localhost, the machine's name, or "
+            "the name that monitor.http gives; behind a proxy, add the name that "
+            "browsers use to monitor.hosts in the line's file\n");
+    return post ? crn_http_post_begin(http, connection, post, request)
+                : answer_page(http, connection, path, faulty);
 }

@@ -16,6 +16,12 @@ CRN_C_BEGIN
 /* Of these from one address; one more is closed at once. */
 #define CRN_HTTP_CLIENTS_PER_ADDRESS 32
 
+/* Longest body of a request that changes something. */
+#define CRN_HTTP_BODY_BYTES 256
+
+/* A kind of request that changes something (posts.c). */
+typedef struct crn_post crn_post;
+
 typedef struct crn_client {
     bool used;
     bool requested, streaming; /* a whole request came; it was for /events */
@@ -24,6 +30,10 @@ typedef struct crn_client {
     int64_t since_ns;
     int64_t moved_ns;     /* last transfer; of a stream also when it had taken all */
     uint64_t moved_bytes; /* in either direction */
+    const crn_post *post; /* NULL: it asks for a page */
+    char body[CRN_HTTP_BODY_BYTES + 1];
+    size_t body_bytes;
+    bool body_too_long;
 } crn_client;
 
 /* Zero-initialise, but for the first three. */

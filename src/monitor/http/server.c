@@ -170,7 +170,13 @@ int crn_http_open(const crn_config *config, const crn_http_settings *settings, c
     http->wake_descriptor = -1;
     http->pulse = crn_pulse_create();
     crn_error fault;
-    int r = http->pulse ? start(http, &fault) : crn_error_set(&fault, -ENOMEM, "no memory");
+    const char *token_file = config->monitor.token_file;
+    int r = token_file[0] ? crn_http_token_read(token_file, http->token, &fault) : 0;
+    if (r < 0) {
+        crn_http_close(&http);
+        return crn_error_set(error, r, "monitor.token_file: %s", fault.text);
+    }
+    r = http->pulse ? start(http, &fault) : crn_error_set(&fault, -ENOMEM, "no memory");
     if (r < 0)
         crn_http_close(&http); /* sets it to NULL */
     if (r < 0 && config->monitor.http_named)

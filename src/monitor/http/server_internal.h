@@ -1,4 +1,4 @@
-/* Shared by server.c and answers.c only. */
+/* Shared by server.c, answers.c and posts.c only. */
 #ifndef CRN_SRC_MONITOR_HTTP_SERVER_INTERNAL_H
 #define CRN_SRC_MONITOR_HTTP_SERVER_INTERNAL_H
 
@@ -6,7 +6,9 @@
 #include <pthread.h>
 
 #include "src/http/address.h"
+#include "src/http/token.h"
 #include "src/monitor/http/clients.h"
+#include "src/monitor/http/guard.h"
 #include "src/monitor/events/events.h"
 #include "src/monitor/http/server.h"
 #include "src/monitor/http/responses/streams.h"
@@ -23,6 +25,7 @@ struct crn_http {
     bool started;
     crn_pulse *pulse;
     char address[CRN_HTTP_ADDRESS_BYTES];
+    char token[CRN_HTTP_TOKEN_BYTES]; /* of monitor.token_file; "": none */
 
     /* Used by the thread only: */
     crn_condition_list conditions;
@@ -48,6 +51,30 @@ struct crn_http {
 enum MHD_Result crn_http_handle(void *context, struct MHD_Connection *connection, const char *path,
                                 const char *method, const char *version, const char *upload,
                                 size_t *upload_size, void **request);
+
+/* Requests that change something. The kind of that address, or NULL. */
+const crn_post *crn_http_find_post(const char *path);
+
+/* A request of that kind whose headers have been read: refuses it, or has its body come
+ * (crn_http_post_take) with *request set. */
+enum MHD_Result crn_http_post_begin(crn_http *http, struct MHD_Connection *connection,
+                                    const crn_post *post, void **request);
+
+/* Takes a part of the body; *size 0: does what was asked, and answers. */
+enum MHD_Result crn_http_post_take(crn_http *http, struct MHD_Connection *connection,
+                                   crn_client *client, const char *bytes, size_t *size);
+
+/* In requests a client's token; in a refusal "wanted" if that was missing or wrong. */
+#define CRN_HTTP_TOKEN_HEADER "X-Cernita-Token"
+
+/* Answers with a copy of these bytes, with a text, with why the guard refuses. */
+enum MHD_Result crn_http_answer_bytes(crn_http *http, struct MHD_Connection *connection,
+                                      crn_http_code code, const char *type, const void *bytes,
+                                      size_t size);
+enum MHD_Result crn_http_answer_text(crn_http *http, struct MHD_Connection *connection,
+                                     crn_http_code code, const char *text);
+enum MHD_Result crn_http_answer_refusal(crn_http *http, struct MHD_Connection *connection,
+                                        crn_http_refusal refusal);
 
 /* All that pages are made of, as of now; `machine`: with what the operating system says. */
 void crn_http_observe(crn_http *http, bool machine, crn_observation *ret_observation);

@@ -18,6 +18,7 @@ static int at_start;
 
 /* Preflight of a line on this backend that requests devices 1 and 5 where there are 2. */
 static const char *slots = ""; /* of the section ingest */
+static const char *token_file = "";
 
 static int check_with(const char *backend, const char *more)
 {
@@ -30,8 +31,8 @@ static int check_with(const char *backend, const char *more)
              "classes: [{name: rot, level: 0.5}]\n"
              "chain: [contours: {}]\n"
              "run: {backend: %s, devices: [1, 5], workers: 1, threads: 1}\n"
-             "monitor: {http: ''}\n%s",
-             slots, backend, more);
+             "monitor: {http: '', token_file: '%s'}\n%s",
+             slots, backend, token_file, more);
     crn_config config = {.file = file};
     assert_int_equal(crn_config_parse(file, yaml, strlen(yaml), stderr, &config), 0);
     crn_config_resolve(&config, 2);
@@ -63,6 +64,7 @@ static int tear_down(void **state)
     faults = notes = NULL;
     file = "line.yaml";
     slots = "";
+    token_file = "";
     return 0;
 }
 
@@ -128,6 +130,26 @@ static void what_a_service_has_beside_its_file_is_a_note(void **state)
                "/var/lib/cernita/no such line\n");
 }
 
+static void a_token_file_is_read(void **state)
+{
+    (void)state;
+    token_file = "/nowhere/token";
+    assert_int_equal(check("openmp"), -EINVAL);
+    assert_string_equal(faults, "line.yaml: monitor.token_file: /nowhere/token: cannot be read: No "
+                                "such file or directory\n");
+    tear_down(NULL);
+    token_file = "/dev/null";
+    assert_int_equal(check("openmp"), -EINVAL);
+    assert_string_equal(faults, "line.yaml: monitor.token_file: /dev/null: needs a line of 16 to "
+                                "128 letters and digits\n");
+    tear_down(NULL);
+    token_file = "/run/credentials/cernitad@no such.service/token";
+    assert_int_equal(check_with("openmp", ""), 0);
+    assert_string_equal(notes,
+                        "note: monitor.token_file: /run/credentials/cernitad@no such.service "
+                        "is not there yet: the unit makes it when it starts the line\n");
+}
+
 static void a_folder_for_the_recipe_that_is_not_there_is_a_fault(void **state)
 {
     (void)state;
@@ -172,6 +194,7 @@ int main(void)
         cmocka_unit_test_teardown(openmp_needs_none, tear_down),
         cmocka_unit_test_teardown(folders_that_the_unit_makes_are_a_note, tear_down),
         cmocka_unit_test_teardown(what_a_service_has_beside_its_file_is_a_note, tear_down),
+        cmocka_unit_test_teardown(a_token_file_is_read, tear_down),
         cmocka_unit_test_teardown(a_folder_for_the_recipe_that_is_not_there_is_a_fault, tear_down),
         cmocka_unit_test_teardown(a_file_that_names_them_has_its_own, tear_down),
         cmocka_unit_test_teardown(folders_within_them_must_be_there, tear_down),

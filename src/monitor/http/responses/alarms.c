@@ -27,17 +27,27 @@ static int64_t page_time_ms(void)
     return crn_realtime_ns() / CRN_NS_PER_MS;
 }
 
+/* Whether the page has this alarm, counted against its most unless somebody may have to look at it:
+ * what is open or shelved is never left out. */
+static bool has_alarm(alarm_page *page, const crn_alarm *alarm)
+{
+    int64_t now_ms = page_time_ms();
+    if (crn_alarm_is_open(alarm, now_ms) || crn_alarm_is_shelved(alarm, now_ms))
+        return true;
+    if (page->most == 0 || alarm->raised_ms < page->from_ms)
+        return false;
+    page->most--;
+    return true;
+}
+
 /* The next alarm in the page's order; false: there is none. Numbers that are kept no longer when
  * their turn comes are left out. */
 static bool next_alarm(alarm_page *page, crn_alarm *ret_alarm)
 {
-    while (page->most > 0 && page->next >= page->kept.oldest && page->next <= page->kept.newest) {
+    while (page->next >= page->kept.oldest && page->next <= page->kept.newest) {
         uint64_t number = page->encoder ? page->next-- : page->next++;
-        if (!crn_alarms_get(page->alarms, number, ret_alarm) ||
-            ret_alarm->raised_ms < page->from_ms)
-            continue;
-        page->most--;
-        return true;
+        if (crn_alarms_get(page->alarms, number, ret_alarm) && has_alarm(page, ret_alarm))
+            return true;
     }
     return false;
 }

@@ -71,7 +71,7 @@ static void an_alarm_goes_through_its_states(void **state)
     /* And the other way round. */
     number = raise_at(silent, 2, NOW_MS + 20);
     assert_int_equal(number, 2);
-    assert_int_equal(crn_alarm_book_acknowledge(book, number, "loopback", NOW_MS + 21), 1);
+    assert_int_equal(crn_alarm_book_acknowledge(book, number, "local", NOW_MS + 21), 1);
     expect_summary(NOW_MS + 21, 1, "none");
     crn_alarm_book_clear(book, silent, 2, NOW_MS + 22);
     expect_summary(NOW_MS + 22, 0, "none");
@@ -111,7 +111,7 @@ static void all_up_to_a_number_are_acknowledged(void **state)
     for (int64_t lane = 0; lane < 5; lane++)
         raise_at(silent, lane, NOW_MS);
     crn_alarm_book_acknowledge(book, 2, "x", NOW_MS);
-    assert_int_equal(crn_alarm_book_acknowledge_to(book, 4, "loopback", NOW_MS + 1), 3);
+    assert_int_equal(crn_alarm_book_acknowledge_to(book, 4, "local", NOW_MS + 1), 3);
     assert_int_equal(crn_alarm_book_find(book, 5)->acknowledged_ms, 0);
     expect_summary(NOW_MS + 1, 5, "critical");
 }

@@ -372,7 +372,7 @@ static void a_restart_finds_the_list(void **state)
     assert_true(crn_alarms_get(alarms, first, &alarm));
     assert_int_equal(alarm.cleared_ms, 0);
     tell(alarms, CRN_CONDITION_ENDED);
-    assert_int_equal(crn_alarms_acknowledge(alarms, first, "loopback"), 1);
+    assert_int_equal(crn_alarms_acknowledge(alarms, first, "local"), 1);
     uint64_t second = tell(alarms, CRN_CONDITION_RAISED);
     int64_t closing_ms = now_in_ms();
     crn_alarms_close(&alarms);
@@ -381,7 +381,7 @@ static void a_restart_finds_the_list(void **state)
         continue;
     assert_int_equal(crn_alarms_open(test_folder, &alarms), 0);
     assert_true(crn_alarms_get(alarms, first, &alarm));
-    assert_string_equal(alarm.acknowledged_by, "loopback");
+    assert_string_equal(alarm.acknowledged_by, "local");
     assert_true(crn_alarms_get(alarms, second, &alarm)); /* it ended with the line */
     assert_in_range(alarm.cleared_ms, closing_ms, closed_ms);
     assert_int_equal(tell(alarms, CRN_CONDITION_RAISED), second + 1);

@@ -78,11 +78,11 @@ static void csv_has_a_line_of_cells(void **state)
     alarm.cleared_ms = RAISED_MS + 995;
     alarm.acknowledged_ms = RAISED_MS + 60000;
     alarm.shelved_until_ms = RAISED_MS + 120000;
-    snprintf(alarm.acknowledged_by, sizeof alarm.acknowledged_by, "loopback");
+    snprintf(alarm.acknowledged_by, sizeof alarm.acknowledged_by, "local");
     assert_string_equal(
         csv_of(&alarm),
         "812,no_sender,warning,no,,2025-11-27T07:53:20.005Z,2025-11-27T07:53:21."
-        "000Z,2025-11-27T07:54:20.005Z,\"loopback\",2025-11-27T07:55:20.005Z,\"No "
+        "000Z,2025-11-27T07:54:20.005Z,\"local\",2025-11-27T07:55:20.005Z,\"No "
         "CNN is connected\",\"Start the CNN, or ignore this after the shift.\"\r\n");
 }
 
