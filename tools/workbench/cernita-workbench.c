@@ -15,6 +15,8 @@
 #include "src/http/uri.h"
 #include "tools/common/options.h"
 #include "tools/common/signals.h"
+#include "tools/workbench/levels/command.h"
+#include "tools/workbench/levels/report.h"
 #include "tools/workbench/requests.h"
 
 #define LISTEN_DEFAULT "127.0.0.1:8080"
@@ -40,9 +42,31 @@ static const crn_option options[] = {
     CRN_OPTION("token-file", "FILE",
                "a secret of 16 to 128 letters and digits, without which nobody is\n"
                "answered; the printed address has it"),
+    CRN_OPTION("labels", "FILE",
+               "with --levels: what is known of the recordings' views: a CSV file\n"
+               "(fruit,view,class,has_defect), or a folder with labels.csv, with masks\n"
+               "FRUIT-VIEW.png, or with both"),
+    CRN_OPTION("levels", NULL,
+               "no page: print each class's best level, its precision and recall over these\n"
+               "recordings, files and folders, and the levels for a line's file"),
+    CRN_OPTION("config", "FILE",
+               "with --levels: the line's file, whose chain runs (contours of the classes\n"
+               "that the recording names)"),
+    CRN_OPTION("recall", "R",
+               "with --levels: of the levels with at least this recall, 0 to 1, the one with\n"
+               "the largest precision (the one with the largest F1)"),
+    CRN_OPTION("curves", "FILE", "with --levels: write precision and recall of all levels as CSV"),
     {0},
 };
-enum { OPTION_LISTEN, OPTION_TOKEN_FILE };
+enum {
+    OPTION_LISTEN,
+    OPTION_TOKEN_FILE,
+    OPTION_LABELS,
+    OPTION_LEVELS,
+    OPTION_CONFIG,
+    OPTION_RECALL,
+    OPTION_CURVES,
+};
 
 static const crn_tool tool = {
     .name = "cernita-workbench",
@@ -71,17 +95,8 @@ static void read_token(crn_workbench *bench, const char *path)
         crn_usage_error(&tool, "--token-file %s", error.text);
 }
 
-static void read_options(int argc, char **argv, crn_workbench *bench)
+static void check_listen(const crn_workbench *bench)
 {
-    const char *text = NULL;
-    int option;
-    bench->listen = LISTEN_DEFAULT;
-    while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
-        if (option == OPTION_LISTEN)
-            bench->listen = text;
-        else
-            read_token(bench, text);
-    }
     const char *colon = strrchr(bench->listen, ':');
     char *end = NULL;
     long port = colon ? strtol(colon + 1, &end, 10) : -1;
@@ -92,6 +107,44 @@ static void read_options(int argc, char **argv, crn_workbench *bench)
         crn_usage_error(
             &tool, "--listen %s: other machines may reach this address: give --token-file, too",
             bench->listen);
+}
+
+static void check_levels(bool wanted, int count, const crn_levels_options *levels)
+{
+    if (wanted && !levels->labels)
+        crn_usage_error(&tool, "--levels needs --labels: which views have a defect?");
+    if (wanted && count == 0)
+        crn_usage_error(&tool, "--levels needs a recording");
+    if (!wanted && (levels->labels || levels->config || levels->curves || levels->recall >= 0))
+        crn_usage_error(&tool, "--labels, --config, --recall and --curves need --levels");
+}
+
+/* Returns whether --levels is given. */
+static bool read_options(int argc, char **argv, crn_workbench *bench, crn_levels_options *levels)
+{
+    const char *text = NULL;
+    bool wanted = false;
+    int option;
+    bench->listen = LISTEN_DEFAULT;
+    while ((option = crn_options_next(&tool, argc, argv, &text)) != CRN_OPTIONS_END) {
+        if (option == OPTION_LISTEN)
+            bench->listen = text;
+        else if (option == OPTION_TOKEN_FILE)
+            read_token(bench, text);
+        else if (option == OPTION_LABELS)
+            levels->labels = text;
+        else if (option == OPTION_LEVELS)
+            wanted = true;
+        else if (option == OPTION_CONFIG)
+            levels->config = text;
+        else if (option == OPTION_CURVES)
+            levels->curves = text;
+        else
+            levels->recall = crn_option_real(&tool, "recall", text, 0, 1);
+    }
+    check_levels(wanted, argc - optind, levels);
+    check_listen(bench);
+    return wanted;
 }
 
 /* --- the start -------------------------------------------------------------------------------- */
@@ -287,9 +340,12 @@ static void stop(crn_workbench *bench)
 int main(int argc, char **argv)
 {
     static crn_workbench bench; /* static: large */
+    crn_levels_options levels = {.recall = CRN_RECALL_NONE};
     crn_error error = {0};
     crn_standard_streams("cernita-workbench");
-    read_options(argc, argv, &bench);
+    if (read_options(argc, argv, &bench, &levels))
+        return crn_levels_command(&tool, &levels, (const char *const *)argv + optind,
+                                  argc - optind);
     signal(SIGPIPE, SIG_IGN);
     int signals = crn_signals_catch();
     int r = start(&bench, signals, argc - optind, argv + optind, &error);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "stages/base/clock.h"
 #include "stages/base/file/new_file.h"
 #include "stages/base/buffer/text.h"
+#include "tools/common/cores.h"
 
 #define THREADS_MAX 1024
 #define REPEAT_MAX  10000
@@ -37,15 +37,6 @@ static const crn_option common_options[] = {
                   .help = "check the options, the files and the memory, and do no more"),
     {0},
 };
-
-static int32_t core_count(void)
-{
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) < 0)
-        return 1;
-    int32_t count = CPU_COUNT(&set);
-    return count < 1 ? 1 : count > THREADS_MAX ? THREADS_MAX : count;
-}
 
 static int check_output(const char *path, crn_error *error)
 {
@@ -80,7 +71,7 @@ static int open_run(crn_apply *apply, const crn_operator *of, const char *out, c
     if (apply->repeat && !apply->timed)
         crn_usage_error(&apply->tool, "--repeat needs --time");
     if (!apply->threads)
-        apply->threads = core_count();
+        apply->threads = crn_core_count() < THREADS_MAX ? crn_core_count() : THREADS_MAX;
     int64_t begun_ns = crn_now_ns();
     const char *why = NULL;
     apply->ops = crn_backend_ops((crn_backend)apply->backend, &why);

@@ -1,12 +1,12 @@
 /* What there is to choose from: operators with their options, backends, the stages of a chain. */
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "src/formats/encoding/encoder.h"
 #include "stages/backend.h"
 #include "stages/stage/stage.h"
+#include "tools/common/cores.h"
 #include "tools/common/scene/scene.h"
 #include "tools/workbench/tasks/tasks.h"
 
@@ -153,17 +153,11 @@ static void write_steps(crn_encoder *encoder)
     crn_encoder_array_end(encoder);
 }
 
-static uint64_t core_count(void)
-{
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) < 0 ? 1 : (uint64_t)CPU_COUNT(&set);
-}
-
 static void write_all(crn_encoder *encoder)
 {
     crn_encoder_map(encoder, 7);
     crn_encoder_pair_text(encoder, "version", CRN_VERSION);
-    crn_encoder_pair_unsigned(encoder, "cores", core_count());
+    crn_encoder_pair_unsigned(encoder, "cores", (uint64_t)crn_core_count());
     crn_encoder_text(encoder, "limits");
     crn_encoder_map(encoder, 2);
     crn_encoder_pair_unsigned(encoder, "upload_bytes", CRN_UPLOAD_BYTES_MAX);
