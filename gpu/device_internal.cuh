@@ -48,7 +48,7 @@ int crn_gpu_context_create_on(int32_t device, void *stream, crn_context **ret_co
 int crn_gpu_use(crn_context *context);
 void *crn_gpu_pinned_create(size_t bytes);
 void crn_gpu_pinned_free(void *memory);
-int crn_gpu_pin(void *memory, size_t bytes);
+int crn_gpu_pin(int32_t device, void *memory, size_t bytes);
 void crn_gpu_unpin(void *memory);
 int crn_gpu_upload(crn_context *context, void *device, const void *host, size_t bytes);
 int crn_gpu_download(crn_context *context, void *host, const void *device, size_t bytes);

@@ -67,8 +67,10 @@ typedef struct crn_gpu {
     /** Pinned host memory that devices read and write: allocated, or registered by the caller. */
     void *(*pinned_create)(size_t bytes); /**< 64-byte aligned; NULL if out of memory */
     void (*pinned_free)(void *memory);
-    int (*pin)(void *memory, size_t bytes); /**< whole pages, all devices; -EALREADY: registered */
-    void (*unpin)(void *memory);
+    /** Whole pages, for all devices, by a call to this one, which the thread then goes on calling.
+     * -EALREADY: registered. */
+    int (*pin)(int32_t device, void *memory, size_t bytes);
+    void (*unpin)(void *memory); /**< by a thread that called the device */
 
     int (*upload)(crn_context *context, void *device, const void *host, size_t bytes);
     int (*download)(crn_context *context, void *host, const void *device, size_t bytes);

@@ -19,8 +19,9 @@ void crn_gpu_pinned_free(void *memory)
     cudaGetLastError();
 }
 
-int crn_gpu_pin(void *memory, size_t bytes)
+int crn_gpu_pin(int32_t device, void *memory, size_t bytes)
 {
+    cudaSetDevice(device);
     cudaHostRegister(memory, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped);
     return crn_gpu_launch_error();
 }

@@ -237,6 +237,8 @@ static int run(crn_line *line, crn_error *error)
         run_pending(line);
         crn_line_retire(line);
         more |= crn_ingest_service(line->ingest);
+        if (crn_engine_get_stats(line->engine)->lost > 0)
+            crn_slots_keep(line->slots);
         crn_slots_service(line->slots, crn_now_ns());
         crn_publish_service(line->publish, crn_state_names[crn_line_state(line)], crn_now_ns());
         crn_notice_grader(&line->notices, line->publish, crn_now_ns());

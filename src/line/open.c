@@ -202,7 +202,8 @@ static int open_slots(crn_line *line, const crn_gpu *gpu, crn_error *error)
 {
     crn_slots_devices devices = {0};
     if (crn_engine_get_stats(line->engine)->devices > 0)
-        devices = (crn_slots_devices){gpu->pin, gpu->unpin};
+        devices =
+            (crn_slots_devices){(int32_t)line->config->run.devices.item[0], gpu->pin, gpu->unpin};
     return crn_slots_open(line->config, crn_pool_count(line->pool), devices, &line->slots, error);
 }
 
@@ -294,7 +295,9 @@ bool crn_line_close(crn_line **line)
     bool ended = crn_engine_close(&(*line)->engine);
     if (!ended)
         crn_pool_abandon(&(*line)->pool);
-    crn_slots_close(&(*line)->slots, !ended);
+    if (!ended)
+        crn_slots_keep((*line)->slots);
+    crn_slots_close(&(*line)->slots);
     crn_publish_close(&(*line)->publish, LINGER_MS);
     crn_recorder_close(&(*line)->recorder);
     crn_http_close(&(*line)->http);

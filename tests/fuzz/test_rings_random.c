@@ -69,7 +69,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     crn_ingest_close(&f.ingest);
-    crn_slots_close(&f.slots, false);
+    crn_slots_close(&f.slots);
     zmq_ctx_term(f.zmq);
     return test_folder_remove(state);
 }

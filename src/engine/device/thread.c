@@ -372,7 +372,7 @@ static int set_up(crn_device *self)
         return crn_error_set(&self->error, r, "device %d: %s", self->number, crn_gpu_strerror(r));
     tell_shared(self);
     if (self->memory.start) {
-        r = gpu->pin(self->memory.start, self->memory.bytes);
+        r = gpu->pin(self->number, self->memory.start, self->memory.bytes);
         self->pinned = r == 0;
         if (r < 0 && r != -EALREADY) /* pinned already by a device that was left out since */
             crn_log(CRN_LOG_WARNING,

@@ -64,9 +64,15 @@ void crn_handshakes_wake(crn_handshakes *handshakes)
 
 /* --- rings --- */
 
-void crn_slots_free_ring(crn_slots *slots, crn_slots_ring *ring)
+static bool keeps_memory(const crn_slots *slots)
 {
-    bool keeps = atomic_load_explicit(&slots->keeps_memory, memory_order_relaxed);
+    return atomic_load_explicit(&slots->keeps_memory, memory_order_relaxed);
+}
+
+/* Frees the memory of a ring that nobody uses, unless a lost device may read it. */
+static void free_ring(crn_slots *slots, crn_slots_ring *ring)
+{
+    bool keeps = ring->is_for_devices && keeps_memory(slots);
     if (ring->is_pinned && !keeps)
         slots->devices.unpin(ring->memory.slots);
     if (!keeps)
@@ -81,7 +87,7 @@ static void free_left_rings(crn_slots *slots)
         crn_slots_ring *ring = &slots->ring[i];
         if (atomic_load_explicit(&ring->phase, memory_order_acquire) != CRN_RING_LEFT)
             continue;
-        crn_slots_free_ring(slots, ring);
+        free_ring(slots, ring);
         atomic_store_explicit(&ring->phase, CRN_RING_FREE, memory_order_release);
     }
 }
@@ -111,9 +117,10 @@ static uint64_t choose_name(const crn_slots *slots)
 /* Lets devices read the ring directly; without that they copy it first. */
 static void pin(crn_slots *slots, crn_slots_ring *ring)
 {
-    if (!slots->devices.pin)
+    ring->is_for_devices = slots->devices.pin && !keeps_memory(slots);
+    if (!ring->is_for_devices)
         return;
-    int r = slots->devices.pin(ring->memory.slots, ring->memory.slots_bytes);
+    int r = slots->devices.pin(slots->devices.first, ring->memory.slots, ring->memory.slots_bytes);
     ring->is_pinned = r == 0;
     if (r < 0)
         crn_log(CRN_LOG_WARNING,
@@ -300,6 +307,8 @@ static void *run(void *argument)
             free_left_rings(self->slots);
         drop_slow(self, crn_now_ns());
     }
+    for (uint32_t i = 0; i < self->slots->rings; i++)
+        free_ring(self->slots, &self->slots->ring[i]);
     return NULL;
 }
 

@@ -39,7 +39,8 @@ typedef struct crn_slots_ring {
     uint32_t slots;
     uint64_t slot_bytes;
     crn_ring_memory memory;
-    bool is_pinned;
+    bool is_for_devices; /* they may read it */
+    bool is_pinned;      /* directly */
     struct ucred producer;
     /* The line's thread's: */
     int connection;       /* -1: the producer has left */
@@ -99,13 +100,10 @@ void crn_slots_free_slot(crn_slots_ring *ring, uint32_t slot);
 /* Starts the thread that accepts producers. Returns 0 or a negative errno with *error. */
 int crn_handshakes_open(crn_slots *slots, crn_error *error);
 
-/* Joins it, NULL is allowed; rings stay as they are. */
+/* Ends the thread, which frees all rings before; NULL is allowed. */
 void crn_handshakes_close(crn_handshakes **handshakes);
 
 /* A ring has become LEFT. From the line's thread. */
 void crn_handshakes_wake(crn_handshakes *handshakes);
-
-/* Frees the memory of a ring that nobody uses, but if it is to be kept. */
-void crn_slots_free_ring(crn_slots *slots, crn_slots_ring *ring);
 
 #endif

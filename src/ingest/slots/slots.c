@@ -99,13 +99,13 @@ int crn_slots_open(const crn_config *config, uint32_t first_slot, crn_slots_devi
     if (r == 0)
         r = crn_handshakes_open(slots, error);
     if (r < 0)
-        crn_slots_close(&slots, false);
+        crn_slots_close(&slots);
     else
         *ret_slots = slots;
     return r;
 }
 
-void crn_slots_close(crn_slots **slots, bool abandon)
+void crn_slots_close(crn_slots **slots)
 {
     crn_slots *closing = *slots;
     if (!closing)
@@ -115,8 +115,6 @@ void crn_slots_close(crn_slots **slots, bool abandon)
         crn_slots_ring *ring = &closing->ring[i];
         if (ring->connection >= 0)
             close(ring->connection);
-        if (!abandon)
-            crn_slots_free_ring(closing, ring);
         free(ring->book);
         free(ring->views);
     }

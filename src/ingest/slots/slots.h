@@ -27,7 +27,8 @@ typedef struct crn_slots_stats {
 
 /* What devices need, which read rings directly; NULL members: there are none. */
 typedef struct crn_slots_devices {
-    int (*pin)(void *memory, size_t bytes); /* 0 or a negative errno */
+    int32_t first;                                          /* number of one that is used */
+    int (*pin)(int32_t device, void *memory, size_t bytes); /* 0 or a negative errno */
     void (*unpin)(void *memory);
 } crn_slots_devices;
 
@@ -40,10 +41,9 @@ typedef struct crn_slots_devices {
 int crn_slots_open(const crn_config *config, uint32_t first_slot, crn_slots_devices devices,
                    crn_slots **ret_slots, crn_error *error);
 
-/* Disconnects all producers, frees the rings and sets *slots to NULL; NULL is allowed. No view may
- * be in use any more. `abandon`: something may still access the rings (a lost device): leaks them.
- */
-void crn_slots_close(crn_slots **slots, bool abandon);
+/* Disconnects all producers, frees the rings, but for those to keep, and sets *slots to NULL; NULL
+ * is allowed. No view may be in use any more. */
+void crn_slots_close(crn_slots **slots);
 
 /* A packet of a producer: at most the header and a reference, and a byte more if it was longer. */
 typedef struct crn_slots_packet {
@@ -89,7 +89,8 @@ bool crn_slots_are_mostly_free(const crn_slots *slots, const crn_view *view);
  * whose header never came. Call it before waiting for the descriptor. */
 void crn_slots_service(crn_slots *slots, int64_t now_ns);
 
-/* From now on no ring is freed: a device is lost, and may still read them. */
+/* A device is lost, and may still read the rings that it saw: their memory stays until the process
+ * ends. Those made from now on are not shown to devices. */
 void crn_slots_keep(crn_slots *slots);
 
 crn_slots_stats crn_slots_get_stats(const crn_slots *slots);

@@ -6,7 +6,7 @@
 
 #include "tests/support/gpu/fake_gpu.h"
 
-static void *_Atomic pinned_at;
+static void *_Atomic pinned_at; /* what was pinned first: the slots of the line's own */
 
 void *crn_fake_gpu_pinned_create(size_t bytes)
 {
@@ -23,11 +23,13 @@ void crn_fake_gpu_pinned_free(void *memory)
     free(memory);
 }
 
-int crn_fake_gpu_pin(void *memory, size_t bytes)
+int crn_fake_gpu_pin(int32_t device, void *memory, size_t bytes)
 {
+    (void)device;
     if ((uintptr_t)memory % 4096 != 0 || bytes % 4096 != 0)
         return -EINVAL;
-    if (atomic_exchange(&pinned_at, memory) == memory)
+    void *before = NULL;
+    if (!atomic_compare_exchange_strong(&pinned_at, &before, memory) && before == memory)
         return -EALREADY; /* like cudaHostRegister */
     atomic_fetch_add(&crn_fake_gpu_used.pins, 1);
     return 0;
@@ -35,9 +37,9 @@ int crn_fake_gpu_pin(void *memory, size_t bytes)
 
 void crn_fake_gpu_unpin(void *memory)
 {
-    (void)memory;
-    atomic_store(&pinned_at, NULL);
-    if (atomic_load(&crn_fake_gpu_used.contexts) > 0)
+    void *own = memory;
+    if (atomic_compare_exchange_strong(&pinned_at, &own, NULL) &&
+        atomic_load(&crn_fake_gpu_used.contexts) > 0)
         atomic_fetch_add(&crn_fake_gpu_used.unpinned_early, 1);
     atomic_fetch_sub(&crn_fake_gpu_used.pins, 1);
 }

@@ -3,10 +3,11 @@
 #define CRN_TESTS_SUPPORT_FAKE_PINNED_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 void *crn_fake_gpu_pinned_create(size_t bytes);
 void crn_fake_gpu_pinned_free(void *memory);
-int crn_fake_gpu_pin(void *memory, size_t bytes);
+int crn_fake_gpu_pin(int32_t device, void *memory, size_t bytes);
 void crn_fake_gpu_unpin(void *memory);
 
 #endif

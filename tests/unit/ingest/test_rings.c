@@ -41,7 +41,7 @@ static int open_slots(void **state)
 static int close_slots(void **state)
 {
     (void)state;
-    crn_slots_close(&slots, false);
+    crn_slots_close(&slots);
     return 0;
 }
 
@@ -430,7 +430,7 @@ static void without_a_path_there_are_no_slots(void **state)
     assert_int_equal(crn_slots_take(none, CRN_SLOTS_ANY_RING, NULL, &reference, &view),
                      CRN_WIRE_RING);
     crn_slots_service(none, 0);
-    crn_slots_close(&none, false);
+    crn_slots_close(&none);
 }
 
 int main(void)
