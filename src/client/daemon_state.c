@@ -101,6 +101,7 @@ static void read_figures(const object *event, crn_daemon_state *state)
     state->slots_free = number(event, "slots_free");
     state->graders = number(event, "graders");
     state->waiting = number(event, "waiting");
+    state->alarms = number(crn_value_get(event, "alarms"), "unacknowledged");
 }
 
 const char *crn_state_level_name(crn_state_level level)

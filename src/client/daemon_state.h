@@ -89,6 +89,7 @@ typedef struct crn_daemon_state {
     double verdicts_per_s, views_per_s, complete, partial, late, lost;
     double p50_ms, p99_ms; /* of the last two minutes */
     double slots, slots_free, graders, waiting;
+    double alarms;                                                 /* unacknowledged */
     double edges_ms[CRN_STATE_EDGES], counts[CRN_STATE_EDGES + 1]; /* of the last two minutes */
     bool has_counts;
     int stage_count, lane_count, bad_count;

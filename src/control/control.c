@@ -115,12 +115,14 @@ static void answer(crn_control *control, client *asking, const char *request)
 {
     char *text = NULL;
     size_t size = 0;
+    char by[CRN_ALARM_BY_BYTES];
     FILE *out = open_memstream(&text, &size);
+    snprintf(by, sizeof by, "user %u", (unsigned)asking->who.uid);
     if (crn_request_changes(request))
         crn_log(CRN_LOG_INFO, "control: '%s' by user %u, group %u, process %d", request,
                 (unsigned)asking->who.uid, (unsigned)asking->who.gid, (int)asking->who.pid);
     if (out) {
-        crn_request_answer(&control->settings, control->reloader, request, out);
+        crn_request_answer(&control->settings, control->reloader, request, by, out);
         fclose(out);
     }
     if (text)

@@ -3,9 +3,9 @@
  * files and makes settings ready, so that the line's thread does neither.
  *
  * A request is one packet, a line of text: `status`, `status json`, `reload`, `recipe NAME`
- * (without a name: the file's own settings), `recipes`, `trace`. The answer is one packet: the line
- * `ok` or `refused`, then lines of text. Clients are few, requests and answers bounded, idle
- * clients closed.
+ * (without a name: the file's own settings), `recipes`, `alarms`, `alarms acknowledge N` (or
+ * `all`), `alarms shelve N MINUTES`, `trace`. The answer is one packet: the line `ok` or `refused`,
+ * then lines of text. Clients are few, requests and answers bounded, idle clients closed.
  */
 #ifndef CRN_SRC_CONTROL_CONTROL_H
 #define CRN_SRC_CONTROL_CONTROL_H

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "src/control/alarm_requests.h"
 #include "src/formats/encoding/encoder.h"
 #include "src/monitor/conditions/json.h"
 #include "stages/base/clock.h"
@@ -160,7 +161,7 @@ static void answer_change(const crn_control_settings *settings, crn_reloader *re
 }
 
 void crn_request_answer(const crn_control_settings *settings, crn_reloader *reloader,
-                        const char *request, FILE *out)
+                        const char *request, const char *by, FILE *out)
 {
     if (crn_request_changes(request)) {
         answer_change(settings, reloader, request, out);
@@ -171,9 +172,10 @@ void crn_request_answer(const crn_control_settings *settings, crn_reloader *relo
         crn_reloader_list_recipes(reloader, out);
     } else if (strcmp(request, "trace") == 0) {
         answer_trace(settings->reload.line, out);
-    } else {
+    } else if (!crn_alarm_request_answer(crn_line_alarms(settings->reload.line), request, by,
+                                         out)) {
         fputs("refused\nunknown request; known: status, status json, reload, recipe NAME, recipes, "
-              "trace\n",
+              "alarms, alarms acknowledge N, alarms shelve N MINUTES, trace\n",
               out);
     }
 }

@@ -7,9 +7,9 @@
 /* True if the request changes the line: it is logged with who made it. */
 bool crn_request_changes(const char *request);
 
-/* Writes the whole answer to one line of text, without its line end. */
+/* Writes the whole answer to one line of text, without its line end. `by` is who asks. */
 void crn_request_answer(const crn_control_settings *settings, crn_reloader *reloader,
-                        const char *request, FILE *out);
+                        const char *request, const char *by, FILE *out);
 
 /* A reload, with the calls of settings->reloading around it. */
 int crn_request_reload(const crn_control_settings *settings, crn_reloader *reloader, FILE *out);

@@ -29,6 +29,8 @@ static const char usage[] =
     "       cernitactl [--line NAME | --socket PATH] reload\n"
     "       cernitactl [--line NAME | --socket PATH] recipes\n"
     "       cernitactl [--line NAME | --socket PATH] recipe NAME | --none\n"
+    "       cernitactl [--line NAME | --socket PATH] alarms [--acknowledge N | --shelve N "
+    "--minutes M]\n"
     "       cernitactl [--line NAME | --socket PATH] trace FILE\n"
     "\n"
     "Asks a running cernitad, at the socket that control.path of its file names. Where one line "
@@ -39,12 +41,16 @@ static const char usage[] =
     "  reload               read its file again; all faults are listed, and then nothing changes\n"
     "  recipes              the recipes of its file; * marks what is in force\n"
     "  recipe NAME          switch to a recipe; --none: to the file's own settings\n"
+    "  alarms               the alarms that are open or shelved, and 20 others, the newest first\n"
     "  trace FILE           write the last fruits as a trace for ui.perfetto.dev\n"
     "\n"
     "  -l, --line NAME      of several lines this one: " RUN_FOLDER
     "/NAME/control, as cernitad@NAME has\n"
     "  -s, --socket PATH    a socket elsewhere\n"
     "      --json           status as JSON\n"
+    "      --acknowledge N  confirm the alarm of that number; all: all of them\n"
+    "      --shelve N       put alarms of that condition and lane aside\n"
+    "      --minutes M      for so long, 1 to 480; 0: no longer\n"
     "  -h, --help           this text\n"
     "      --version        the version\n"
     "\n"
@@ -56,6 +62,9 @@ static const struct option long_options[] = {
     {"socket", required_argument, NULL, 's'},
     {"json", no_argument, NULL, 'j'},
     {"none", no_argument, NULL, 'n'},
+    {"acknowledge", required_argument, NULL, 'a'},
+    {"shelve", required_argument, NULL, 'p'},
+    {"minutes", required_argument, NULL, 'm'},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'v'},
     {NULL, 0, NULL, 0},
@@ -63,6 +72,7 @@ static const struct option long_options[] = {
 
 typedef struct ctl_options {
     const char *line, *socket, *command, *operand; /* NULL: none */
+    const char *acknowledge, *shelve, *minutes;
     bool json, none;
 } ctl_options;
 
@@ -198,27 +208,76 @@ static int download(const char *url, const char *path)
 
 /* --- the command line --- */
 
-/* Writes the request of a command; false if the usage is wrong. */
-static bool make_request(const ctl_options *given, char request[CRN_CONTROL_REQUEST_BYTES + 1])
+/* Whether the command takes what was given with it. */
+static bool is_usage(const ctl_options *given)
 {
     const char *command = given->command, *operand = given->operand;
-    bool recipe = strcmp(command, "recipe") == 0;
+    bool recipe = strcmp(command, "recipe") == 0, alarms = strcmp(command, "alarms") == 0;
     bool known = false;
     if (recipe)
         known = given->none ? !operand : operand && operand[0];
     else if (strcmp(command, "trace") == 0)
         known = operand && operand[0];
-    else if (strcmp(command, "status") == 0 || strcmp(command, "reload") == 0 ||
+    else if (alarms || strcmp(command, "status") == 0 || strcmp(command, "reload") == 0 ||
              strcmp(command, "recipes") == 0)
         known = !operand;
     known &= !given->none || recipe;
     known &= !given->json || strcmp(command, "status") == 0;
-    int length = snprintf(request, CRN_CONTROL_REQUEST_BYTES + 1, "%s%s%s", command,
-                          given->json         ? " json"
-                          : recipe && operand ? " "
-                                              : "",
-                          recipe && operand ? operand : "");
-    return known && length <= CRN_CONTROL_REQUEST_BYTES;
+    known &= alarms || !(given->acknowledge || given->shelve || given->minutes);
+    known &= !given->acknowledge || !given->shelve;
+    known &= !given->shelve == !given->minutes;
+    return known;
+}
+
+/* Writes the request of a command; false if the usage is wrong. */
+static bool make_request(const ctl_options *given, char request[CRN_CONTROL_REQUEST_BYTES + 1])
+{
+    const size_t capacity = CRN_CONTROL_REQUEST_BYTES + 1;
+    int length;
+    if (given->acknowledge)
+        length = snprintf(request, capacity, "alarms acknowledge %s", given->acknowledge);
+    else if (given->shelve)
+        length = snprintf(request, capacity, "alarms shelve %s %s", given->shelve, given->minutes);
+    else if (strcmp(given->command, "recipe") == 0 && given->operand)
+        length = snprintf(request, capacity, "recipe %s", given->operand);
+    else
+        length = snprintf(request, capacity, "%s%s", given->command, given->json ? " json" : "");
+    return is_usage(given) && length <= CRN_CONTROL_REQUEST_BYTES;
+}
+
+/* Takes an option. Returns as parse(). */
+static int take_option(int option, ctl_options *given)
+{
+    switch (option) {
+    case 'l':
+        given->line = optarg;
+        break;
+    case 's':
+        given->socket = optarg;
+        break;
+    case 'j':
+        given->json = true;
+        break;
+    case 'n':
+        given->none = true;
+        break;
+    case 'a':
+        given->acknowledge = optarg;
+        break;
+    case 'p':
+        given->shelve = optarg;
+        break;
+    case 'm':
+        given->minutes = optarg;
+        break;
+    case 'h':
+        fputs(usage, stdout);
+        return 1 + EXIT_SUCCESS;
+    case 'v':
+        puts("cernitactl " CRN_VERSION);
+        return 1 + EXIT_SUCCESS;
+    }
+    return 0;
 }
 
 /* Returns 0 to go on; a positive value: exit with status value - 1. */
@@ -232,26 +291,9 @@ static int parse(int argc, char **argv, ctl_options *ret_options)
         return 1 + EXIT_USAGE;
     }
     while ((option = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
-        switch (option) {
-        case 'l':
-            given.line = optarg;
-            break;
-        case 's':
-            given.socket = optarg;
-            break;
-        case 'j':
-            given.json = true;
-            break;
-        case 'n':
-            given.none = true;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return 1 + EXIT_SUCCESS;
-        case 'v':
-            puts("cernitactl " CRN_VERSION);
-            return 1 + EXIT_SUCCESS;
-        }
+        int r = take_option(option, &given);
+        if (r > 0)
+            return r;
     }
     if (optind < argc)
         given.command = argv[optind];

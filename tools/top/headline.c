@@ -76,6 +76,15 @@ static void say_state(const crn_daemon_state *status, const crn_glyphs *g, crn_h
         say(line, CRN_STYLE_BOLD, g->none, "%s", status->state);
 }
 
+/* What nobody has confirmed yet. */
+static void add_alarms(double alarms, crn_headline *line)
+{
+    size_t used = strlen(line->detail);
+    if (alarms > 0)
+        snprintf(line->detail + used, sizeof line->detail - used, "%s%.0f alarm%s unacknowledged",
+                 used ? "  " : "", alarms, alarms == 1 ? "" : "s");
+}
+
 crn_headline crn_headline_of(const crn_top_view *view)
 {
     const crn_glyphs *g = crn_glyphs_of(view->ascii);
@@ -86,6 +95,7 @@ crn_headline crn_headline_of(const crn_top_view *view)
                  view->fault[0] ? ": " : "", view->fault);
     } else if (view->status) {
         say_state(view->status, g, &line);
+        add_alarms(view->status->alarms, &line);
     } else {
         say(&line, CRN_STYLE_BOLD, g->none, "CONNECTING");
     }

@@ -8,9 +8,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/daemon.h"
 #include "tests/support/programs/shell.h"
+
+/* What only a failure reaches. */
+#define PATIENCE_NS (60 * CRN_NS_PER_S)
 
 static char folder[64];
 static daemon_process line;
@@ -88,6 +92,55 @@ static void it_reloads_and_lists_faults(void **state)
     write_line("0.6", "recipes: {plum: {classes: {rot: 0.3}}, Late pear: {}}\n");
     expect(0, "settings ", "reload");
     expect(0, "* --none\n", "recipes");
+}
+
+/* Waits for an alarm that is active; returns its number. */
+static int await_alarm(const char *sentence)
+{
+    char output[8192], wanted[128];
+    int number = 0;
+    snprintf(wanted, sizeof wanted, "active, unacknowledged  warning  %s", sentence);
+    int64_t until_ns = crn_now_ns() + PATIENCE_NS;
+    for (const char *found; number == 0;) {
+        assert_int_equal(ctl(output, "alarms"), 0);
+        if ((found = strstr(output, wanted)) != NULL) {
+            while (found > output && found[-1] != '\n')
+                found--;
+            assert_int_equal(sscanf(found, "%*s %d", &number), 1);
+        } else if (crn_now_ns() > until_ns) {
+            fail_msg("no alarm: %s", output);
+        } else {
+            usleep(50000);
+        }
+    }
+    return number;
+}
+
+static void it_acknowledges_and_shelves_alarms(void **state)
+{
+    (void)state;
+    char command[64], said[64];
+    write_line("6", "");
+    expect(1, "out of range", "reload");
+    int number = await_alarm("New settings were refused; the old ones stay in force: Have");
+    snprintf(command, sizeof command, "alarms --acknowledge %d", number);
+    expect(0, "1 acknowledged\n", command);
+    expect(0, "0 acknowledged\n", command);
+    snprintf(said, sizeof said, "  %d  active, acknowledged by user %u  warning  New", number,
+             (unsigned)getuid());
+    expect(0, said, "alarms");
+    snprintf(command, sizeof command, "alarms --shelve %d --minutes 30", number);
+    expect(0, " shelved\n", command);
+    expect(0, ", shelved  warning  New settings", "alarms");
+    snprintf(command, sizeof command, "alarms --shelve %d --minutes 0", number);
+    expect(0, " no longer shelved\n", command);
+    expect(0, " acknowledged\n", "alarms --acknowledge all");
+    expect(1, "there is no such alarm", "alarms --acknowledge 99999");
+    expect(1, "expected the number", "alarms --acknowledge some");
+    expect(1, "1 to 480 minutes", "alarms --shelve 1 --minutes 481");
+    expect(1, "1 to 480 minutes", "alarms --shelve '1 2' --minutes 3");
+    write_line("0.6", "");
+    expect(0, "settings ", "reload");
 }
 
 static void it_writes_a_trace(void **state)
@@ -168,6 +221,12 @@ static void wrong_usage_is_told_apart(void **state)
                                         "recipe a --none",
                                         "trace",
                                         "recipes --none",
+                                        "alarms 3",
+                                        "alarms --json",
+                                        "alarms --acknowledge 1 --shelve 1 --minutes 1",
+                                        "alarms --shelve 1",
+                                        "alarms --minutes 1",
+                                        "status --acknowledge 1",
                                         "--sockets x status",
                                         "--line apples status"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -202,6 +261,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_shows_the_status),
         cmocka_unit_test(it_reloads_and_lists_faults),
+        cmocka_unit_test(it_acknowledges_and_shelves_alarms),
         cmocka_unit_test(it_writes_a_trace),
         cmocka_unit_test(another_program_at_the_socket_is_told),
         cmocka_unit_test(wrong_usage_is_told_apart),

@@ -162,6 +162,18 @@ static void states_have_their_words(void **state)
     expect(draw(24, 80), "q           quit");
 }
 
+static void alarms_that_nobody_acknowledged_are_told(void **state)
+{
+    (void)state;
+    assert_null(strstr(draw(24, 120), "unacknowledged"));
+    status.alarms = 1;
+    expect(draw(24, 120), "  1 alarm unacknowledged");
+    status.alarms = 12;
+    expect(draw(24, 120), "  12 alarms unacknowledged");
+    status.alarms = NAN; /* of a daemon that does not know them */
+    assert_null(strstr(draw(24, 120), "unacknowledged"));
+}
+
 static void the_worst_condition_is_the_headline(void **state)
 {
     (void)state;
@@ -226,6 +238,7 @@ int main(void)
         TEST(no_fruit_is_missing_in_the_histogram),
         TEST(all_lanes_can_be_seen),
         TEST(states_have_their_words),
+        TEST(alarms_that_nobody_acknowledged_are_told),
         TEST(the_worst_condition_is_the_headline),
         TEST(any_size_is_drawn),
         TEST(unknown_numbers_are_dashes),

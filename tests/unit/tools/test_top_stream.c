@@ -90,6 +90,7 @@ static void an_event_is_read(void **state)
               "\"late\":1},\"last_view_s\":5,\"latency_ms\":{\"p99\":2}}],"
               "\"bad\":[{\"lane\":1,\"fruit\":22,\"verdict\":\"late\",\"over_budget\":true,"
               "\"latency_ms\":120,\"published_s\":6}],"
+              "\"alarms\":{\"open\":5,\"unacknowledged\":4},"
               "\"recorder\":{\"on\":true,\"lost\":1,\"bytes\":9,\"free_bytes\":1,"
               "\"size_bytes\":4}}",
               &s),
@@ -108,6 +109,7 @@ static void an_event_is_read(void **state)
     assert_true(s.budget_known && !s.budget_kept && s.missed == 2 && s.recent_verdicts == 9);
     assert_true(s.complete == 5 && s.views_per_s == 40.5 && s.p50_ms == 0.5 && isnan(s.p99_ms));
     assert_true(isnan(s.graders) && !s.has_counts);
+    assert_true(s.alarms == 4);
     assert_int_equal(s.stage_count, 1);
     assert_true(s.stages[0].share == 0.25);
     assert_int_equal(s.lane_count, 1);
