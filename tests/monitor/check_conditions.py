@@ -1,31 +1,37 @@
 #!/usr/bin/python3
 """Provokes conditions on live daemons, and compares what everything says that tells of them.
 
-    tests/monitor/check_conditions.py [--bin build/bin] [--only CONDITION…]
+    tests/monitor/check_conditions.py [--bin build/bin] [--only CONDITION…] [--together 4]
 
 Each fault is injected into a daemon of its own. Within ten seconds its condition, and no other, has to stand, with what
 happened and what to do, in the page's events, /healthz, /metrics, `cernita-why HOST`, `cernita-top`, `cernitactl
 status`, systemd's status and the log; ten seconds after the fault is undone it has to be gone from all. While fruit is
-misjudged none may say that all is well. Prints a table (Markdown): seconds until it was raised and had ended, and what
-was not as expected. Exit status: 0 as expected, 1 if not. Needs root for disks and the
-control group.
+misjudged none may say that all is well. Under a Prometheus with the rules, alerts and intervals of config/prometheus
+its own alert has to fire, and no other. Where fruits suffer, `cernita-why` has to name the cause from a verdict.
+
+Prints tables (Markdown): seconds until it was raised and had ended, and what was not as expected; and what cernita-why
+says of a fruit. Exit status: 0 as expected, 1 if not. Needs root for disks and the control group.
 """
 import argparse
+import concurrent.futures
 import pathlib
 import re
 import sys
 import tempfile
 import time
+import traceback
 
 import faults_of_machine
 import faults_of_programs
 import faults_of_senders
 from condition_line import ROOT, Line
 from fault import SECONDS, possible
+from prometheus import Prometheus, alerts_of_conditions
 
 FAULTS = [*faults_of_senders.FAULTS, *faults_of_programs.FAULTS, *faults_of_machine.FAULTS]
 
 QUIET_S = 8 # without a fault, at first
+ALERT_S = 20 # a scrape and an evaluation later an alert fires
 
 
 def sayings(line, held):
@@ -62,36 +68,58 @@ def await_state(line, good, seconds):
         time.sleep(0.2)
 
 
-def provoke(fault, line):
-    """Seconds until it was raised, and had ended, and what was not as expected."""
-    wanted = {fault.condition} | fault.beside
-    time.sleep(QUIET_S)
-    wrong = [f"{name} before the fault" for name in line.held() if name not in wanted]
-    fault.inject(line)
-    raised_s, held = await_state(line, lambda found: found.keys() >= wanted, fault.within_s)
-    if raised_s is None:
-        fault.undo(line)
-        return None, None, wrong + [f"not raised, but {', '.join(held) or 'nothing'}"]
-    missing = {"not asked"}
+def await_sayings(fault, line, wanted):
+    """What does not say it in time, and conditions that were raised beside it."""
     end = time.monotonic() + SECONDS
-    others = set()
+    missing, others = set(wanted), set()
     while missing and time.monotonic() < end:
         held = line.held()
         others |= held.keys() - wanted - fault.also
         if held.keys() >= wanted:
             missing = {f"{name} ({one})" for one in wanted for name, good in sayings(line, held[one])
                        if not good and name not in fault.without}
-    wrong += [f"{name} does not say it" for name in sorted(missing)]
-    wrong += [f"{name} as well" for name in sorted(others)]
-    if fault.lasts:
-        return raised_s, None, wrong
-    fault.undo(line)
+    return [f"{name} does not say it" for name in sorted(missing)] + [f"{name} as well" for name in sorted(others)]
+
+
+def compare_alerts(fault, line, wanted):
+    known = alerts_of_conditions()
+    expected = {known[name] for name in wanted} | fault.alerts
+    fired = line.prometheus.await_alerts(line.name, expected, ALERT_S)
+    return [f"{name} does not fire" for name in sorted(expected - fired)] + \
+        [f"{name} fires" for name in sorted(fired - expected - {known[name] for name in fault.also})]
+
+
+def await_end(line):
+    """Seconds until all had ended, and what was not as expected."""
     cleared_s, held = await_state(line, lambda found: not found, SECONDS)
     if cleared_s is None:
-        wrong.append(f"{', '.join(held)} had not ended")
-    elif line.event()["headline"]["level"] != "good":
-        wrong.append(f"the page is not good again: {', '.join(line.held()) or line.event()['headline']['level']}")
-    return raised_s, cleared_s, wrong
+        return None, [f"{', '.join(held)} had not ended"]
+    level = line.event()["headline"]["level"]
+    return cleared_s, [] if level == "good" else [f"the page is not good again: {', '.join(line.held()) or level}"]
+
+
+def provoke(fault, line):
+    """Seconds until it was raised, and had ended, what cernita-why says of a fruit, and what was not as expected."""
+    wanted = ({fault.condition} if fault.condition else set()) | fault.beside
+    time.sleep(QUIET_S)
+    wrong = [f"{name} before the fault" for name in line.held() if name not in wanted]
+    since_s = time.time()
+    fault.inject(line)
+    raised_s, held = await_state(line, lambda found: found.keys() >= wanted, fault.within_s)
+    if raised_s is None:
+        fault.undo(line)
+        return None, None, "", wrong + [f"not raised, but {', '.join(held) or 'nothing'}"]
+    wrong += await_sayings(fault, line, wanted)
+    wrong += compare_alerts(fault, line, wanted)
+    why = line.explain(since_s) if fault.why else ""
+    if not re.search(fault.why, why):
+        wrong.append("cernita-why says something else of a fruit")
+    cleared_s = None
+    if not fault.lasts:
+        fault.undo(line)
+        cleared_s, left = await_end(line)
+        wrong += left
+    return raised_s, cleared_s, why, wrong
 
 
 def await_idle_machine():
@@ -109,29 +137,51 @@ def await_idle_machine():
         idle_share = (idle_after - idle) / (total_after - total)
 
 
+def run(fault, number, folder, options, prometheus):
+    """What provoke() returns of a daemon of its own."""
+    if fault.alone:
+        await_idle_machine()
+    name = f"{number:02d}-{fault.condition or 'none'}"
+    try:
+        with Line(fault, name, folder / name, options.bin.resolve(), prometheus) as line:
+            return provoke(fault, line)
+    except Exception: # the other rows go on
+        return None, None, "", [traceback.format_exc().replace("\n", " ")]
+
+
+def run_all(faults, folder, options, prometheus):
+    """Yields each fault's result, in order; those that need the machine for themselves come last."""
+    with concurrent.futures.ThreadPoolExecutor(options.together) as pool:
+        running = [(fault, pool.submit(run, fault, number, folder, options, prometheus))
+                   for number, fault in enumerate(faults) if not fault.alone]
+        for fault, result in running:
+            yield fault, result.result()
+    for number, fault in enumerate(faults):
+        if fault.alone:
+            yield fault, run(fault, number, folder, options, prometheus)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin", help="folder of the programs")
     parser.add_argument("--only", nargs="+", metavar="CONDITION", help="these")
+    parser.add_argument("--together", type=int, default=4, metavar="N", help="so many lines at a time")
     options = parser.parse_args()
-    print("| condition | provoked by | raised after | ended after | |\n|---|---|---|---|---|")
-    passed = failed = skipped = 0
-    for fault in FAULTS:
-        if options.only and fault.condition not in options.only:
-            continue
-        if not possible(fault):
-            skipped += 1
-            continue
-        if fault.alone:
-            await_idle_machine()
-        with tempfile.TemporaryDirectory(prefix="cernita-condition-") as folder:
-            with Line(fault, pathlib.Path(folder) / "line", options.bin.resolve()) as line:
-                raised_s, cleared_s, wrong = provoke(fault, line)
-        passed, failed = passed + (not wrong), failed + bool(wrong)
-        seconds = ["–" if value is None else f"{value:.1f} s" for value in (raised_s, cleared_s)]
-        print(f"| `{fault.condition}` | {fault.how} | {' | '.join(seconds)} | {'; '.join(wrong)} |", flush=True)
-    print(f"\n{passed} passed, {failed} failed, {skipped} skipped")
-    return 0 if failed == 0 and passed > 0 else 1
+    chosen = [fault for fault in FAULTS if not options.only or fault.condition in options.only]
+    faults = [fault for fault in chosen if possible(fault)]
+    failed, sentences = 0, []
+    print("| condition | provoked by | raised after | ended after | not as expected |\n|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory(prefix="cernita-conditions-") as folder, \
+            Prometheus(pathlib.Path(folder)) as prometheus:
+        for fault, (raised_s, cleared_s, why, wrong) in run_all(faults, pathlib.Path(folder), options, prometheus):
+            failed += bool(wrong)
+            seconds = ["–" if value is None else f"{value:.1f} s" for value in (raised_s, cleared_s)]
+            print(f"| {fault.title()} | {fault.how} | {' | '.join(seconds)} | {'; '.join(wrong)} |", flush=True)
+            if why:
+                sentences.append(f"| {fault.title()} | {why} |")
+    print("\n| condition | `cernita-why` of a fruit |\n|---|---|", *sentences, sep="\n")
+    print(f"\n{len(faults) - failed} passed, {failed} failed, {len(chosen) - len(faults)} skipped")
+    return 0 if failed == 0 and faults else 1
 
 
 if __name__ == "__main__":

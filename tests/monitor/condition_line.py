@@ -1,4 +1,5 @@
 """A line with a belt, a grader and a service manager of its own, for check_conditions.py."""
+import collections
 import heapq
 import json
 import os
@@ -28,6 +29,7 @@ class Belt(threading.Thread):
         self.silent_lanes, self.skipped, self.delay_s, self.dropped = set(), set(), {}, 0
         self.other_classes, self.change_maps, self.change_parts, self.deadline_ns = False, None, None, 0
         self.senders, self.paused, self.ended = 1, False, threading.Event()
+        self.epoch, self.begins_epoch = 1000, False
         self.numbers, self.restarts = 0, False # how many numbers fruits have; 0: as many as there are
         self.use_size(size)
         self.sequence = {}
@@ -51,6 +53,10 @@ class Belt(threading.Thread):
     def begin_again(self):
         self.restarts = True
 
+    def begin_epoch(self):
+        """Within a fruit: the program ends, and starts again with another epoch."""
+        self.begins_epoch = True
+
     def message(self, sender, lane, fruit, view):
         key = (sender, lane)
         number = self.sequence[key] = self.sequence.get(key, -1) + 1
@@ -60,7 +66,7 @@ class Belt(threading.Thread):
         now_ns = time.time_ns()
         fruit = fruit % self.numbers if self.numbers else fruit
         header = pack_header(maps, layout="hwc", classes=OTHER_CLASSES if self.other_classes else CLASSES,
-                             intensity=False, lane=lane, epoch=1000 + sender, sequence=number, fruit=fruit, view=view,
+                             intensity=False, lane=lane, epoch=self.epoch + sender, sequence=number, fruit=fruit, view=view,
                              views=VIEWS, captured_ns=0,
                              deadline_ns=now_ns + self.deadline_ns if self.deadline_ns else 0, encoder=0)
         if self.dropped and number % self.dropped == 0:
@@ -85,6 +91,11 @@ class Belt(threading.Thread):
                 waiting.clear()
             if self.restarts:
                 self.restarts, number = False, 0
+                waiting.clear()
+                self.sequence.clear()
+            if self.begins_epoch and 0 < len(waiting) < VIEWS:
+                self.begins_epoch = False
+                self.epoch += 100
                 waiting.clear()
                 self.sequence.clear()
             now_s = time.monotonic()
@@ -163,8 +174,9 @@ IN_GROUP = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /sys/fs/cgroup 
 class Line:
     """The daemon in a folder of its own, and everything that tells of its conditions."""
 
-    def __init__(self, fault, folder, programs):
-        self.fault, self.folder, self.programs, self.peers = fault, folder, programs, []
+    def __init__(self, fault, name, folder, programs, prometheus):
+        self.fault, self.name, self.folder, self.programs = fault, name, folder, programs
+        self.prometheus, self.peers = prometheus, []
         self.process = self.grader = self.belt = None
         self.log_folder, self.file, self.log = folder / "log", folder / "line.yaml", folder / "stderr.txt"
         self.guarded = f"tcp://127.0.0.1:{free_port()}" # where keys are asked for, if there are any
@@ -206,6 +218,7 @@ class Line:
                 [*IN_GROUP, self.folder / "group", *command] if self.fault.group else command, stderr=log,
                 env=os.environ | {"NOTIFY_SOCKET": str(self.folder / "notify")} | environment)
         self.target = self.await_ready()
+        self.prometheus.scrape(self.name, self.target)
         self.watch_events()
 
     def crash(self):
@@ -291,10 +304,26 @@ class Line:
                 if text.startswith("STATUS="):
                     self.said_to_manager = text[7:]
 
+    def explain(self, since_s):
+        """What cernita-why says of most of the fruits that were late or partial since then, or else of the first one."""
+        def fruits_of(from_s, *arguments):
+            since = time.strftime("%F %T", time.localtime(from_s))
+            output = self.run("cernita-why", self.log_folder, *arguments, "--json", "--since", since)
+            return [json.loads(text) for text in output.splitlines() if text.startswith("{")]
+
+        fruits = fruits_of(since_s, "--late", "--partial", "--last", "200")
+        if not fruits: # --since counts in seconds: the first one after that which the fault began in
+            fruits = sorted(fruits_of(since_s + 1, "--slowest", "1000"), key=lambda fruit: fruit["published_ns"])[:1]
+        if not fruits:
+            return "nothing"
+        cause = collections.Counter(fruit["cause"] for fruit in fruits).most_common(1)[0][0]
+        return next(fruit for fruit in reversed(fruits) if fruit["cause"] == cause)["why"]
+
     def held(self):
         return {held["id"]: held for held in json.loads(self.get("/healthz"))["conditions"]}
 
     def stop(self):
+        self.prometheus.forget(self.name)
         if self.belt:
             self.belt.ended.set()
             self.belt.join(10)

@@ -20,7 +20,7 @@ def nothing(line):
 
 @dataclasses.dataclass
 class Fault:
-    condition: str
+    condition: str # "": none
     how: str # in words
     inject: typing.Callable # of a Line
     undo: typing.Callable = nothing
@@ -28,6 +28,7 @@ class Fault:
     beside: set = dataclasses.field(default_factory=set) # conditions that have to come with it
     also: set = dataclasses.field(default_factory=set) # conditions that may come with it
     alerts: set = dataclasses.field(default_factory=set) # those without a condition that have to come with it
+    why: str = "" # what cernita-why has to say of a fruit, a regular expression
     size: tuple = (48, 64)
     rate: float = 10 # fruits per second on each lane
     program: str = "cernitad"
@@ -40,6 +41,10 @@ class Fault:
     within_s: float = SECONDS # it is raised
     before: typing.Callable = nothing # before the daemon starts
     prepare: typing.Callable = nothing # before the belt moves
+
+    def title(self):
+        """Its conditions, or alerts, for a table."""
+        return ", ".join(f"`{name}`" for name in [self.condition or min(self.alerts), *sorted(self.beside)])
 
 
 def setting(**changes):

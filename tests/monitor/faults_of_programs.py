@@ -32,7 +32,7 @@ def close_extra(line):
 
 
 def slow_grader(line):
-    line.grader.pause_s = 0.1
+    line.grader.pause_s = 0.2
 
 
 def fast_grader(line):
@@ -108,7 +108,7 @@ def confirm_file(line):
 FAULTS = [
     Fault("no_grader", "the grader closes its socket", close_grader, open_grader),
     Fault("several_graders", "a second grader connects", second_grader, close_extra),
-    Fault("grader_slow", "the grader reads ten verdicts a second of forty", slow_grader, fast_grader, rate=40,
+    Fault("grader_slow", "the grader reads five verdicts a second of twenty", slow_grader, fast_grader, rate=20,
           also={"verdicts_lost"}),
     Fault("verdicts_lost", "the grader crashes once a second, and connects again", let_grader_crash, end_crashes),
     Fault("viewer_stuck", "SIGSTOP to a viewer", stop_viewer, prepare=connect_viewer),

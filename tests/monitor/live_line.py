@@ -1,15 +1,11 @@
-"""A cernitad with a sender and a grader of its own, whose behaviour a test may change while it runs."""
+"""The settings of a line for tests, and a sender whose behaviour a test may change while it runs."""
 import heapq
 import pathlib
-import re
-import subprocess
 import sys
 import threading
 import time
 
 import numpy as np
-import yaml
-import zmq
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools/python"))
@@ -93,100 +89,3 @@ class Belt(threading.Thread):
                 self.send(line, *heapq.heappop(waiting)[1:])
             self.ended.wait(max(0.0, min([next_s] + [item[0] for item in waiting[:1]]) - time.monotonic()))
         line.close(1)
-
-
-class Grader(threading.Thread):
-    """Reads verdicts until it is closed."""
-
-    def __init__(self, endpoint):
-        super().__init__(daemon=True)
-        self.endpoint, self.ended = endpoint, threading.Event()
-
-    def run(self):
-        context = zmq.Context()
-        socket = context.socket(zmq.PULL)
-        socket.connect(self.endpoint)
-        while not self.ended.is_set():
-            if socket.poll(100):
-                socket.recv_multipart()
-        socket.close(0)
-        context.term()
-
-    def close(self):
-        self.ended.set()
-        self.join()
-
-
-class Line:
-    """The daemon, in a folder of its own, with what is connected to it."""
-
-    def __init__(self, name, folder, program, tools, changes=None, size=(48, 64), rate=5):
-        self.name, self.folder, self.tools, self.peers = name, pathlib.Path(folder), tools, []
-        self.log_folder, self.log = self.folder / "log", self.folder / "stderr.txt"
-        self.log_folder.mkdir(exist_ok=True)
-        (self.folder / "line.yaml").write_text(yaml.safe_dump(settings(folder, changes or {})))
-        self.ended = threading.Event()
-        with open(self.log, "w") as log:
-            self.process = subprocess.Popen([program, "--config", self.folder / "line.yaml"], stderr=log)
-        self.target = self.await_ready()
-        self.grader = Grader(self.endpoint("grader"))
-        self.belt = Belt(self.endpoint("views"), size, rate)
-
-    def endpoint(self, name):
-        return f"ipc://{self.folder}/{name}"
-
-    def await_ready(self):
-        """HOST:PORT of its /metrics."""
-        end = time.monotonic() + PATIENCE_S
-        while True:
-            text = self.log.read_text()
-            found = re.search(r"metrics at http://([\w.:]+)", text)
-            if found and " ready: " in text:
-                return found.group(1)
-            if self.process.poll() is not None:
-                raise RuntimeError(f"{self.name}: the daemon ended: {text}")
-            if time.monotonic() > end:
-                self.process.kill()
-                raise RuntimeError(f"{self.name}: the daemon is not ready after {PATIENCE_S} s: {text}")
-            time.sleep(0.05)
-
-    def start(self, grader=True):
-        if grader:
-            self.grader.start()
-        self.belt.start()
-
-    def connect_viewer(self):
-        """A viewer as a process of its own."""
-        viewer = subprocess.Popen(
-            ["/usr/bin/python3", ROOT / "tools/python/subscriber.py", "--viewer", "--from", self.endpoint("viewers")],
-            stdout=subprocess.DEVNULL)
-        self.peers.append(viewer)
-        return viewer
-
-    def why(self, *arguments):
-        """cernita-why on its log: status and output."""
-        done = subprocess.run([self.tools / "cernita-why", self.log_folder, *map(str, arguments)], capture_output=True,
-                              text=True)
-        return done.returncode, done.stdout, done.stderr
-
-    def state(self):
-        """What cernita-why says of the whole line now, a line each."""
-        return subprocess.run([self.tools / "cernita-why", self.target], capture_output=True, text=True,
-                              check=True).stdout.splitlines()
-
-    def stop(self):
-        self.ended.set()
-        self.belt.ended.set()
-        for thread in (self.belt, self.grader):
-            if thread.is_alive():
-                getattr(thread, "ended").set()
-                thread.join(10)
-        for peer in self.peers:
-            peer.kill()
-            peer.wait()
-        self.process.terminate()
-        try:
-            self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()

@@ -11,7 +11,7 @@ import html
 import pathlib
 import sys
 
-WIDTH, HEIGHT = 1444, 780
+WIDTH, HEIGHT = 1646, 780
 MARGIN = 24
 
 # class: (light, dark); the picture has a background of its own, so that it is readable on any page.
@@ -159,8 +159,8 @@ def queue_label(d, x, *lines):
 
 
 def draw_lower(d):
-    """Writers, workers, devices, viewers, HTTP, control, service."""
-    writers, workers, devices, viewers, http, control, service = (MARGIN + 202 * i for i in range(7))
+    """Writers, workers, devices, viewers, HTTP, conditions, control, service."""
+    writers, workers, devices, viewers, http, conditions, control, service = (MARGIN + 202 * i for i in range(8))
     lower_thread(d, writers, LOWER_WIDTH, "writers", "recorder; verdict log", "rings; slots of 256 MiB",
                  "what does not fit", "is dropped and counted", copies=2)
     d.arrow((writers + 24, LINE_BOTTOM), (writers + 24, LOWER_TOP))
@@ -185,6 +185,11 @@ def draw_lower(d):
     d.arrow((http + 24, LINE_BOTTOM), (http + 24, LOWER_TOP))
     queue_label(d, http + 108, "three buffers: a", "snapshot a second")
 
+    lower_thread(d, conditions, LOWER_WIDTH, "conditions' thread", "nice 15; disks', alarms' beside",
+                 "snapshots of 5 s", "which conditions hold,", "which resource is short", copies=3)
+    d.arrow((conditions + 24, LINE_BOTTOM), (conditions + 24, LOWER_TOP))
+    queue_label(d, conditions + 108, "three buffers: a", "snapshot a second")
+
     lower_thread(d, control, LOWER_WIDTH, "control thread", "nice 15; reads the file again", "the file as read last",
                  "new settings until", "the line takes them in")
     d.arrow((control + 24, LOWER_TOP), (control + 24, LINE_BOTTOM))
@@ -198,6 +203,7 @@ def draw_lower(d):
     middle = LOWER_WIDTH / 2
     for x, stack, title, what in ((writers, 5, "disk", "recordings, verdict log"), (devices, 5, "GPU", "four batches in flight"),
                                   (viewers, 0, "viewers", "SUB, any number"), (http, 0, "HTTP clients", "Prometheus, browsers"),
+                                  (conditions, 10, "/proc, /sys, disks", "asked once a second"),
                                   (control, 0, "cernitactl", "AF_UNIX; or SIGHUP"),
                                   (service, 0, "systemd", "status, watchdog")):
         d.labelled("outside", x, BOTTOM, LOWER_WIDTH, 62, title, what)
