@@ -8,9 +8,8 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#include "src/monitor/conditions/watch.h"
+#include "src/monitor/conditions/log.h"
 #include "stages/base/clock.h"
-#include "stages/base/log.h"
 #include "stages/base/process/thread.h"
 
 /* As that of the HTTP thread: it can wait, a view cannot. */
@@ -28,6 +27,7 @@ struct crn_conditions {
     crn_resources_reader *reader; /* NULL: nothing is known */
     crn_condition_told *tell;     /* NULL: the log is told alone */
     void *context;
+    crn_condition_log log;
     pthread_mutex_t lock; /* for `list` */
     crn_condition_list list;
     sem_t wake; /* new numbers, or the end */
@@ -36,27 +36,10 @@ struct crn_conditions {
     bool started;
 };
 
-/* Once each when a condition is raised, with what the engineer needs, and when it ends. */
-static void log_event(const crn_condition_held *held, crn_condition_event event)
-{
-    static const crn_log_level levels[CRN_SEVERITIES] = {CRN_LOG_INFO, CRN_LOG_WARNING,
-                                                         CRN_LOG_ERROR};
-    const crn_condition *row = held->row;
-    char clause[CRN_CONDITION_CLAUSE_BYTES], details[CRN_CONDITION_TEXT_BYTES];
-    crn_condition_clause(held, clause);
-    if (event == CRN_CONDITION_RAISED)
-        crn_log(levels[row->severity], "%s [%s: %s]", clause, row->id,
-                crn_condition_text(row->details, &held->values, details));
-    else if (event == CRN_CONDITION_HOLDS)
-        crn_log(levels[row->severity], "still: %s [%s]", clause, row->id);
-    else
-        crn_log(CRN_LOG_INFO, "ended: %s [%s]", clause, row->id);
-}
-
 static void tell_event(void *context, const crn_condition_held *held, crn_condition_event event)
 {
     crn_conditions *conditions = context;
-    log_event(held, event);
+    crn_condition_log_add(&conditions->log, held, event);
     if (conditions->tell)
         conditions->tell(conditions->context, held, event);
 }
@@ -81,6 +64,7 @@ static void look(crn_conditions *conditions)
     if (conditions->reader)
         crn_resources_read(conditions->reader, &resources);
     crn_condition_watch_look(conditions->watch, snapshot, &resources, now_ns, realtime_ns);
+    crn_condition_log_write(&conditions->log);
     pthread_mutex_lock(&conditions->lock);
     conditions->list = *crn_condition_watch_list(conditions->watch);
     pthread_mutex_unlock(&conditions->lock);
