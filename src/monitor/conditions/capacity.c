@@ -286,6 +286,7 @@ const crn_condition crn_condition_device_busy = {
     .id = "device_busy",
     .alert = "CernitaDeviceBusy",
     .severity = CRN_SEVERITY_WARNING,
+    .raise_s = CRN_CONDITION_GOES_ON_S, /* its thread may have found no core for one batch */
     .clear_s = 1,
     .find = find_device_busy,
     .words = {{"Another program keeps the GPU busy", "Stop the other program on the GPU."},

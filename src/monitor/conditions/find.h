@@ -13,6 +13,9 @@ CRN_C_BEGIN
 /* So far back the counts are compared: losses older than this are of the past. */
 #define CRN_CONDITIONS_WINDOW_NS (5 * CRN_NS_PER_S)
 
+/* Longer than the window: what happened once, as when a sender is restarted, does not go on. */
+#define CRN_CONDITION_GOES_ON_S 6
+
 /* What a snapshot does not say: kept from one look to the next. */
 typedef struct crn_condition_memory {
     int64_t clocks_apart_ns; /* CLOCK_REALTIME less CLOCK_MONOTONIC; 0 before the first look */

@@ -9,9 +9,6 @@
 /* Seconds that the first view of a lane may come after that of another. */
 #define FIRST_VIEW_S 8
 
-/* Longer than the window: what happened once, as when a sender is restarted, does not go on. */
-#define GOES_ON_S 6
-
 /* Of the views that are announced, so many may be missing. */
 #define MISSING_SHARE 0.01
 
@@ -172,7 +169,7 @@ const crn_condition crn_condition_views_missing = {
     .alert = "CernitaViewsMissing",
     .severity = CRN_SEVERITY_CRITICAL,
     .misjudged = true,
-    .raise_s = GOES_ON_S,
+    .raise_s = CRN_CONDITION_GOES_ON_S,
     .clear_s = 1,
     .find = find_missing,
     .words = {{"Lane {lane}: {percent} % of the pictures are missing",
