@@ -241,7 +241,6 @@ static int run(crn_line *line, crn_error *error)
             crn_slots_keep(line->slots);
         crn_slots_service(line->slots, crn_now_ns());
         crn_publish_service(line->publish, crn_state_names[crn_line_state(line)], crn_now_ns());
-        crn_notice_grader(&line->notices, line->publish, crn_now_ns());
         int r = watch(line, crn_now_ns(), error);
         if (r < 0)
             return r;

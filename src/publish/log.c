@@ -17,6 +17,7 @@
 #include "stages/base/process/thread.h"
 
 #define RETENTION_NS (60 * CRN_NS_PER_S)
+#define REMINDER_NS  (60 * CRN_NS_PER_S)
 
 typedef struct queued_verdict {
     size_t size;
@@ -30,8 +31,7 @@ struct crn_verdict_log {
     pthread_t thread;
     bool started;
     crn_pulse *pulse;
-    crn_log_gate failed_gate;  /* of the thread */
-    crn_log_gate dropped_gate; /* of the line */
+    int64_t told_ns; /* of the thread: when it last told why the disk refuses */
     atomic_uint_fast64_t written, bytes, dropped, failed, removed;
 };
 
@@ -51,10 +51,12 @@ static void write_verdict(crn_verdict_log *log, const queued_verdict *verdict)
         return;
     }
     uint64_t failed = count(&log->failed);
-    if (crn_log_gate_open(&log->failed_gate, crn_now_ns()))
-        crn_log(CRN_LOG_WARNING,
-                "publish.log: %s; %" PRIu64 " verdicts not logged so far, sorting goes on",
-                error.text, failed);
+    if (log->told_ns != 0 && crn_now_ns() - log->told_ns < REMINDER_NS)
+        return;
+    log->told_ns = crn_now_ns();
+    crn_log(CRN_LOG_WARNING,
+            "publish.log: %s; %" PRIu64 " verdicts not logged so far, sorting goes on", error.text,
+            failed);
 }
 
 static void *write_verdicts(void *argument)
@@ -81,8 +83,7 @@ static void *write_verdicts(void *argument)
     return NULL;
 }
 
-void crn_verdict_log_offer(crn_verdict_log *log, uint32_t lane, const void *verdict, size_t size,
-                           int64_t now_ns)
+void crn_verdict_log_offer(crn_verdict_log *log, uint32_t lane, const void *verdict, size_t size)
 {
     queued_verdict *queued = crn_byte_ring_reserve(&log->queue, sizeof *queued + size);
     if (queued) {
@@ -93,12 +94,7 @@ void crn_verdict_log_offer(crn_verdict_log *log, uint32_t lane, const void *verd
         crn_byte_ring_push(&log->queue);
         return;
     }
-    uint64_t dropped = count(&log->dropped);
-    if (crn_log_gate_open(&log->dropped_gate, now_ns))
-        crn_log(CRN_LOG_WARNING,
-                "publish.log: the disk takes less than the line gives: %" PRIu64
-                " verdicts not logged so far, sorting goes on",
-                dropped);
+    count(&log->dropped);
 }
 
 crn_verdict_log_stats crn_verdict_log_get_stats(const crn_verdict_log *log)

@@ -35,8 +35,7 @@ int crn_verdict_log_open(const crn_verdict_log_settings *settings, uint64_t queu
 
 /* Copies the verdict into the queue, or counts it as dropped if that is full. Never waits, locks or
  * allocates. Single producer. */
-void crn_verdict_log_offer(crn_verdict_log *log, uint32_t lane, const void *verdict, size_t size,
-                           int64_t now_ns);
+void crn_verdict_log_offer(crn_verdict_log *log, uint32_t lane, const void *verdict, size_t size);
 
 /* Writes what is queued, ends the thread and frees the log; NULL is allowed. */
 void crn_verdict_log_close(crn_verdict_log **log);

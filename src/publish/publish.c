@@ -45,7 +45,7 @@ struct crn_publish {
     crn_verdict_log *log; /* NULL: none */
     int64_t next_status_ns;
     int64_t heard_ns; /* when a verdict or alive was last sent to the grader, or attempted */
-    crn_log_gate dropped, came, extra, left, without_defects, refused;
+    crn_log_gate came, left, without_defects, refused;
     uint64_t refused_graders;
     crn_publish_stats stats;
     crn_published last;
@@ -157,16 +157,8 @@ static void grader_connected(crn_publish *publish, int64_t now_ns)
     const char *endpoint = crn_publish_endpoint(publish, CRN_OUTLET_GRADER);
     publish->stats.grader_connects++;
     publish->stats.graders++;
-    bool extra = publish->stats.graders > 1;
-    publish->stats.extra_graders += extra;
-    if (!crn_log_gate_open(extra ? &publish->extra : &publish->came, now_ns))
-        return;
-    if (extra)
-        crn_log(CRN_LOG_ERROR,
-                "publish.grader: %" PRIu64 " graders are connected to %s: each now gets only a "
-                "part of the verdicts; stop all but one",
-                publish->stats.graders, endpoint);
-    else
+    publish->stats.extra_graders += publish->stats.graders > 1;
+    if (crn_log_gate_open(&publish->came, now_ns))
         crn_log(CRN_LOG_INFO, "publish.grader: a grader connected to %s; %zu verdicts wait for it",
                 endpoint, crn_backlog_count(publish->backlog));
 }
@@ -247,13 +239,7 @@ static void flush_backlog(crn_publish *publish, int64_t now_ns)
 static void send_to_grader(crn_publish *publish, crn_waiting *item, int64_t now_ns)
 {
     flush_backlog(publish, now_ns); /* send the oldest rather than drop it */
-    size_t dropped = crn_backlog_push(publish->backlog, item);
-    publish->stats.dropped += dropped;
-    if (dropped > 0 && crn_log_gate_open(&publish->dropped, now_ns))
-        crn_log(CRN_LOG_ERROR,
-                "publish.grader: the queue is full, the oldest verdicts are dropped (%" PRIu64
-                " so far): start a grader on %s, or see why it does not keep up",
-                publish->stats.dropped, crn_publish_endpoint(publish, CRN_OUTLET_GRADER));
+    publish->stats.dropped += crn_backlog_push(publish->backlog, item);
     flush_backlog(publish, now_ns);
 }
 
@@ -343,7 +329,7 @@ void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit,
         item.stale_at = from.packed[to_grader].stale_at;
         if (publish->log)
             crn_verdict_log_offer(publish->log, from.facts.lane, zmq_msg_data(&item.body),
-                                  zmq_msg_size(&item.body), now_ns);
+                                  zmq_msg_size(&item.body));
         send_to_grader(publish, &item, now_ns);
     } else {
         publish->stats.failed++;

@@ -18,8 +18,7 @@
  * is lost: the lanes' sequence numbers show which.
  *
  * PUSH cannot refuse a second peer: it would then distribute verdicts to both in turn, so that each
- * misses half of them. This is reported as an error in the log and in the counters until one of
- * them is stopped.
+ * misses half of them. The counters tell it until one of them is stopped.
  *
  * With publish.log each verdict's bytes for the grader also go to the verdict log, when it is
  * packed: dropped verdicts are in it, and `stale` of one that had to wait may differ.

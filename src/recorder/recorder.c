@@ -26,6 +26,7 @@
 #define QUEUE_BYTES_MIN UINT64_C(65536)
 #define NAMES_TRIED_MAX 10000
 #define RETENTION_NS    (60 * CRN_NS_PER_S)
+#define REMINDER_NS     (60 * CRN_NS_PER_S)
 
 /* In the queue, followed by the view's bytes unless it is lent. */
 typedef struct queued_view {
@@ -41,8 +42,8 @@ struct crn_recorder {
     crn_segment_limits limits;
     int64_t retention_ns, retained_ns; /* interval; CLOCK_MONOTONIC of the last one */
     crn_recording_writer *segment;     /* used by the writer thread; NULL between segments */
-    crn_log_gate refused, slow, unremoved;
-    uint64_t dropped_told;
+    crn_log_gate unremoved;
+    int64_t told_ns; /* of the writer thread: when it last told why the disk refuses */
 
     crn_byte_ring queue;
     crn_ring returned;         /* owners of views that are no longer lent */
@@ -63,22 +64,12 @@ static void count(atomic_uint_fast64_t *counter)
 
 static void tell_refusal(crn_recorder *recorder, const char *text)
 {
-    if (crn_log_gate_open(&recorder->refused, crn_now_ns()))
-        crn_log(CRN_LOG_WARNING,
-                "recording: %s; %" PRIu64 " views not recorded so far, sorting continues", text,
-                atomic_load_explicit(&recorder->failed, memory_order_relaxed));
-}
-
-static void tell_drops(crn_recorder *recorder)
-{
-    uint64_t dropped = atomic_load_explicit(&recorder->dropped, memory_order_relaxed);
-    if (dropped == recorder->dropped_told || !crn_log_gate_open(&recorder->slow, crn_now_ns()))
+    if (recorder->told_ns != 0 && crn_now_ns() - recorder->told_ns < REMINDER_NS)
         return;
+    recorder->told_ns = crn_now_ns();
     crn_log(CRN_LOG_WARNING,
-            "recording: %s is slower than the line: %" PRIu64
-            " views not recorded so far, sorting continues",
-            recorder->dir, dropped);
-    recorder->dropped_told = dropped;
+            "recording: %s; %" PRIu64 " views not recorded so far, sorting continues", text,
+            atomic_load_explicit(&recorder->failed, memory_order_relaxed));
 }
 
 static void end_segment(crn_recorder *recorder)
@@ -207,7 +198,6 @@ static void *write_views(void *context)
             &recorder->queue, recorder->retained_ns + recorder->retention_ns, &ended);
         if (queued) {
             write_view(recorder, &queued->view);
-            tell_drops(recorder);
             if (queued->owner)
                 crn_ring_push(&recorder->returned, queued->owner); /* has room for all lent views */
             crn_byte_ring_pop(&recorder->queue);

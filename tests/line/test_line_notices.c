@@ -179,40 +179,6 @@ static void partial_fruits_and_ignored_deadlines_are_logged(void **state)
     free(maps);
 }
 
-/* A viewer receives the verdict although there is no grader. */
-static void an_absent_grader_is_logged(void **state)
-{
-    (void)state;
-    static line_fixture line;
-    line_configure(&line, yaml);
-    char viewers[CRN_TEXT_BYTES];
-    strcpy(viewers, line.config.publish.viewers.bind);
-    strcat(line.config.publish.grader.bind, "-of-nobody");
-    crn_log_capture caught;
-    crn_log_capture_start(&caught);
-    line_run(&line, NULL);
-    void *viewer = zmq_socket(line.zmq, ZMQ_SUB);
-    int patience_ms = CRN_FIXTURE_PATIENCE_MS;
-    zmq_setsockopt(viewer, ZMQ_RCVTIMEO, &patience_ms, sizeof patience_ms);
-    zmq_setsockopt(viewer, ZMQ_SUBSCRIBE, "", 0);
-    assert_int_equal(zmq_connect(viewer, viewers), 0);
-    float *maps = line_discs(HEIGHT, WIDTH, 2);
-    char topic[32] = "", body[65536];
-    assert_true(zmq_recv(viewer, topic, sizeof topic, 0) > 0); /* a status: subscribed */
-    assert_true(zmq_recv(viewer, body, sizeof body, 0) > 0);
-    line_send(&line, line_header(&line, 1, 0, 1, HEIGHT, WIDTH), maps, NULL);
-    while (strncmp(topic, "fruit/", 6) != 0) {
-        assert_true(zmq_recv(viewer, topic, sizeof topic, 0) > 0);
-        assert_true(zmq_recv(viewer, body, sizeof body, 0) > 0);
-    }
-    zmq_close(viewer);
-    line_stop(&line);
-    crn_log_capture_stop(&caught);
-    assert_non_null(strstr(caught.text, "publish.grader: no grader is connected to ipc://"));
-    assert_non_null(strstr(caught.text, "verdicts waiting for one: 1, dropped so far: 0"));
-    free(maps);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,7 +187,6 @@ int main(void)
         cmocka_unit_test(numbers_that_return_get_a_verdict_and_a_warning),
         cmocka_unit_test(a_number_that_returns_too_early_is_a_gap_and_a_warning),
         cmocka_unit_test(partial_fruits_and_ignored_deadlines_are_logged),
-        cmocka_unit_test(an_absent_grader_is_logged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -252,19 +252,3 @@ void crn_notice_deadline(crn_notices *notices, const crn_view_header *header, in
                   header->lane, header->fruit, (unsigned)header->view,
                   ahead_s < 0 ? -ahead_s : ahead_s, ahead_s < 0 ? "before" : "after");
 }
-
-void crn_notice_grader(crn_notices *notices, const crn_publish *publish, int64_t now_ns)
-{
-    const crn_publish_stats *stats = crn_publish_get_stats(publish);
-    if (stats->graders > 0 || stats->waiting == 0) {
-        notices->grader_ns = 0;
-        return;
-    }
-    if (now_ns < notices->grader_ns)
-        return;
-    notices->grader_ns = now_ns + CRN_NOTICE_GRADER_NS;
-    crn_log(CRN_LOG_WARNING,
-            "publish.grader: no grader is connected to %s; verdicts waiting for one: %" PRIu64
-            ", dropped so far: %" PRIu64 "; start it, or see why it cannot reach this machine",
-            crn_publish_endpoint(publish, CRN_OUTLET_GRADER), stats->waiting, stats->dropped);
-}

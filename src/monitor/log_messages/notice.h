@@ -1,7 +1,7 @@
 /*
- * Immediate log messages of the line's thread about fruits, senders and the grader, each with a
- * hint. At most one a second of each kind, with the number of those suppressed. report.h logs
- * rates and losses every minute.
+ * Immediate log messages of the line's thread about fruits and senders, each with a hint. At
+ * most one a second of each kind, with the number of those suppressed. report.h logs rates and
+ * losses every minute; src/monitor/conditions what holds.
  */
 #ifndef CRN_SRC_MONITOR_LOG_MESSAGES_NOTICE_H
 #define CRN_SRC_MONITOR_LOG_MESSAGES_NOTICE_H
@@ -14,9 +14,6 @@
 #include "src/ingest/ingest.h"
 #include "src/publish/publish.h"
 
-/* Period of the warning about an absent grader. */
-#define CRN_NOTICE_GRADER_NS (10 * CRN_NS_PER_S)
-
 /* Pause between warnings about fruit numbers that return, which may go on for ever. */
 #define CRN_NOTICE_RETURNED_NS (600 * CRN_NS_PER_S)
 
@@ -26,7 +23,6 @@ typedef struct crn_notices {
     crn_log_gate failed, epoch, jump, early, mixed, joined, deadline;
     crn_log_gate refused[CRN_REFUSALS - CRN_WIRE_FAULTS]; /* from CRN_REFUSAL_VIEWS_MISMATCH on */
     int64_t returned_ns; /* time of the next warning about numbers that return */
-    int64_t grader_ns;   /* time of the next warning about an absent grader; 0: it is not absent */
 } crn_notices;
 
 /* At the start: version, file, endpoints as bound, classes, backend. `http`: the address of the
@@ -70,8 +66,5 @@ void crn_notice_refused_view(crn_notices *notices, const crn_view_header *header
  * realtime_ns (CLOCK_REALTIME at reception). */
 void crn_notice_deadline(crn_notices *notices, const crn_view_header *header, int64_t realtime_ns,
                          int64_t now_ns);
-
-/* Call it often: warns if verdicts wait for a grader that is not connected. */
-void crn_notice_grader(crn_notices *notices, const crn_publish *publish, int64_t now_ns);
 
 #endif

@@ -5,7 +5,6 @@
 #include "src/monitor/log_messages/notice.h"
 #include "tests/support/line/log_capture.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/parts/publishing.h"
 
 #define VIEWS 6
 
@@ -15,7 +14,7 @@ static crn_lanes *lanes;
 static int set_up(void **state)
 {
     (void)state;
-    notices = (crn_notices){.grader_ns = 0};
+    notices = (crn_notices){.returned_ns = 0};
     return crn_lanes_create(1, &lanes);
 }
 
@@ -213,38 +212,6 @@ static void an_ignored_deadline_is_logged_with_how_far_off(void **state)
     }
 }
 
-static const char *notice_grader(const crn_publishing *f, crn_log_capture *caught, int64_t now_ns)
-{
-    crn_log_capture_start(caught);
-    crn_notice_grader(&notices, f->publish, now_ns);
-    return crn_log_capture_stop(caught);
-}
-
-static void an_absent_grader_is_logged_while_verdicts_wait(void **state)
-{
-    crn_publishing *f = *state;
-    crn_log_capture caught;
-    notices = (crn_notices){.grader_ns = 0};
-    crn_publishing_open(f);
-    assert_string_equal(notice_grader(f, &caught, 1), ""); /* no verdict waits for it */
-    crn_publishing_give(f);
-    crn_publishing_give(f);
-    notice_grader(f, &caught, 2);
-    assert_non_null(strstr(caught.text, "no grader is connected to tcp://127.0.0.1:"));
-    assert_non_null(strstr(caught.text, "verdicts waiting for one: 2, dropped so far: 0"));
-    assert_string_equal(notice_grader(f, &caught, 1 + CRN_NOTICE_GRADER_NS), "");
-    assert_string_not_equal(notice_grader(f, &caught, 2 + CRN_NOTICE_GRADER_NS), "");
-    void *grader = crn_publishing_grader(f);
-    crn_publishing_serve_until(f, &crn_publishing_stats(f)->graders, 1);
-    crn_publishing_serve_until(f, &crn_publishing_stats(f)->waiting, 0);
-    assert_string_equal(notice_grader(f, &caught, 9 * CRN_NOTICE_GRADER_NS), "");
-    crn_publishing_leave(f, grader);
-    crn_publishing_serve_until(f, &crn_publishing_stats(f)->graders, 0);
-    while (crn_publishing_stats(f)->waiting == 0) /* libzmq notices the disconnect a moment later */
-        crn_publishing_give(f);
-    assert_string_not_equal(notice_grader(f, &caught, 9 * CRN_NOTICE_GRADER_NS), "");
-}
-
 int main(void)
 {
 #define ON_A_LANE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -257,8 +224,6 @@ int main(void)
         ON_A_LANE(what_does_not_fit_is_told_with_its_cure),
         ON_A_LANE(each_verdict_has_a_line_a_second),
         ON_A_LANE(an_ignored_deadline_is_logged_with_how_far_off),
-        cmocka_unit_test_setup_teardown(an_absent_grader_is_logged_while_verdicts_wait,
-                                        crn_publishing_set_up, crn_publishing_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

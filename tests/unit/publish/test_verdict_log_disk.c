@@ -78,7 +78,7 @@ static void offer(crn_verdict_log *log, uint64_t number)
 {
     size_t size;
     const unsigned char *bytes = logged_verdict(number, &size);
-    crn_verdict_log_offer(log, logged_lane(number), bytes, size, crn_now_ns());
+    crn_verdict_log_offer(log, logged_lane(number), bytes, size);
 }
 
 /* Offers one verdict after another, each after the previous one was handled. */
@@ -131,25 +131,18 @@ static void the_queue_is_used_again_and_again(void **state)
 static void a_stuck_disk_costs_entries_and_never_time(void **state)
 {
     (void)state;
-    crn_log_capture capture;
     crn_verdict_log *log = start_with(QUEUE_BYTES);
     atomic_store(&stuck, true);
     offer(log, 0);
     sem_wait(&reached); /* the thread blocks on verdict 0 */
     uint64_t fit = 1;
-    crn_log_set_level(CRN_LOG_WARNING);
-    crn_log_capture_start(&capture);
-    for (; crn_verdict_log_get_stats(log).dropped == 0; fit++)
+    for (; crn_verdict_log_get_stats(log).dropped == 0; fit++) /* while the disk is stuck */
         offer(log, fit);
     fit--;
-    const char *told = crn_log_capture_stop(&capture); /* at once: the disk is still stuck */
-    crn_log_set_level(CRN_LOG_ERROR);
-    assert_non_null(strstr(told, "publish.log: the disk takes less than the line gives: 1 verdicts "
-                                 "not logged so far, sorting goes on\n"));
     logged_bytes_max = 20000;
     for (uint64_t i = 0; i < 100; i++) { /* must return each time */
         static const unsigned char large[QUEUE_BYTES / 2];
-        crn_verdict_log_offer(log, 0, large, sizeof large, crn_now_ns());
+        crn_verdict_log_offer(log, 0, large, sizeof large);
     }
     logged_bytes_max = 3000;
     crn_verdict_log_stats stats = crn_verdict_log_get_stats(log);
@@ -167,7 +160,7 @@ static void a_verdict_larger_than_the_queue_is_dropped(void **state)
     (void)state;
     static const unsigned char large[QUEUE_BYTES];
     crn_verdict_log *log = start_with(QUEUE_BYTES);
-    crn_verdict_log_offer(log, 0, large, sizeof large, crn_now_ns());
+    crn_verdict_log_offer(log, 0, large, sizeof large);
     assert_int_equal(crn_verdict_log_get_stats(log).dropped, 1);
     offer_patiently(log, 0, 2);
     crn_verdict_log_close(&log);

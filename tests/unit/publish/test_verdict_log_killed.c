@@ -46,7 +46,7 @@ static _Noreturn void log_verdicts(uint64_t first, progress *shared)
                 break;
             sched_yield();
         } while (true);
-        crn_verdict_log_offer(log, logged_lane(number), bytes, size, crn_now_ns());
+        crn_verdict_log_offer(log, logged_lane(number), bytes, size);
         atomic_store(&shared->offered, number - first + 1);
     }
 }
