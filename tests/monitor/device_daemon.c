@@ -19,11 +19,11 @@
 #define CORES 2
 
 /* The device stands still so often, */
-#define BUSY_EVERY_NS (500 * CRN_NS_PER_MS)
+#define BUSY_EVERY_NS (1500 * CRN_NS_PER_MS)
 
 /* and longer each time: more than half of the time after which it would count as lost, which grows
- * with the batches that it saw, up to half of a budget of 1 s. */
-static const int64_t busy_ns[] = {170 * CRN_NS_PER_MS, 230 * CRN_NS_PER_MS, 300 * CRN_NS_PER_MS};
+ * with the batches that it saw, up to half of a budget of 4 s. */
+static const int64_t busy_ns[] = {650 * CRN_NS_PER_MS, 900 * CRN_NS_PER_MS, 1100 * CRN_NS_PER_MS};
 
 static crn_line *line;
 static sem_t toggled;
