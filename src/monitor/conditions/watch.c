@@ -275,9 +275,10 @@ static crn_resource_demand demand_of(const crn_snapshot *snapshot, const crn_sna
         .views_discarded = now->fruits.discarded + now->fruits.no_slot - before->fruits.discarded -
                            before->fruits.no_slot,
         .views_unfinished = now->fruits.unfinished - before->fruits.unfinished,
-        .copies_lost = recorder->dropped + recorder->failed + log->dropped + log->failed -
-                       before->recorder.dropped - before->recorder.failed -
-                       before->publish.log.dropped - before->publish.log.failed,
+        .copies_dropped = recorder->dropped + log->dropped - before->recorder.dropped -
+                          before->publish.log.dropped,
+        .copies_refused =
+            recorder->failed + log->failed - before->recorder.failed - before->publish.log.failed,
         .device_views = now->engine.device - before->engine.device,
         .device_batches_slow = now->engine.device_slow - before->engine.device_slow,
     };

@@ -132,8 +132,8 @@ static unsigned causes_of_views(const crn_resources *resources, const crn_resour
     return causes;
 }
 
-/* A writer at a low priority also loses copies when it gets no processor. */
-static unsigned causes_of_copies(const crn_resources *resources)
+/* The queue of a writer at a low priority also gets full when it gets no processor. */
+static unsigned causes_of_dropped_copies(const crn_resources *resources)
 {
     const crn_resource_group *writers = &resources->threads[CRN_RESOURCE_WRITERS];
     bool disk_is_idle = crn_resource_known(resources->io.some) && resources->io.some < DISK_STALLED;
@@ -147,8 +147,10 @@ unsigned crn_resources_causes(const crn_resources *resources, const crn_resource
     unsigned causes = 0;
     if (views_lost(demand) > 0)
         causes |= causes_of_views(resources, demand);
-    if (demand->copies_lost > 0)
-        causes |= causes_of_copies(resources);
+    if (demand->copies_dropped > 0)
+        causes |= causes_of_dropped_copies(resources);
+    if (demand->copies_refused > 0)
+        causes |= CRN_RESOURCE_CAUSE_DISK;
     for (int i = CRN_RESOURCE_RECORD; i <= CRN_RESOURCE_LOG; i++)
         if (resources->disks[i].silent_s >= DISK_SILENT_S)
             causes |= CRN_RESOURCE_CAUSE_DISK;

@@ -158,7 +158,8 @@ typedef struct crn_resource_demand {
     uint64_t views_judged;     /* ran to their end, wherever */
     uint64_t views_discarded;  /* never ran: discarded, no_slot */
     uint64_t views_unfinished; /* stopped */
-    uint64_t copies_lost;      /* not written: recorder and verdict log, queue_full and disk */
+    uint64_t copies_dropped;   /* by recorder and verdict log, as their queue was full */
+    uint64_t copies_refused;   /* by their disks */
     uint64_t device_views;     /* of views_judged, those that a device ran */
     uint64_t device_batches_slow;
 } crn_resource_demand;

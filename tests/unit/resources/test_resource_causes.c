@@ -154,12 +154,12 @@ static void a_slow_disk(void **state)
     (void)state;
     crn_resources r = sound();
     crn_resource_demand d = all_judged;
-    d.copies_lost = 7;
+    d.copies_dropped = 7;
     r.io.some = 0.8;
     expect(&r, &d, CRN_RESOURCE_CAUSE_DISK);
     r.io.some = CRN_RESOURCE_UNKNOWN;
     expect(&r, &d, CRN_RESOURCE_CAUSE_DISK);
-    d.copies_lost = 0;
+    d.copies_dropped = 0;
     expect(&r, &d, CRN_RESOURCE_CAUSE_NONE);
     r.disks[CRN_RESOURCE_LOG].silent_s = 6; /* its queue is not full yet */
     expect(&r, &d, CRN_RESOURCE_CAUSE_DISK);
@@ -170,7 +170,7 @@ static void a_slow_disk_and_eight_burners(void **state)
     (void)state;
     crn_resources r = burdened();
     crn_resource_demand d = {
-        .seconds = 5, .views_judged = 100, .views_discarded = 200, .copies_lost = 7};
+        .seconds = 5, .views_judged = 100, .views_discarded = 200, .copies_dropped = 7};
     r.io.some = 0.8;
     expect(&r, &d, CRN_RESOURCE_CAUSE_PROCESSOR_TAKEN | CRN_RESOURCE_CAUSE_DISK);
 }
@@ -180,9 +180,19 @@ static void a_writer_without_processor_is_not_a_slow_disk(void **state)
     (void)state;
     crn_resources r = burdened();
     crn_resource_demand d = all_judged;
-    d.copies_lost = 7;
+    d.copies_dropped = 7;
     r.threads[CRN_RESOURCE_WRITERS].delay = 0.6;
     expect(&r, &d, CRN_RESOURCE_CAUSE_PROCESSOR_TAKEN);
+}
+
+static void a_full_disk_beside_burners(void **state)
+{
+    (void)state;
+    crn_resources r = burdened();
+    crn_resource_demand d = all_judged;
+    d.copies_refused = 7;
+    r.threads[CRN_RESOURCE_WRITERS].delay = 0.6;
+    expect(&r, &d, CRN_RESOURCE_CAUSE_DISK);
 }
 
 static void a_busy_device(void **state)
@@ -214,6 +224,7 @@ int main(void)
         cmocka_unit_test(a_slow_disk),
         cmocka_unit_test(a_slow_disk_and_eight_burners),
         cmocka_unit_test(a_writer_without_processor_is_not_a_slow_disk),
+        cmocka_unit_test(a_full_disk_beside_burners),
         cmocka_unit_test(a_busy_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
