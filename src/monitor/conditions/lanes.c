@@ -214,11 +214,12 @@ const crn_condition crn_condition_views_late = {
     .words = {{"Pictures come too late: {count} just now", "Check the speed of CNN and network."},
               {"Le immagini arrivano tardi: {count} poco fa",
                "Controllare la velocità di CNN e rete."},
-              {"Las imágenes llegan tarde: {count} ahora",
+              {"Las imágenes llegan tarde: {count} ahora mismo",
                "Revise la velocidad de la CNN y de la red."},
               {"Les images arrivent trop tard : {count} à l'instant",
                "Vérifiez la vitesse du CNN et du réseau."},
-              {"Bilder kommen zu spät: eben {count}", "Tempo von CNN und Netz prüfen."}},
+              {"Bilder kommen zu spät: zuletzt {count}",
+               "Geschwindigkeit von CNN und Netz prüfen."}},
     .details = "views came after their fruit's verdict: latency.assemble_ms, or the deadline_ns of "
                "the senders, is too short for them",
 };
@@ -244,8 +245,9 @@ const crn_condition crn_condition_views_lost = {
     .clear_s = 1,
     .find = find_lost,
     .words = {{"Lane {lane}: {count} pictures were lost on the way", "Check network and CNN."},
-              {"Corsia {lane}: {count} immagini perse per strada", "Controllare rete e CNN."},
-              {"Línea {lane}: {count} imágenes perdidas en el camino", "Revise la red y la CNN."},
+              {"Corsia {lane}: {count} immagini perse in trasmissione", "Controllare rete e CNN."},
+              {"Línea {lane}: {count} imágenes perdidas en la transmisión",
+               "Revise la red y la CNN."},
               {"Ligne {lane} : {count} images perdues en route", "Vérifiez le réseau et le CNN."},
               {"Bahn {lane}: {count} Bilder unterwegs verloren", "Netz und CNN prüfen."}},
     .details = "numbers are missing in the sender's sequence: its queue was full (raise its high "
@@ -270,7 +272,7 @@ const crn_condition crn_condition_two_senders = {
               {"Corsia {lane}: due CNN inviano le stesse immagini", "Fermarne una."},
               {"Línea {lane}: dos CNN envían las mismas imágenes", "Detenga una de ellas."},
               {"Ligne {lane} : deux CNN envoient les mêmes images", "Arrêtez l'un d'eux."},
-              {"Bahn {lane}: zwei CNN senden dieselben Bilder", "Eines von ihnen beenden."}},
+              {"Bahn {lane}: zwei CNN senden dieselben Bilder", "Eines davon beenden."}},
     .details = "senders of the lane send the same views, or number the fruits differently; the log "
                "names two by their epochs: end one, or give each views of its own",
 };

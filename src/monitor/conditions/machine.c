@@ -24,10 +24,10 @@ const crn_condition crn_condition_processor_taken = {
     .find = find_taken,
     .words =
         {{"Other programs take {percent} % of the processor", "Stop the other programs."},
-         {"Altri programmi usano il {percent} % del processore", "Fermare gli altri programmi."},
-         {"Otros programas ocupan el {percent} % del procesador", "Detenga los otros programas."},
+         {"Altri programmi usano il {percent} % del processore", "Chiudere gli altri programmi."},
+         {"Otros programas ocupan el {percent} % del procesador", "Cierre los otros programas."},
          {"D'autres programmes prennent {percent} % du processeur",
-          "Arrêtez les autres programmes."},
+          "Fermez les autres programmes."},
          {"Andere Programme belegen {percent} % des Prozessors", "Die anderen Programme beenden."}},
     .details = "{count} views discarded, unfinished or without a slot while other programs ran on "
                "the line's CPUs: `top` names them; run.cpus and the unit's CPUWeight= keep them "
@@ -58,14 +58,14 @@ const crn_condition crn_condition_processor_limited = {
     .find = find_limited,
     .words = {{"The line gets too little processor: {percent} % are withheld",
                "Have the line given more processor."},
-              {"La linea riceve troppo poco processore: {percent} % negato",
-               "Far assegnare più processore alla linea."},
-              {"La línea recibe poco procesador: se retiene el {percent} %",
-               "Haga asignar más procesador a la línea."},
-              {"La ligne reçoit trop peu de processeur : {percent} % retenus",
-               "Faites attribuer plus de processeur à la ligne."},
-              {"Die Linie bekommt zu wenig Prozessor: {percent} % vorenthalten",
-               "Der Linie mehr Prozessor zuteilen lassen."}},
+              {"Troppo poco tempo di calcolo: ne viene negato il {percent} %",
+               "Far assegnare più tempo di calcolo."},
+              {"Falta tiempo de cálculo: se niega el {percent} %",
+               "Haga asignar más tiempo de cálculo."},
+              {"Trop peu de temps de calcul : {percent} % sont refusés",
+               "Faites attribuer plus de temps de calcul."},
+              {"Zu wenig Rechenzeit: {percent} % werden vorenthalten",
+               "Mehr Rechenzeit zuteilen lassen."}},
     .details = "{count} views not judged in time; {name} held the line back",
 };
 
@@ -94,13 +94,13 @@ const crn_condition crn_condition_memory_short = {
     .find = find_memory,
     .words = {{"Memory is nearly used up: {percent} %", "Stop other programs on this machine."},
               {"La memoria è quasi esaurita: {percent} %",
-               "Fermare gli altri programmi su questa macchina."},
+               "Chiudere altri programmi su questo computer."},
               {"La memoria está casi agotada: {percent} %",
-               "Detenga otros programas en esta máquina."},
+               "Cierre otros programas en este equipo."},
               {"La mémoire est presque épuisée : {percent} %",
-               "Arrêtez d'autres programmes sur cette machine."},
+               "Fermez d'autres programmes sur cet ordinateur."},
               {"Der Speicher ist fast aufgebraucht: {percent} %",
-               "Andere Programme auf dieser Maschine beenden."}},
+               "Andere Programme auf diesem Rechner beenden."}},
     .details =
         "{count} MiB available of the machine's memory or of the unit's MemoryMax=; then the "
         "kernel swaps or ends the daemon. `cernitad --check` prints what the limits reserve",
@@ -144,10 +144,11 @@ const crn_condition crn_condition_disk_full_soon = {
     .find = find_full,
     .words = {{"The disk will be full in {hours} h", "Free space on the disk, or stop recording."},
               {"Il disco sarà pieno tra {hours} h", "Liberare spazio o fermare la registrazione."},
-              {"El disco estará lleno en {hours} h", "Libere espacio o detenga la grabación."},
+              {"El disco estará lleno dentro de {hours} h",
+               "Libere espacio o detenga la grabación."},
               {"Le disque sera plein dans {hours} h",
                "Libérez de la place ou arrêtez l'enregistrement."},
-              {"Die Platte ist in {hours} h voll",
+              {"Die Festplatte ist in {hours} h voll",
                "Platz schaffen oder die Aufzeichnung beenden."}},
     .details =
         "{name}: {count} MiB free, falling as in the last minutes; a verdict log that has not "
@@ -193,7 +194,7 @@ const crn_condition crn_condition_disk_hangs = {
                "Revise el disco."},
               {"Un disque ne répond plus depuis {seconds} s ; le tri continue",
                "Vérifiez le disque."},
-              {"Eine Platte antwortet seit {seconds} s nicht; sortiert wird weiter",
-               "Die Platte prüfen."}},
+              {"Eine Festplatte antwortet seit {seconds} s nicht; die Sortierung läuft weiter",
+               "Die Festplatte prüfen."}},
     .details = "{name}: nothing that waits for it was written; `dmesg` and the network to it",
 };

@@ -24,13 +24,16 @@ const crn_condition crn_condition_line_hangs = {
     .severity = CRN_SEVERITY_CRITICAL,
     .misjudged = true,
     .find = find_hang,
-    .words =
-        {{"Nothing is judged: the line has not answered for {seconds} s", "Restart the line."},
-         {"Nulla viene giudicato: la linea non risponde da {seconds} s", "Riavviare la linea."},
-         {"No se juzga nada: la línea no responde desde hace {seconds} s", "Reinicie la línea."},
-         {"Rien n'est jugé : la ligne ne répond plus depuis {seconds} s", "Redémarrez la ligne."},
-         {"Nichts wird beurteilt: die Linie antwortet seit {seconds} s nicht",
-          "Die Linie neu starten."}},
+    .words = {{"Nothing is judged: the line has not answered for {seconds} s",
+               "Restart the sorting program."},
+              {"Nulla viene valutato: la linea non risponde da {seconds} s",
+               "Riavviare il programma di selezione."},
+              {"No se evalúa nada: la máquina no responde desde hace {seconds} s",
+               "Reinicie el programa de clasificación."},
+              {"Rien n'est évalué : la machine ne répond plus depuis {seconds} s",
+               "Redémarrez le programme de tri."},
+              {"Nichts wird beurteilt: die Maschine antwortet seit {seconds} s nicht",
+               "Das Sortierprogramm neu starten."}},
     .details = "the line's thread has written no numbers: is the machine swapping, or the process "
                "stopped? Keep a stack before the restart (gdb -batch -ex \"thread apply all bt\")",
 };
@@ -59,9 +62,9 @@ const crn_condition crn_condition_recipe_lost = {
               {"La receta se perdió al reiniciar: se clasifica con otros límites",
                "Elija la receta de nuevo."},
               {"La recette a été perdue au redémarrage : le tri suit d'autres limites",
-               "Choisissez de nouveau la recette."},
-              {"Das Rezept ging beim Neustart verloren: sortiert wird nach anderen Grenzen",
-               "Das Rezept neu wählen."}},
+               "Sélectionnez à nouveau la recette."},
+              {"Das Rezept ging beim Neustart verloren: sortiert wird mit anderen Grenzwerten",
+               "Das Rezept erneut auswählen."}},
     .details =
         "recipe '{name}' was in force before the start and is not in the file, or could not be "
         "read: `cernitactl recipe NAME`, or `cernitactl recipe --none` to confirm the file's "
@@ -83,7 +86,7 @@ const crn_condition crn_condition_reload_refused = {
                "Have the settings mended, then load them again."},
               {"Nuove impostazioni rifiutate; restano valide le vecchie",
                "Far correggere le impostazioni, poi ricaricarle."},
-              {"Se rechazaron los ajustes nuevos; siguen los anteriores",
+              {"Se rechazaron los ajustes nuevos; siguen en vigor los anteriores",
                "Haga corregir los ajustes y cárguelos de nuevo."},
               {"Nouveaux réglages refusés ; les anciens restent en vigueur",
                "Faites corriger les réglages, puis rechargez-les."},
@@ -107,14 +110,15 @@ const crn_condition crn_condition_clock_jump = {
     .alert = "CernitaClockJump",
     .severity = CRN_SEVERITY_WARNING,
     .find = find_jump,
-    .words =
-        {{"The clock of this machine jumped by {seconds} s", "Check the time of all machines."},
-         {"L'orologio di questa macchina è saltato di {seconds} s",
-          "Controllare l'ora di tutte le macchine."},
-         {"El reloj de esta máquina saltó {seconds} s", "Revise la hora de todas las máquinas."},
-         {"L'horloge de cette machine a sauté de {seconds} s",
-          "Vérifiez l'heure de toutes les machines."},
-         {"Die Uhr dieser Maschine sprang um {seconds} s", "Die Uhrzeit aller Maschinen prüfen."}},
+    .words = {{"The clock of this machine jumped by {seconds} s",
+               "Check the time of all machines."},
+              {"L'orologio di questo computer è saltato di {seconds} s",
+               "Controllare l'ora di tutti i computer."},
+              {"El reloj de este equipo saltó {seconds} s", "Revise la hora de todos los equipos."},
+              {"L'horloge de cet ordinateur a sauté de {seconds} s",
+               "Vérifiez l'heure de tous les ordinateurs."},
+              {"Die Uhr dieses Rechners sprang um {seconds} s",
+               "Die Uhrzeit aller Rechner prüfen."}},
     .details = "CLOCK_REALTIME was set; budgets are measured by another clock, but deadline_ns and "
                "captured_ns are compared with it (chrony or PTP: `chronyc tracking`)",
 };
@@ -136,12 +140,14 @@ const crn_condition crn_condition_clocks_apart = {
     .severity = CRN_SEVERITY_WARNING,
     .clear_s = 1,
     .find = find_apart,
-    .words =
-        {{"The clocks of CNN and line are apart", "Check the time of both machines."},
-         {"Gli orologi di CNN e linea non coincidono", "Controllare l'ora delle due macchine."},
-         {"Los relojes de la CNN y de la línea difieren", "Revise la hora de ambas máquinas."},
-         {"Les horloges du CNN et de la ligne diffèrent", "Vérifiez l'heure des deux machines."},
-         {"Die Uhren von CNN und Linie gehen auseinander", "Die Uhrzeit beider Maschinen prüfen."}},
+    .words = {{"The clocks of CNN and line are apart", "Check the time of both machines."},
+              {"Gli orologi di CNN e linea non coincidono", "Controllare l'ora dei due computer."},
+              {"Los relojes de la CNN y de la máquina difieren",
+               "Revise la hora de ambos equipos."},
+              {"Les horloges du CNN et de la machine diffèrent",
+               "Vérifiez l'heure des deux ordinateurs."},
+              {"Die Uhren von CNN und Maschine stimmen nicht überein",
+               "Die Uhrzeit beider Rechner prüfen."}},
     .details =
         "{count} views are dated after their reception, or their deadlines are more than 10 s "
         "away and ignored: synchronise the clocks (chrony or PTP), and see that captured_ns "

@@ -62,11 +62,11 @@ const crn_condition crn_condition_out_of_range = {
               {"Corsia {lane}: i valori della CNN non sono probabilità",
                "Ripristinare la CNN che funzionava prima."},
               {"Línea {lane}: los valores de la CNN no son probabilidades",
-               "Restaure la CNN que funcionaba antes."},
+               "Vuelva a poner la CNN que funcionaba antes."},
               {"Ligne {lane} : les valeurs du CNN ne sont pas des probabilités",
                "Remettez le CNN qui fonctionnait avant."},
               {"Bahn {lane}: die Werte des CNN sind keine Wahrscheinlichkeiten",
-               "Das bisherige CNN wieder einsetzen."}},
+               "Das frühere CNN wieder einsetzen."}},
     .details =
         "{name}: values outside 0 to 1 (is the last layer, softmax or sigmoid, missing?), or "
         "u8 masks of 0 and 1, where 255 is certainty",
@@ -88,12 +88,12 @@ const crn_condition crn_condition_wrong_scale = {
                "Restart the CNN; if that does not help, restore the one that worked before."},
               {"Corsia {lane}: i valori della CNN hanno la scala sbagliata",
                "Riavviare la CNN; se non basta, ripristinare quella che funzionava."},
-              {"Línea {lane}: los valores de la CNN tienen una escala errónea",
-               "Reinicie la CNN; si no basta, restaure la que funcionaba antes."},
-              {"Ligne {lane} : les valeurs du CNN ont une mauvaise échelle",
-               "Redémarrez le CNN ; sinon, remettez celui qui fonctionnait."},
-              {"Bahn {lane}: die Werte des CNN haben den falschen Maßstab",
-               "CNN neu starten; hilft das nicht, das bisherige einsetzen."}},
+              {"Línea {lane}: los valores de la CNN están en una escala errónea",
+               "Reinicie la CNN; si no basta, vuelva a poner la que funcionaba antes."},
+              {"Ligne {lane} : les valeurs du CNN sont à la mauvaise échelle",
+               "Redémarrez le CNN ; si cela ne suffit pas, remettez celui qui fonctionnait."},
+              {"Bahn {lane}: die Werte des CNN sind falsch skaliert",
+               "CNN neu starten; hilft das nicht, das frühere einsetzen."}},
     .details =
         "{name}: the values of a pixel have to sum to 1 (ingest.sum) and do not: all_zero, a "
         "dead CNN; divided_by_255, labels, per_cent, another scale; wrong_sum, sigmoids "

@@ -72,7 +72,7 @@ export default {
   done: 'Done.',
   refused: 'The line refused this.',
   token: 'Access code',
-  token_wanted: 'From here this needs the access code. The technician has it.',
+  token_wanted: 'From here this needs the access code. Ask the technician for it.',
   token_wrong: 'This access code is not the right one.',
   send: 'Send',
   // Below the overview.
@@ -188,7 +188,7 @@ export default {
   step: 'step',
   ms: 'ms',
   total: 'total',
-  rest: 'packing, other waits',
+  rest: 'preparing the result, other waits',
   waited: 'waited',
   ran: 'ran',
   closed: 'all pictures here',
