@@ -90,6 +90,7 @@ class Lines(PackageTest):
         """By what libzmq says of its own attempts: each begins 50 to 100 ms after the one before has failed."""
         for kind in (cernita.Line, cernita.Verdicts):
             with kind("tcp://127.0.0.1:1") as client:
+                client = client._socket if isinstance(client, cernita.Line) else client
                 client._socket.monitor("inproc://retries", zmq.EVENT_CONNECT_RETRIED)
                 with client._context.socket(zmq.PAIR) as retries:
                     retries.rcvtimeo = int(1000 * PATIENCE_S)

@@ -23,7 +23,7 @@ CLASSES = ["background", "rot", "rust"]
 PATIENCE_S = 60.0
 
 YAML = """\
-ingest: {{bind: ["ipc://{folder}/views"]}}
+ingest: {{bind: ["ipc://{folder}/views"], slots: {{path: "{folder}/slots", slots: 3, producers: 2}}}}
 publish:
   grader: {{bind: "ipc://{folder}/grader", format: {format}}}
   viewers: {{bind: "ipc://{folder}/viewers", format: {format}}}
@@ -52,6 +52,9 @@ class Daemon:
             (self.folder / name).mkdir()
         self.yaml = self.folder / "line.yaml"
         self.yaml.write_text(YAML.format(folder=self.folder, format=form, budget_ms=budget_ms))
+        self.start()
+
+    def start(self):
         self.process = subprocess.Popen([BIN / "cernitad", "--config", self.yaml], stderr=subprocess.PIPE, text=True)
         for line in self.process.stderr:
             if " ready: " in line:

@@ -122,8 +122,8 @@ def await_daemon(line, wait_s):
     end = time.monotonic() + wait_s
     if not line.wait(min(0.3, wait_s)):
         report_absent(line)
-        while not line.wait(0 if line._handshakes.final else max(0, end - time.monotonic())):
-            if time.monotonic() >= end or line._handshakes.final:
+        while not line.wait(0 if line._socket.handshakes.final else max(0, end - time.monotonic())):
+            if time.monotonic() >= end or line._socket.handshakes.final:
                 line.close(0)
                 sys.exit(1)
 

@@ -40,6 +40,7 @@ from ._library import library_version as _library_version
 from ._line.files import *
 from ._line.line import *
 from ._line.recording import *
+from ._line.slot import *
 from ._line.verdict import *
 from ._line.verdict_log import *
 from ._line.verdicts import *
@@ -57,7 +58,7 @@ __version__: str
 # All at once: mypy does not read lists that are put together of others.
 __all__ = [
     "Alive", "Chain", "Contours", "DataError", "Defect", "Defects", "FruitSurface", "Line", "Pose", "RecordedView",
-    "Recording", "Silence", "Status", "Surface", "SurfaceDefect", "SurfaceTotal", "SurfaceView", "Total",
+    "Recording", "Silence", "Slot", "Status", "Surface", "SurfaceDefect", "SurfaceTotal", "SurfaceView", "Total",
     "Unreadable", "Verdict", "VerdictLog", "Verdicts", "__version__", "black_tophat", "convolve", "diamond_square",
     "dilate", "dwt2", "erode", "filter2D", "find_contours", "find_contours_many", "free_contexts",
     "getStructuringElement", "grey_closing", "grey_dilation", "grey_erosion", "grey_opening", "haar", "idwt2",

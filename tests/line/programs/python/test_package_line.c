@@ -39,6 +39,12 @@ static void a_line_warns_its_program(void **state)
     run("python/check_line_warnings.py " CRN_BIN " " PACKAGE);
 }
 
+static void lines_with_slots(void **state)
+{
+    (void)state;
+    run("python/slots/check_line_slots.py " CRN_BIN " " PACKAGE);
+}
+
 static void programs_go_on_whatever_becomes_of_their_output(void **state)
 {
     (void)state;
@@ -80,6 +86,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_and_verdicts),
         cmocka_unit_test(a_line_warns_its_program),
+        cmocka_unit_test(lines_with_slots),
         cmocka_unit_test(programs_go_on_whatever_becomes_of_their_output),
         cmocka_unit_test(the_chain_gives_what_the_daemon_gives),
         cmocka_unit_test(recordings_and_logs),

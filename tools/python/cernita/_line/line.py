@@ -1,30 +1,32 @@
 """Views to a line: what a CNN does with its output."""
 from __future__ import annotations
 
-import collections
 import os
+import struct
 import time
 import weakref
 from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
-from .._arguments import seconds, whole
-from .address import connect
+from .._arguments import flag, seconds, whole
 from .files import log
-from .handshake import Handshakes
 from .keys import Path
-from .optional import need
 from .refusals import Refusals
+from .slot import Slot
+from .slots import intensity_at
+from .slots_sender import SlotsSender
+from .socket_sender import SocketSender
 from .times import doubt
-from .wire import check_classes, check_intensity, check_maps, pack_header, sides
+from .wire import SEQUENCE_AT, check_classes, check_intensity, check_maps, check_shape, pack_header, sides
 
 if TYPE_CHECKING:
     import types
 
-_WAITING = 8  # few views wait here: old ones are of no use to the ejector
-_LINGER_MS = 1000  # that the end of a program waits at most for a Line which was not closed
 _STATUS_S = 2.5  # `status` comes once a second
+_POLL_S = 0.05  # how often a daemon with slots is looked for
+_FALLBACK_S = 1.0  # a daemon that starts may open its slots after its other sockets
 
 
 def _milliseconds(argument: str, value: Any) -> int:
@@ -43,6 +45,17 @@ class Line:
                 maps = net(photo)                   # maps: f32[height, width, class], 0 to 1
                 line.send(maps, fruit=fruit, view=view, intensity=photo)
 
+    On the daemon's machine views go without a copy through slots, where its file has ingest.slots.path; pyzmq is not
+    needed then:
+
+    ::
+
+        with Line(slots="/run/cernita/slots", classes=CLASSES, views=4, shape=(95, 511, 12)) as line:
+            line.wait(5)
+            for fruit, view, photo in camera:
+                with line.slot(fruit=fruit, view=view) as slot:     # sent at the end of the block
+                    slot.maps[:] = net(photo)
+
     One Line per lane, used by one thread at a time; or one per camera of a lane, with the same numbers of fruits and
     with views of its own, which the daemon joins. Lines of several threads need no locks. A forked child opens its own: that of its parent raises a RuntimeError there. Needs pyzmq
     (Debian: python3-zmq).
@@ -51,15 +64,16 @@ class Line:
     as a key that it refused; None: nothing is known. refused: with `status`, how many views the
     daemon has refused since, by reason, such as {"class_set": 4}; a second after they were sent. lost: views that were accepted but may not
     have arrived, because a connection ended while they were under way. sequence: number of the next view. epoch: of
-    this Line; another one after every start.
+    this Line; another one after every start. path: how views go: "memfd" through slots, "tcp" or "ipc" through a socket.
 
     Warnings go to the log "cernita" (logging), and so to stderr unless the program says otherwise, once each: a reason for
     which views are refused, a fault, a captured_ns or deadline_ns that is far from now, as milliseconds or local times are.
     """
 
-    def __init__(self, address: str, *, lane: int = 0, classes: Sequence[str] = (), views: int = 0,
+    def __init__(self, address: str | None = None, *, lane: int = 0, classes: Sequence[str] = (), views: int = 0,
                  patience_s: float = 1.0, epoch: int | None = None, status: str | None = None, key: Path | None = None,
-                 server_key: Path | None = None) -> None:
+                 server_key: Path | None = None, slots: Path | None = None, shape: Sequence[int] | None = None,
+                 dtype: npt.DTypeLike = "f4", layout: str = "hwc", slots_fallback: bool = False) -> None:
         """Connects, without waiting for a daemon.
 
         address: the daemon's ingest.bind, such as tcp://HOST:5555 or ipc:///PATH. lane: 0 to 2**32 - 1. classes: the
@@ -69,37 +83,61 @@ class Line:
         ns. status: the daemon's publish.viewers.bind, such as tcp://HOST:5557, from which `refused` is known; None: the
         daemon's log alone says what it refuses. key, server_key: files of cernita-keys, where the daemon requires keys (access.keys).
 
+        slots: the daemon's ingest.slots.path, instead of an address. shape, dtype, layout: of the largest maps that
+        will be sent through them, [height, width, class] or, with layout "chw", [class, height, width]. slots_fallback:
+        True: where slots cannot be had, views go to `address`, which a warning says and `path` tells.
+
         TypeError, ValueError: an argument, which the text names. OSError: a key's file cannot be read. ImportError:
         pyzmq is missing, or for `status` msgpack.
         """
-        self._zmq = zmq = need("zmq", "Line")
-        self.address, self.connected, self.lost, self.sequence = address, False, 0, 0
+        if (address is None) != (slots is not None and not flag("slots_fallback", slots_fallback)):
+            raise ValueError("give address, or slots, or both with slots_fallback=True")
+        self.address, self.sequence = address, 0
         self.lane, self.views = whole("lane", lane, 0, 2**32 - 1), whole("views", views, 0, 65535)
         self.classes = check_classes(classes)
         self.epoch = time.time_ns() if epoch is None else whole("epoch", epoch, 0, 2**64 - 1)
-        self._patience_ms = _milliseconds("patience_s", patience_s)
-        self._process = os.getpid()
+        self._patience_s = _milliseconds("patience_s", patience_s) / 1000
+        self._process, self._is_closed = os.getpid(), False
         self._warned: set[str] = set()
+        self._slots, self.path = None, "memfd"
+        if slots is not None:
+            self._template = check_shape(shape, dtype, self.classes, layout)
+            self._layout = layout
+            self._slots = SlotsSender(slots, self._bytes(self._template, layout, True))
         self._refusals = None if status is None else Refusals(status, self.lane, key, server_key)
         if self._refusals:
             weakref.finalize(self, self._refusals.close)
-        self._under_way: collections.deque[Any] = collections.deque()
-        self._context = zmq.Context()
-        self._socket = self._context.socket(zmq.PUSH)
-        self._handshakes: Any = None
-        try:
-            self._open(key, server_key)
-        except BaseException:
-            self._context.destroy(0)
-            raise
+        self._socket = None if address is None else SocketSender(address, key, server_key)
+        self._fall_back_s = 0.0
+        if not self._slots:
+            self._use_socket()
 
-    def _open(self, key: Path | None, server_key: Path | None) -> None:
-        socket = self._socket
-        socket.sndhwm, socket.linger = _WAITING, _LINGER_MS
-        socket.immediate = 1  # nothing is queued while no daemon is connected
-        socket.copy_threshold = 0  # else small views would not be tracked
-        self._handshakes = Handshakes(socket, self.address, key is not None)
-        connect(socket, "address", self.address, key, server_key)
+    @staticmethod
+    def _bytes(maps: npt.NDArray[Any], layout: str, intensity: bool) -> int:
+        """What a view takes of a slot."""
+        height, width, _ = sides(maps, layout)
+        return intensity_at(maps.nbytes) + height * width if intensity else maps.nbytes
+
+    def _use_socket(self) -> None:
+        assert self.address
+        self.path = self.address.partition(":")[0]
+
+    @property
+    def connected(self) -> bool:
+        if self._slots and self.path == "memfd":
+            return self._slots.ring is not None
+        return self._socket is not None and self._socket.connected
+
+    @property
+    def lost(self) -> int:
+        return sum(sender.lost for sender in (self._slots, self._socket) if sender)
+
+    @property
+    def memory(self) -> npt.NDArray[np.uint8] | None:
+        """The memory of all slots, in which the arrays of Slots lie, to be pinned; another one after each connection.
+        None: there is none."""
+        ring = self._slots and self._slots.ring
+        return np.frombuffer(ring.memory, np.uint8) if ring else None
 
     def wait(self, timeout_s: float = 0.0) -> bool:
         """Learns of the daemon's coming and going; waits up to timeout_s for news. True: a daemon answers.
@@ -109,18 +147,39 @@ class Line:
         self._check_open()
         timeout_ms = _milliseconds("timeout_s", timeout_s)
         end_s = time.monotonic() + timeout_ms / 1000
-        while self._handshakes.events.poll(timeout_ms):
-            self._handshakes.read()
-            self.connected = self._handshakes.connected
-            if not self.connected:
-                self.lost += len(self._under_way)
-                self._under_way.clear()
-            timeout_ms = 0
-        while self._under_way and self._under_way[0].done:
-            self._under_way.popleft()
+        if self._slots:
+            self._await_slots(self._slots, end_s)
+        elif self._socket:
+            self._socket.update(timeout_ms)
         if self.connected and self._refusals and not self._refusals.heard.is_set():
             self._await_status(end_s - time.monotonic())
         return self.connected
+
+    def _await_slots(self, slots: SlotsSender, end_s: float) -> None:
+        waits = end_s > time.monotonic()
+        while not self._find_path(slots) and (left_s := end_s - time.monotonic()) > 0:
+            time.sleep(min(_POLL_S, left_s))
+        if slots.fault and not self.connected and (waits or not slots.absent):
+            self._warn(slots.fault, slots.fault)
+
+    def _find_path(self, slots: SlotsSender) -> bool:
+        """A path that was found is kept until its connection ends."""
+        if self._socket and self.path != "memfd" and self._socket.update():
+            return True
+        if slots.update():
+            if self.path != "memfd":
+                log.warning("lane %d: views go through slots again", self.lane)
+            self.path = "memfd"
+            return True
+        if not self._socket or not self._socket.update():
+            self._fall_back_s = 0.0
+            return False
+        self._fall_back_s = self._fall_back_s or time.monotonic() + _FALLBACK_S
+        if time.monotonic() < self._fall_back_s:
+            return False
+        self._use_socket()
+        log.warning("lane %d: views go to %s, as slots_fallback says: %s", self.lane, self.address, slots.fault)
+        return True
 
     def _await_status(self, left_s: float) -> None:
         told = self._refusals
@@ -130,8 +189,9 @@ class Line:
 
     @property
     def fault(self) -> str | None:
-        fault: str | None = self._handshakes.fault
-        return fault
+        if self._slots and self.path == "memfd":
+            return self._slots.fault or None
+        return self._socket.handshakes.fault if self._socket else None
 
     @property
     def refused(self) -> dict[str, int]:
@@ -164,56 +224,102 @@ class Line:
         height, width, _ = sides(maps, layout)
         if intensity is not None:
             intensity = check_intensity(intensity, height, width)
-        header = pack_header(
-            maps, layout=layout, classes=self.classes, intensity=intensity is not None, lane=self.lane,
-            epoch=self.epoch, sequence=self.sequence, fruit=fruit, view=view, views=self.views,
-            captured_ns=captured_ns, deadline_ns=deadline_ns, encoder=encoder)
+        header = self._pack(maps, layout, intensity is not None, fruit, view, captured_ns, deadline_ns, encoder)
+        self._doubt(fruit, view, captured_ns, deadline_ns)
+        if self.wait() and self._socket and self.path != "memfd":
+            self.sequence += 1
+            parts = [bytes(header), np.array(maps, order="C")]
+            if intensity is not None:
+                parts.append(np.array(intensity, order="C"))
+            return self._socket.send(parts, int(1000 * self._patience_s))
+        with self._open_slot(maps, layout, header) as slot:
+            if slot:
+                slot.maps[...] = maps
+                if slot.intensity is not None:
+                    slot.intensity[...] = intensity
+        return slot.sent
+
+    def slot(self, *, fruit: int, view: int, shape: Sequence[int] | None = None, dtype: npt.DTypeLike | None = None,
+             layout: str | None = None, intensity: bool = False, captured_ns: int = 0, deadline_ns: int = 0,
+             encoder: int = 0) -> Slot:
+        """A view to be written in a `with` block, at whose end it is sent; of a Line with slots.
+
+        It waits for a free slot for patience_s at most. shape, dtype, layout: those of the Line, where left out.
+        intensity: with a photograph. All else as send(), the errors too. Several may be written at a time; they are
+        sent, and numbered, in the order in which their blocks end.
+        """
+        if not self._slots:
+            raise ValueError("the Line has no slots; Line(slots=PATH, shape=...) makes one that has")
+        layout = self._layout if layout is None else layout
+        maps = self._template if shape is None and dtype is None else check_shape(
+            self._template.shape if shape is None else shape, self._template.dtype if dtype is None else dtype,
+            self.classes, layout)
+        header = self._pack(maps, layout, flag("intensity", intensity), fruit, view, captured_ns, deadline_ns, encoder)
+        self._doubt(fruit, view, captured_ns, deadline_ns)
+        self.wait()
+        return self._open_slot(maps, layout, header)
+
+    def _pack(self, maps: npt.NDArray[Any], layout: str, intensity: bool, fruit: int, view: int, captured_ns: int,
+              deadline_ns: int, encoder: int) -> bytearray:
+        if self._slots and self._slots.ring:
+            needed = self._bytes(maps, layout, intensity)
+            if needed > self._slots.ring.slot_bytes:
+                raise ValueError(f"maps of shape {list(maps.shape)} take {needed} bytes, and slots have "
+                                 f"{self._slots.ring.slot_bytes}; give Line the shape and dtype of its largest maps")
+        return bytearray(pack_header(
+            maps, layout=layout, classes=self.classes, intensity=intensity, lane=self.lane, epoch=self.epoch,
+            sequence=self.sequence, fruit=fruit, view=view, views=self.views, captured_ns=captured_ns,
+            deadline_ns=deadline_ns, encoder=encoder))
+
+    def _doubt(self, fruit: int, view: int, captured_ns: int, deadline_ns: int) -> None:
         for name, ns in (("captured_ns", captured_ns), ("deadline_ns", deadline_ns)):
             if name not in self._warned and (fault := doubt(int(ns))):
                 self._warn(name, f"{name} {fault} (fruit {fruit}, view {view})")
-        connected = self.wait()
-        self.sequence += 1
-        if not connected:
-            return False
-        parts = [header, np.array(maps, order="C")]
-        if intensity is not None:
-            parts.append(np.array(intensity, order="C"))
-        return self._send(parts)
 
-    def _send(self, parts: list[Any]) -> bool:
-        if not self._socket.poll(self._patience_ms, self._zmq.POLLOUT):
+    def _open_slot(self, like: npt.NDArray[Any], layout: str, header: bytearray) -> Slot:
+        """A slot for such maps; or memory of our own, to be sent by socket, or to no end."""
+        height, width, _ = sides(like, layout)
+        photograph = (height, width) if header[6] else None
+        ring = self._slots.ring if self._slots and self.path == "memfd" else None
+        number = ring.take(self._patience_s) if ring else None
+        if self._slots and number is not None:
+            arrays = self._slots.arrays(number, like.shape, like.dtype, photograph)
+        else:
+            arrays = np.empty(like.shape, like.dtype), None if photograph is None else np.empty(photograph, np.uint8)
+        slot = Slot(*arrays, header, self._send_slot)
+        slot._ring, slot._number = ring, number
+        slot._is_lost = number is None and (ring is not None or not self.connected)
+        return slot
+
+    def _send_slot(self, slot: Slot) -> bool:
+        struct.pack_into("<Q", slot._header, SEQUENCE_AT, self.sequence)
+        self.sequence += 1
+        if slot._ring:
+            return slot._ring.send(slot._header, slot._number) and bool(slot)
+        if not slot or not self._socket:
             return False
-        try:
-            self._under_way.append(self._socket.send_multipart(parts, self._zmq.DONTWAIT, copy=False, track=True))
-        except self._zmq.Again:  # the daemon left this very moment
-            return False
-        return True
+        parts = [bytes(slot._header), slot.maps] + ([] if slot.intensity is None else [slot.intensity])
+        return self._socket.send(parts, int(1000 * self._patience_s))
 
     def close(self, timeout_s: float = 10.0) -> int:
         """Waits until the daemon has all that was accepted, timeout_s at most, and closes. Returns how many views may
         not have arrived. A second call returns the same at once, as does one in a forked child, which closes nothing."""
-        if self._context.closed or self._process != os.getpid():
+        if self._is_closed or self._process != os.getpid():
             return self.lost
+        end_s = time.monotonic() + seconds("timeout_s", timeout_s)
+        self._is_closed = True
         if self._refusals:
             self._refusals.close()
-        end = time.monotonic() + seconds("timeout_s", timeout_s)
-        while self.wait() and self._under_way and time.monotonic() < end:
-            time.sleep(0.005)
-        self.wait()
-        self.lost += len(self._under_way)
-        linger_ms = 0 if self._under_way else _LINGER_MS
-        self._under_way.clear()
-        self._handshakes.close()
-        self._socket.close(linger_ms)
-        self._context.term()
-        self.connected = False
+        for sender in (self._slots, self._socket):
+            if sender:
+                sender.close(end_s)
         return self.lost
 
     def _check_open(self) -> None:
         if self._process != os.getpid():  # where ZeroMQ's thread does not exist, and calls would wait for ever
             raise RuntimeError(f"the Line was opened by process {self._process}, of which this one is a fork; open "
                                "another one here")
-        if self._context.closed:
+        if self._is_closed:
             raise ValueError("the Line is closed; open another one")
 
     def __reduce__(self) -> Any:
@@ -227,7 +333,7 @@ class Line:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<cernita.Line to {self.address}, lane {self.lane}, {self.sequence} views>"
+        return f"<cernita.Line to {self.address or self._slots and self._slots.path}, lane {self.lane}, {self.sequence} views>"
 
 
 __all__ = ["Line"]

@@ -13,6 +13,7 @@ from .._foreign import in_host_memory, told_of
 HEADER = struct.Struct("<4sHHQQQQQQIHHIIIBBHQQ32x")  # little-endian, 128 bytes
 DTYPES = {np.dtype("u1"): 1, np.dtype("<f2"): 2, np.dtype("<f4"): 3}
 LAYOUTS = {"chw": 1, "hwc": 2}
+SEQUENCE_AT = 8  # in a header
 INTENSITY = 1  # flag: an intensity part follows
 
 _AXES = {"hwc": ("height", "width", "class"), "chw": ("class", "height", "width")}
@@ -70,6 +71,16 @@ def check_maps(given: Any, classes: Sequence[str], layout: str) -> npt.NDArray[A
     if maps.size == 0:
         raise ValueError(f"maps must have no side of 0, not {list(maps.shape)}")
     return maps
+
+
+def check_shape(shape: Sequence[int] | None, dtype: npt.DTypeLike, classes: Sequence[str],
+                layout: str) -> npt.NDArray[Any]:
+    """Something of that shape and type, without memory; raises as check_maps()."""
+    if shape is None:
+        raise ValueError("shape must be that of the largest maps, [height, width, class] or, with layout \"chw\", [class, "
+                         "height, width]")
+    lengths = [whole("shape", length, 1, 2**31 - 1) for length in shape]
+    return check_maps(np.broadcast_to(np.zeros((), dtype), lengths), classes, layout)
 
 
 def check_intensity(given: Any, height: int, width: int) -> npt.NDArray[np.uint8]:

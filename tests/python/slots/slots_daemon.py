@@ -1,0 +1,76 @@
+"""The daemon's side of slots, for tests of a Line: one connection, and what arrives on it."""
+import mmap
+import os
+import socket
+import struct
+import threading
+
+HELLO = struct.Struct("<4sHHIIQ16s")
+REFERENCE = struct.Struct("<QIIQ")
+FREE, FILLING, SENT = range(3)
+
+
+class SlotsDaemon:
+    """Listens at that path; answers the first hello on a thread of its own. manner: "answers", "hangs up", "hangs
+    up at once" (before the hello is read), "other", "no memory", "short memory"."""
+
+    def __init__(self, path, slots=2, slot_bytes=8192, status=0, text="", manner="answers"):
+        self.path, self.slots, self.slot_bytes, self.status, self.text = path, slots, slot_bytes, status, text
+        self.manner, self.ring, self.hello, self.connection = manner, int.from_bytes(os.urandom(8), "little"), None, None
+        self.fds = [os.memfd_create("ring"), os.memfd_create("words")]
+        for fd, size in zip(self.fds, (slots * slot_bytes, mmap.PAGESIZE)):
+            os.ftruncate(fd, size)
+        self.memory, words = (mmap.mmap(fd, 0) for fd in self.fds)
+        self.words = memoryview(words).cast("Q")
+        if manner == "short memory":
+            os.ftruncate(self.fds[0], slot_bytes)
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        if os.path.exists(path):
+            os.unlink(path)
+        self.listener.bind(path)
+        self.listener.listen()
+        self.thread = threading.Thread(target=self._answer, daemon=True)
+        self.thread.start()
+
+    def _answer(self):
+        try:
+            self.connection, _ = self.listener.accept()
+        except OSError:  # it died before
+            return
+        if self.manner != "hangs up at once":
+            self.hello = HELLO.unpack(self.connection.recv(64))
+        if self.manner.startswith("hangs up"):
+            self.connection.close()
+        elif self.manner == "other":
+            self.connection.send(b"no.")
+        else:
+            answer = struct.pack("<IIQQ104s", self.status, self.slots, self.ring, self.slot_bytes, self.text.encode())
+            fds = [] if self.status or self.manner == "no memory" else self.fds
+            socket.send_fds(self.connection, [answer], fds)
+
+    def receive(self):
+        """The next packet: its header, and its reference or None."""
+        self.thread.join()
+        packet = self.connection.recv(256)
+        return packet[:128], REFERENCE.unpack(packet[128:]) if len(packet) > 128 else None
+
+    def free(self, slot):
+        self.words[slot] = (self.words[slot] // 4 + 1) * 4 + FREE
+        self.connection.send(b"\x01")
+
+    def die(self):
+        """The socket's file remains."""
+        if self.listener.fileno() >= 0:
+            self.listener.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
+        for one in (self.listener, self.connection):
+            if one:
+                one.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.die()
+        while self.fds:
+            os.close(self.fds.pop())

@@ -1,0 +1,63 @@
+"""A Line's views through slots."""
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .files import Path
+from .slots import Ring, SlotsFault, intensity_at
+
+_RETRY_S = 0.05  # a daemon that is not there is asked again so often
+
+
+class SlotsSender:
+    """Connects whenever a daemon is there.
+
+    fault: why it is not connected, after the first attempt; absent: because none may run. lost: views that were sent
+    to a daemon that ended before it gave their slots back.
+    """
+
+    def __init__(self, path: Path, view_bytes: int) -> None:
+        self.path, self.fault, self.absent, self.lost = path, "", True, 0
+        self._view_bytes, self._next_s = view_bytes, 0.0
+        self.ring: Ring | None = None
+
+    def update(self) -> bool:
+        """Learns of the daemon's coming and going. True: it is connected."""
+        if self.ring and not self.ring.update():
+            self.lost += self.ring.count_sent()
+            self._end()
+        if not self.ring and time.monotonic() >= self._next_s:
+            try:
+                self.ring, self.fault = Ring(self.path, self._view_bytes), ""
+            except SlotsFault as fault:
+                self.fault, self.absent = str(fault), fault.absent
+                self._next_s = time.monotonic() + _RETRY_S
+        return self.ring is not None
+
+    def _end(self) -> None:
+        if self.ring:
+            self.ring.close()
+        self.ring = None
+
+    def arrays(self, slot: int, shape: tuple[int, ...], dtype: npt.DTypeLike,
+               photograph: tuple[int, int] | None) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint8] | None]:
+        """What is to be written: the maps and the photograph of that slot, where there is one."""
+        assert self.ring
+        start = slot * self.ring.slot_bytes
+        maps: npt.NDArray[Any] = np.ndarray(shape, dtype, self.ring.memory, start)
+        if photograph is None:
+            return maps, None
+        return maps, np.ndarray(photograph, np.uint8, self.ring.memory, start + intensity_at(maps.nbytes))
+
+    def close(self, end_s: float) -> None:
+        """Waits until the daemon has read all that was sent, until then at most."""
+        while self.ring and self.update() and self.ring.is_unread():
+            if time.monotonic() >= end_s:
+                self.lost += self.ring.count_sent()
+                break
+            time.sleep(0.005)
+        self._end()
