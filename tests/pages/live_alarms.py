@@ -87,7 +87,7 @@ def all_at_once(test):
     stand_in = open_page(test, normal_event())
     alarms = stand_in.alarms
     try:
-        alarms.raised(GRADER, acknowledged_ms=now_ms(-60), acknowledged_by="127.0.0.1")
+        alarms.raised(GRADER, acknowledged_ms=now_ms(-60), acknowledged_by="local")
         alarms.raised(DISPLAY, shelved_until_ms=now_ms(3600))
         alarms.raised(LANE_2 | {"lane": 1}, cleared_ms=now_ms())
         alarms.raised(LANE_2)
@@ -100,7 +100,7 @@ def all_at_once(test):
         assert "at the line's computer" in test.browser.text("[data-number='1'] .note")
         test.browser.elements("#acknowledge-all")[0].click()
         test.browser.wait("all acknowledged", lambda: "unacknowledged" not in [row[1] for row in rows(test)])
-        assert alarms.posts == [("acknowledge", {"number": "all"})] and not test.browser.elements("#acknowledge-all")[0].is_displayed()
+        assert alarms.posts == [("acknowledge", {"number": "all", "newest": "5"})] and not test.browser.elements("#acknowledge-all")[0].is_displayed()
     finally:
         stand_in.close()
 
@@ -286,6 +286,45 @@ def table_and_older_daemon(test):
         stand_in.close()
 
 
+def alarms_of_a_daemon(test):
+    """A real daemon: from its own machine at once, from elsewhere with the token of its file; then over, and in the CSV."""
+    token = test.folder / "token"
+    token.write_text("kaki47kaki47kaki47\n")
+    token.chmod(0o600)
+    line = test.daemon(monitor={"http": "127.0.0.1:0", "token_file": str(token)})
+    browser, what = test.browser, GRADER["what"]
+    said_by = lambda: browser.text("[data-number='1'] .note")
+    try:
+        line.replay(test.one_lane, "--loop", 0)
+        browser.open(line.address)
+        browser.wait_text("#last-alarm", what)
+        open_alarms(test)
+        wait_rows(test, (1, "unacknowledged", what, "Acknowledge, Shelve"))
+        press(test, 1, "Shelve")
+        press(test, 1, "15 min")
+        wait_rows(test, (1, "shelved", what, "Acknowledge, End shelving"))
+        press(test, 1, "End shelving")
+        wait_rows(test, (1, "unacknowledged", what, "Acknowledge, Shelve"))
+        browser.driver.execute_cdp_cmd("Network.enable", {})
+        browser.driver.execute_cdp_cmd("Network.setExtraHTTPHeaders", {"headers": {"X-Forwarded-For": "192.168.0.9"}})
+        browser.elements("#acknowledge-all")[0].click()
+        browser.wait_text("#alarms-said", "needs the access code")
+        browser.elements("#token")[0].send_keys("kaki47kaki47kaki47\n")
+        wait_rows(test, (1, "acknowledged", what, "Shelve"))
+        assert "acknowledged" in said_by() and "local" not in said_by(), said_by()
+        browser.complaints() # a browser says 403 in its console
+        line.grade()
+        # The verdicts that waited for the grader are another alarm.
+        browser.wait("it is over", lambda: (1, "over", what, "") in rows(test))
+        with urllib.request.urlopen(browser.run("return document.getElementById('alarms-csv').href")) as answer:
+            assert ",no_grader,critical," in answer.read().decode()
+        test.keep("alarms_daemon")
+    finally:
+        browser.driver.execute_cdp_cmd("Network.setExtraHTTPHeaders", {"headers": {}})
+        browser.run("sessionStorage.clear()")
+        line.close()
+
+
 def another_day_is_named(test):
     """An alarm of yesterday has its day, in words that fit the language."""
     words = {"en": "raised {} on", "it": "scattato alle {} del", "es": "activada a las {} del", "fr": "apparue à {} le", "de": "gekommen {} am"}
@@ -321,7 +360,7 @@ def the_dialog_fits(test):
             test.browser.resize(*size)
             stand_in = open_page(test, normal_event(), language)
             for changes in ({"cleared_ms": now_ms(), "acknowledged_ms": now_ms(), "acknowledged_by": "fd12:3456:789a:1::17"},
-                            {"shelved_until_ms": now_ms(9999)}, {"acknowledged_ms": now_ms(-99), "acknowledged_by": "::1"}, {}):
+                            {"shelved_until_ms": now_ms(9999)}, {"acknowledged_ms": now_ms(-99), "acknowledged_by": "local"}, {}):
                 stand_in.alarms.raised(long, **changes)
             show(test, stand_in, faulty_event(long))
             open_alarms(test)
@@ -337,4 +376,5 @@ def the_dialog_fits(test):
 
 
 ALARM_TESTS = [from_raised_to_shelved, all_at_once, refused_and_token, sound_on_and_off, alarms_are_said_once,
-               focus_in_the_dialog, table_and_older_daemon, another_day_is_named, the_dialog_fits]
+               focus_in_the_dialog, table_and_older_daemon,
+               alarms_of_a_daemon, another_day_is_named, the_dialog_fits]

@@ -26,7 +26,7 @@ class Alarms:
         """None takes a field away."""
         self.change += 1
         for alarm in self.alarms:
-            if number in (alarm["number"], "all"):
+            if number == alarm["number"]:
                 alarm.update(changes)
                 for key in [key for key, value in alarm.items() if value is None]:
                     del alarm[key]
@@ -46,6 +46,11 @@ class Alarms:
         return json.dumps({"now_ms": round(1000 * time.time()), "open": summary["open"], "loudest": summary["loudest"],
                            "alarms": copy.deepcopy(self.alarms)}).encode()
 
+    def numbers_of(self, fields):
+        if fields["number"] != "all":
+            return [int(fields["number"])]
+        return [one["number"] for one in self.alarms if one["number"] <= int(fields["newest"])]
+
     def post(self, what, fields, token):
         """Code, text and further headers of the answer."""
         self.posts.append((what, fields))
@@ -53,11 +58,11 @@ class Alarms:
             return 403, self.refuses, {}
         if self.token and token != self.token:
             return 403, "X-Cernita-Token is missing or wrong; the file alarms.token has it\n", {"X-Cernita-Token": "wanted"}
-        number = "all" if fields["number"] == "all" else int(fields["number"])
         now_ms = round(1000 * time.time())
         if what == "acknowledge":
-            self.update(number, acknowledged_ms=now_ms, acknowledged_by="192.168.0.7")
+            for number in self.numbers_of(fields):
+                self.update(number, acknowledged_ms=now_ms, acknowledged_by="192.168.0.7")
             return 200, '{"acknowledged": 1}', {}
         until_ms = now_ms + 60000 * int(fields["minutes"])
-        self.update(number, shelved_until_ms=until_ms if until_ms > now_ms else None)
+        self.update(int(fields["number"]), shelved_until_ms=until_ms if until_ms > now_ms else None)
         return 200, '{"shelved": 1}', {}

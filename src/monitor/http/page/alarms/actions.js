@@ -61,10 +61,11 @@ export async function act(what, fields) {
   afterwards();
 }
 
-// `reload` reads the alarms again.
-export function startActions(reload) {
+// `reload` reads the alarms again; `newest` gives the number of the last one that is shown: what comes while the
+// operator's finger goes down is not acknowledged.
+export function startActions(reload, newest) {
   afterwards = reload;
-  byId('acknowledge-all').addEventListener('click', () => act('acknowledge', { number: 'all' }));
+  byId('acknowledge-all').addEventListener('click', () => act('acknowledge', { number: 'all', newest: newest() }));
   byId('token-form').addEventListener('submit', (event) => {
     event.preventDefault();
     rememberToken(byId('token').value);

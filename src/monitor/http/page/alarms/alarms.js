@@ -15,14 +15,15 @@ let reading = false;
 let said = null; // the number of the newest alarm that was there already
 let latest = null; // the last event
 
+const newestNumber = () => Math.max(0, ...alarms.map(({ number }) => number));
+
 // --- new alarms ---
 
 // Said by screen readers once for each, unless the headline says it: that is said anyway.
 function sayNew() {
-  const newest = Math.max(0, ...alarms.map(({ number }) => number));
   const fresh = said === null ? [] : alarms.filter((alarm) => alarm.number > said && alarm.cleared_ms === undefined
     && stateOf(alarm, nowMs()) !== 'shelved' && (byId('alarms').open || !isAnnounced(alarm)));
-  said = newest;
+  said = newestNumber();
   if (fresh.length === 0) return;
   const text = fresh.map((alarm) => say('new_alarm', textOf(alarm, 'what'))).join('. ');
   if (byId('alarms').open) tell(text);
@@ -96,6 +97,6 @@ function open() {
 export function startAlarms() {
   byId('open-alarms').addEventListener('click', open);
   byId('close-alarms').addEventListener('click', () => byId('alarms').close());
-  startActions(() => latest?.alarms && readAlarms());
+  startActions(() => latest?.alarms && readAlarms(), newestNumber);
   startSound();
 }

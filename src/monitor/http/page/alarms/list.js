@@ -7,7 +7,6 @@ import { say, timeOfDay } from '../words.js';
 
 const SHELVE = [[15, '15 min'], [60, '1 h'], [480, '8 h']];
 const ORDER = ['unacknowledged', 'acknowledged', 'shelved', 'over'];
-const THIS_MACHINE = ['local', '127.0.0.1', '::1'];
 
 export function stateOf(alarm, nowMs) {
   if (alarm.shelved_until_ms > nowMs) return 'shelved';
@@ -21,7 +20,7 @@ function timesOf(alarm, state) {
   if (alarm.cleared_ms !== undefined) times.push(say('alarm_ended', time(alarm.cleared_ms)));
   if (alarm.acknowledged_ms !== undefined) {
     const by = alarm.acknowledged_by;
-    times.push(say('acknowledged', time(alarm.acknowledged_ms), THIS_MACHINE.includes(by) ? say('this_machine') : by));
+    times.push(say('acknowledged', time(alarm.acknowledged_ms), by === 'local' ? say('this_machine') : by));
   }
   if (state === 'shelved') times.push(say('shelved', time(alarm.shelved_until_ms)));
   return times.map((text) => ` · ${text}`).join('');
