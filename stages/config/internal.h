@@ -11,157 +11,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "stages/base/error.h"
-#include "stages/base/param.h"
-#include "stages/base/utf8.h"
-#include "stages/config/config.h"
-
-/* --- diagnostics --- */
-
-/* Source position, line and column (in characters) counted from 1. */
-typedef struct crn_source_position {
-    int32_t line, column;
-} crn_source_position;
-
-typedef struct crn_fault {
-    crn_source_position position;
-    size_t number; /* in order of detection */
-    char *text;    /* owned */
-} crn_fault;
-
-/* The errors of one file. Zero-initialise, except `file`. Reading stops when `full` is set, so that
- * the time that a faulty file takes is bounded, whatever it holds. */
-typedef struct crn_diagnostics {
-    const char *file; /* the caller's */
-    crn_fault *item;
-    size_t count, capacity;
-    bool full;      /* one more could not be kept: beyond the limit, or out of memory */
-    bool no_memory; /* memory ran out while it was read: the file itself may be good */
-} crn_diagnostics;
-
-__attribute__((format(printf, 3, 4))) void
-crn_diagnostics_add(crn_diagnostics *faults, crn_source_position position, const char *format, ...);
-
-/* True if an error was reported at exactly that position. */
-bool crn_diagnostics_at(const crn_diagnostics *faults, crn_source_position position);
-
-/* Prints all errors in file order, one per line; `out` NULL: no output. */
-void crn_diagnostics_print(crn_diagnostics *faults, FILE *out);
-void crn_diagnostics_done(crn_diagnostics *faults);
-
-/* A value as a message quotes it: shortened, unprintable
- * characters escaped, between two `mark`s. */
-#define CRN_SHOWN_BYTES 280
-typedef struct crn_quoted {
-    char text[CRN_SHOWN_BYTES];
-} crn_quoted;
-crn_quoted crn_quote(const char *text, size_t length, char mark);
-
-/* The names that are valid in one context. */
-#define CRN_NAMES_MAX 64
-typedef struct crn_names {
-    int32_t count;
-    const char *item[CRN_NAMES_MAX];
-} crn_names;
-
-/* Returns the valid name nearest to `word`, for "did you mean", or NULL. */
-const char *crn_names_nearest(const crn_names *names, const char *word);
-/* "a, b or c"; `last` is "or" or "and". */
-void crn_names_join(const crn_names *names, const char *last, char *out, size_t out_bytes);
-
-/* --- the tree of a YAML file --- */
-
-typedef enum crn_node_kind {
-    CRN_NODE_SCALAR,
-    CRN_NODE_LIST,
-    CRN_NODE_MAP,     /* children: key, value, key, value, … */
-    CRN_NODE_REFUSED, /* an error was already reported for it */
-} crn_node_kind;
-
-typedef struct crn_node {
-    crn_node_kind kind;
-    bool plain; /* SCALAR: without quotes */
-    crn_source_position position;
-    char *text; /* SCALAR: `length` bytes and a terminating zero; may contain zeros */
-    size_t length;
-    struct crn_node *parent, *first, *last; /* the children are linked by `next` */
-    struct crn_node *next;
-    struct crn_node *older; /* links all nodes, to free them */
-} crn_node;
-
-typedef struct crn_tree {
-    crn_node *root;   /* NULL for an empty file */
-    crn_node *newest; /* owns them all through `older` */
-} crn_tree;
-
-/*
- * Builds the tree. Returns 0, -ENOMEM, or -EINVAL with the errors that make the file unreadable (an
- * anchor, alias or tag is an error, too, but the tree is complete and 0 is returned). *tree must be
- * zeroed before, and freed with crn_tree_done in every case.
- */
-int crn_tree_read(crn_tree *tree, const char *bytes, size_t length, crn_diagnostics *faults);
-void crn_tree_done(crn_tree *tree);
-
-/* Returns the value of the map's first key of that name, or NULL; `map` may be any node or NULL. */
-const crn_node *crn_node_value(const crn_node *map, const char *key);
-/* Noun for the kind of a node, for messages: "a list", … */
-const char *crn_node_noun(const crn_node *node);
-/* True for an empty plain scalar: a key without a value. */
-bool crn_node_empty(const crn_node *node);
-
-/* --- scalars --- */
-
-typedef struct crn_scalar {
-    const char *text;
-    size_t length;
-    bool plain; /* without quotes */
-} crn_scalar;
-
-/*
- * Parses one scalar as the row's type (TEXTS: one of its texts, into a char[CRN_TEXT_BYTES]; SIZES:
- * one crn_size, NUMBERS: one int64_t) into *value, which is unchanged on failure. Returns 0, or
- * -EINVAL with a clause in *error.
- */
-int crn_scalar_read(const crn_param *row, const crn_scalar *scalar, void *value, crn_error *error);
-
-/* Memory layout of a list type: an int32_t count, then the items. */
-typedef struct crn_list_kind {
-    crn_param_type type, item;
-    size_t list_bytes, item_bytes, first; /* first: offset of the items */
-    int32_t max;
-    const char *noun; /* of an item */
-} crn_list_kind;
-
-/* NULL for a single value. */
-const crn_list_kind *crn_list_kind_of(crn_param_type type);
-
-/*
- * Stores the row's default in the settings struct. "" means no value: NaN for a REAL, an empty list
- * for TEXTS, SIZES and NUMBERS. Rows without a default are skipped. Returns 0, or -EINVAL with a
- * clause in *error if the table is wrong.
- */
-int crn_param_fall_back(const crn_param *row, void *settings, crn_error *error);
-
-/* Describes the row's valid values: "a whole number from 1 to 64", "low or high", … */
-void crn_param_expected(const crn_param *row, char *out, size_t out_bytes);
+#include "stages/config/reader.h"
 
 /* --- the keys --- */
-
-typedef enum crn_section_kind {
-    CRN_SECTION_KEYS,
-    CRN_SECTION_CLASSES, /* a list; `rows` describe crn_class_settings */
-    CRN_SECTION_CHAIN,   /* a list; `rows` describe crn_step and add to every stage's own */
-    CRN_SECTION_RECIPES, /* a map of names */
-} crn_section_kind;
-
-typedef struct crn_section {
-    const char *key; /* NULL ends a table */
-    crn_section_kind kind;
-    const crn_param *rows; /* KEYS: of crn_config, from `at` on; NULL for none */
-    size_t at;
-    const struct crn_section *sections; /* subsections; NULL for none */
-    const char *help;                   /* of RECIPES */
-} crn_section;
 
 typedef struct crn_class_settings {
     char name[CRN_TEXT_BYTES];
@@ -181,39 +33,6 @@ extern const crn_param *const crn_keys_level;
 const crn_section *crn_section_of(crn_section_kind kind);
 
 /* --- reading --- */
-
-/* State while reading one file. */
-typedef struct crn_reader {
-    crn_diagnostics *faults;
-    const crn_node *root;
-    crn_config *config;
-    bool classes_good;              /* no error in them */
-    bool step_good[CRN_STAGES_MAX]; /* no error in that step */
-    crn_source_position step_position[CRN_STAGES_MAX];
-} crn_reader;
-
-/* Rows and the struct that they describe. */
-typedef struct crn_table {
-    const crn_param *rows; /* NULL for none */
-    void *settings;
-    bool keeps; /* what the file leaves out stays as it is, instead of the default */
-} crn_table;
-
-/*
- * Reads a map according to up to two tables of rows and its subsections (NULL: none): defaults
- * first, then the file's values. `path` names the map in messages ("" for the file itself), missing
- * keys are reported at `position`; `map` NULL or empty: defaults only.
- */
-void crn_read_keys(crn_reader *reader, const char *path, crn_source_position position,
-                   const crn_node *map, const crn_table tables[2], const crn_section *sections);
-
-/*
- * True if the key's value is the first half of a number with a comma, as in {level: 0,5}, which
- * YAML reads as two keys, 5 without a value; reported. The caller passes over the second one. `row`
- * of the key.
- */
-bool crn_report_comma(crn_reader *reader, const char *path, const crn_node *key,
-                      const crn_param *row);
 
 /* Read the two lists; `list` NULL: it is missing, which is reported at `position`. */
 void crn_read_classes(crn_reader *reader, const crn_section *section, crn_source_position position,
@@ -244,9 +63,6 @@ int crn_chain_copy(const crn_step *chain, int32_t steps, crn_step *ret_chain, in
 
 void crn_recipes_done(crn_recipes **recipes);
 int crn_recipes_copy(const crn_recipes *recipes, crn_recipes **ret_copy); /* of NULL: NULL */
-
-/* Prints the value of a row as in a file. */
-void crn_print_value(const crn_param *row, const void *settings, FILE *out);
 
 /* Checks what rows cannot express: dependencies between keys, endpoints, the stages' own checks. */
 void crn_check_config(crn_reader *reader);

@@ -197,6 +197,10 @@ static void print_reference_sections(const char *above, const crn_section *secti
                     section->key, section->help);
             continue;
         }
+        if (section->kind == CRN_SECTION_OWN) {
+            fprintf(out, "| `%s` | empty | a list | %s |\n", section->key, section->help);
+            continue;
+        }
         snprintf(path, sizeof path, "%s%s%s%s", above, above[0] ? "." : "", section->key,
                  list ? "[]" : "");
         if (section->kind != CRN_SECTION_CHAIN)
@@ -212,8 +216,13 @@ static void print_reference_sections(const char *above, const crn_section *secti
     }
 }
 
+void crn_file_print_reference(const crn_section *sections, FILE *out)
+{
+    print_reference_sections("", sections, out);
+}
+
 void crn_config_print_reference(FILE *out)
 {
     fputs("| Key | Default | Range or choices | Meaning |\n|---|---|---|---|\n", out);
-    print_reference_sections("", crn_sections, out);
+    crn_file_print_reference(crn_sections, out);
 }
