@@ -65,9 +65,9 @@ typedef struct crn_names {
 } crn_names;
 
 /* Returns the valid name nearest to `word`, for "did you mean", or NULL. */
-const char *crn_names_nearest(const crn_names *names, const char *word);
+CRN_API const char *crn_names_nearest(const crn_names *names, const char *word);
 /* "a, b or c"; `last` is "or" or "and". */
-void crn_names_join(const crn_names *names, const char *last, char *out, size_t out_bytes);
+CRN_API void crn_names_join(const crn_names *names, const char *last, char *out, size_t out_bytes);
 
 /* --- the tree of a YAML file --- */
 
@@ -80,7 +80,8 @@ typedef enum crn_node_kind {
 
 typedef struct crn_node {
     crn_node_kind kind;
-    bool plain; /* SCALAR: without quotes */
+    bool plain;    /* SCALAR: without quotes */
+    bool verbatim; /* SCALAR: stands in the file as in `text`, but for quotes */
     crn_source_position position;
     char *text; /* SCALAR: `length` bytes and a terminating zero; may contain zeros */
     size_t length;

@@ -105,6 +105,16 @@ static crn_node *add_node(builder *b, crn_node_kind kind, const yaml_mark_t *mar
     return node;
 }
 
+/* True if the file has the scalar's value as it is, on one line, apart from quotes around it. */
+static bool is_verbatim(const yaml_event_t *event)
+{
+    const yaml_mark_t *start = &event->start_mark, *end = &event->end_mark;
+    size_t characters = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE ? 0 : 2;
+    for (size_t i = 0; i < event->data.scalar.length; i++)
+        characters += (event->data.scalar.value[i] & 0xc0) != 0x80;
+    return start->line == end->line && end->column - start->column == characters;
+}
+
 static int add_scalar(builder *b, const yaml_event_t *event)
 {
     crn_node *node = add_node(b, CRN_NODE_SCALAR, &event->start_mark);
@@ -116,6 +126,7 @@ static int add_scalar(builder *b, const yaml_event_t *event)
     node->text = text;
     node->length = event->data.scalar.length;
     node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    node->verbatim = is_verbatim(event);
     if (event->data.scalar.tag)
         node->kind = CRN_NODE_REFUSED;
     return 0;

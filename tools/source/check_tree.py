@@ -86,6 +86,7 @@ LINKED = {
     "tools": FOR_TOOLS,
     "tools/ctl": (*FOR_TOOLS, "src/control/control.h"),  # the sizes of the protocol
     "tools/record": (*FOR_TOOLS, *SOCKETS, *RECORDER),
+    "tools/sorter": (*FOR_TOOLS, *RECORDER),
     "tools/bench": ("src",),
 }
 

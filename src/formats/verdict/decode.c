@@ -28,6 +28,7 @@ static const decode_field verdict_fields[] = {
     {&CRN_FIELD(verdict, sequence), offsetof(crn_decoded, sequence), true},
     {&CRN_FIELD(verdict, stale), offsetof(crn_decoded, stale), false},
     {&CRN_FIELD(verdict, truncated), offsetof(crn_decoded, truncated), false},
+    {&CRN_FIELD(verdict, encoder), offsetof(crn_decoded, encoder), false},
     {&CRN_FIELD(verdict, captured_ns), offsetof(crn_decoded, captured_ns), false},
     {&CRN_FIELD(verdict, published_ns), offsetof(crn_decoded, published_ns), false},
     {&CRN_FIELD(verdict, deadline_ns), offsetof(crn_decoded, deadline_ns), false},
@@ -389,11 +390,12 @@ void crn_decoded_free(crn_decoded **decoded)
     *decoded = NULL;
 }
 
-/* Neither was in the first daemons' status. */
+/* None of these was in the first daemons' status. */
 static void read_line(const msgpack_object *map, crn_decoded_status *status)
 {
     const msgpack_object *classes = crn_value_get(map, "classes");
     crn_value_unsigned(crn_value_get(map, "slots"), UINT64_MAX, &status->slots);
+    crn_value_unsigned(crn_value_get(map, "alive_ms"), UINT64_MAX, &status->alive_ms);
     for (uint32_t i = 0; i < crn_value_count(classes) && i < CRN_CLASSES_MAX; i++)
         if (!read_text(crn_value_item(classes, i), status->classes[status->class_count++]))
             return;

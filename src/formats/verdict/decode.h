@@ -63,7 +63,7 @@ typedef struct crn_decoded {
     uint64_t lane, epoch, fruit, sequence;
     crn_verdict_kind kind;
     bool stale, truncated;
-    uint64_t captured_ns, published_ns, deadline_ns;
+    uint64_t encoder, captured_ns, published_ns, deadline_ns;
     uint64_t views_expected, views_received, views_judged;
     double budget_ms, total_ms, assembly_ms; /* NaN if missing */
     char closed_by[CRN_DECODED_TEXT_BYTES];  /* empty if missing */
@@ -104,6 +104,7 @@ void crn_decoded_free(crn_decoded **decoded);
 /* The daemon's status message (topic `status`, once a second), as far as tools use it. */
 typedef struct crn_decoded_status {
     char run[CRN_DECODED_TEXT_BYTES], state[CRN_DECODED_TEXT_BYTES];
+    uint64_t alive_ms;    /* of `alive` messages alone; 0: not told */
     uint64_t slots;       /* 0: a daemon that does not say */
     uint32_t class_count; /* 0: likewise */
     char classes[CRN_CLASSES_MAX][CRN_DECODED_TEXT_BYTES];

@@ -14,8 +14,9 @@
 #define CONFIG CRN_TEST_DATA "/../config/line.yaml"
 
 static const char *const programs[] = {
-    "cernitad",       "cernita-apply contours", "cernita-bench line", "cernita-record",
-    "cernita-replay", "cernita-synth",          "cernita-tail",       "cernita-why",
+    "cernitad",       "cernita-apply contours", "cernita-bench line",
+    "cernita-record", "cernita-replay",         "cernita-sorter",
+    "cernita-synth",  "cernita-tail",           "cernita-why",
     "cernitactl",
 #ifdef CRN_HAS_TOP
     "cernita-top",

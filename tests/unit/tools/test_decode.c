@@ -44,27 +44,29 @@ static void put_defect(msgpack_packer *packer, const char *class, bool hole)
     msgpack_pack_bin_with_body(packer, xy, sizeof xy);
 }
 
+static const struct {
+    const char *key;
+    uint64_t value;
+} counts[] = {{"v", 1},
+              {"lane", 3},
+              {"epoch", UINT64_MAX},
+              {"fruit", 17},
+              {"sequence", 40},
+              {"encoder", 99},
+              {"captured_ns", 1700000000000000001},
+              {"published_ns", 1700000000100000001},
+              {"views_expected", 4},
+              {"views_received", 3},
+              {"views_judged", 2},
+              {"budget_ms", 100}};
+
 /* Packs the message below; `run` and `defect_class` may hold any bytes. */
 static void pack_verdict(msgpack_sbuffer *buffer, const char *word, const char *defect_class)
 {
     msgpack_packer packer;
     msgpack_sbuffer_init(buffer);
     msgpack_packer_init(&packer, buffer, msgpack_sbuffer_write);
-    msgpack_pack_map(&packer, 17);
-    static const struct {
-        const char *key;
-        uint64_t value;
-    } counts[] = {{"v", 1},
-                  {"lane", 3},
-                  {"epoch", UINT64_MAX},
-                  {"fruit", 17},
-                  {"sequence", 40},
-                  {"captured_ns", 1700000000000000001},
-                  {"published_ns", 1700000000100000001},
-                  {"views_expected", 4},
-                  {"views_received", 3},
-                  {"views_judged", 2},
-                  {"budget_ms", 100}};
+    msgpack_pack_map(&packer, 18);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         put_text(&packer, counts[i].key);
         msgpack_pack_uint64(&packer, counts[i].value);
@@ -138,6 +140,7 @@ static void check_verdict(const crn_decoded *decoded)
     assert_int_equal(decoded->sequence, 40);
     assert_int_equal(decoded->kind, CRN_VERDICT_PARTIAL);
     assert_false(decoded->stale);
+    assert_int_equal(decoded->encoder, 99);
     assert_true(decoded->captured_ns == 1700000000000000001);
     assert_int_equal(decoded->views_expected, 4);
     assert_int_equal(decoded->views_received, 3);
@@ -412,7 +415,7 @@ static void the_status_says_the_last_sequences(void **state)
     static const char json[] =
         "{\"v\":1,\"run\":\"a\",\"state\":\"running\",\"lanes\":[{\"lane\":0,\"sequence\":7},"
         "{\"lane\":1,\"sequence\":null},5,{\"lane\":9,\"sequence\":0}],"
-        "\"slots\":20,\"classes\":[\"ground\",\"rot\"]}";
+        "\"slots\":20,\"alive_ms\":100,\"classes\":[\"ground\",\"rot\"]}";
     crn_messagepack_json packed;
     crn_decoded_status status;
     assert_int_equal(crn_messagepack_json_init(&packed, json, strlen(json), NULL), 0);
@@ -423,6 +426,7 @@ static void the_status_says_the_last_sequences(void **state)
     assert_int_equal(status.lanes[0].sequence, 7);
     assert_int_equal(status.lanes[1].lane, 9);
     assert_int_equal(status.slots, 20);
+    assert_int_equal(status.alive_ms, 100);
     assert_int_equal(status.class_count, 2);
     assert_string_equal(status.classes[1], "rot");
 }

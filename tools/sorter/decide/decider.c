@@ -1,0 +1,210 @@
+#include "tools/sorter/decide/decider.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "stages/base/clock.h"
+#include "tools/common/verdicts/sequence_check.h"
+
+#define LANES_MAX    1024 /* as many as limits.lanes of a line allows */
+#define MISSED_ALIVE 3    /* messages in a row, until the line counts as silent */
+
+const char *const crn_decision_reason_names[CRN_DECISION_REASONS] = {
+    "rule", "default", "unmeasured", "partial", "late", "stale", "lost", "silence"};
+
+const char *const crn_line_state_names[] = {"waiting", "running", "silent"};
+
+struct crn_decider {
+    const crn_sorter_settings *settings;
+    crn_decision_use *use;
+    void *context;
+    crn_sequence_check *sequences;
+    crn_line_state state;
+    int64_t heard_ns; /* the last message */
+    int64_t alive_ns; /* publish.grader.alive_ms of the line; 0: not told */
+    bool restarted;   /* this run of the line was heard from its beginning */
+    uint64_t lanes[LANES_MAX];
+    int32_t lane_count;
+    crn_decider_stats stats;
+};
+
+int crn_decider_create(const crn_sorter_settings *settings, crn_decision_use *use, void *context,
+                       crn_decider **ret_decider)
+{
+    crn_decider *decider = calloc(1, sizeof *decider);
+    if (!decider || crn_sequence_check_create(&decider->sequences) < 0) {
+        free(decider);
+        return -ENOMEM;
+    }
+    decider->settings = settings;
+    decider->use = use;
+    decider->context = context;
+    *ret_decider = decider;
+    return 0;
+}
+
+void crn_decider_free(crn_decider **decider)
+{
+    if (!*decider)
+        return;
+    crn_sequence_check_free(&(*decider)->sequences);
+    free(*decider);
+    *decider = NULL;
+}
+
+void crn_decider_use(crn_decider *decider, const crn_sorter_settings *settings)
+{
+    decider->settings = settings;
+}
+
+crn_line_state crn_decider_state(const crn_decider *decider)
+{
+    return decider->state;
+}
+
+int64_t crn_decider_silence_ns(const crn_decider *decider)
+{
+    int64_t own_ns = decider->settings->line.silence_ms * CRN_NS_PER_MS;
+    return own_ns ? own_ns : MISSED_ALIVE * decider->alive_ns;
+}
+
+const crn_decider_stats *crn_decider_get_stats(const crn_decider *decider)
+{
+    return &decider->stats;
+}
+
+static void tell(crn_decider *decider, const crn_decision *decision)
+{
+    decider->stats.reason[decision->reason]++;
+    if (decision->reason != CRN_DECIDED_SILENCE)
+        decider->stats.outlet[decision->outlet] += decision->lost ? decision->lost : 1;
+    decider->use(decider->context, decision);
+}
+
+static void tell_lost(crn_decider *decider, uint64_t lane, uint64_t first, uint64_t count)
+{
+    decider->stats.lost += count;
+    tell(decider, &(crn_decision){.outlet = decider->settings->outlet.silence,
+                                  .reason = CRN_DECIDED_LOST,
+                                  .rule = -1,
+                                  .lane = lane,
+                                  .sequence = first,
+                                  .lost = count});
+}
+
+static void note_lane(crn_decider *decider, uint64_t lane)
+{
+    for (int32_t i = 0; i < decider->lane_count; i++)
+        if (decider->lanes[i] == lane)
+            return;
+    if (decider->lane_count == LANES_MAX)
+        decider->stats.lanes_refused++;
+    else
+        decider->lanes[decider->lane_count++] = lane;
+}
+
+static void hear(crn_decider *decider, const char *run, int64_t now_ns)
+{
+    decider->state = CRN_LINE_HEARD;
+    decider->heard_ns = now_ns;
+    if (crn_sequence_check_run(decider->sequences, run))
+        decider->restarted = true;
+}
+
+/* True if the verdict is a new one; what is missing before it is told. Lanes begin with sequence 0
+ * in a run that began while this program listened. */
+static bool follow(crn_decider *decider, const crn_decoded *verdict)
+{
+    uint64_t first = 0, sequence = verdict->sequence;
+    crn_sequence_finding found =
+        crn_sequence_check_verdict(decider->sequences, verdict->lane, sequence, &first);
+    if (found == CRN_FOLLOWED_OLD) {
+        decider->stats.repeated++;
+        return false;
+    }
+    if (found == CRN_FOLLOWED_GAP)
+        tell_lost(decider, verdict->lane, first, sequence - first);
+    else if (found == CRN_FOLLOWED_FIRST && decider->restarted && sequence)
+        tell_lost(decider, verdict->lane, 0, sequence);
+    return true;
+}
+
+static void decide_by_rules(const crn_sorter_settings *settings, const crn_decoded *verdict,
+                            crn_decision *decision)
+{
+    int32_t rule = -1;
+    crn_rules_outcome outcome = crn_rules_decide(settings->rules, verdict, &rule);
+    decision->rule = rule;
+    decision->outlet = outcome == CRN_RULES_HOLDS     ? settings->rule_outlet[rule]
+                       : outcome == CRN_RULES_UNKNOWN ? settings->outlet.unmeasured
+                                                      : settings->outlet.by_default;
+    decision->reason = outcome == CRN_RULES_HOLDS     ? CRN_DECIDED_RULE
+                       : outcome == CRN_RULES_UNKNOWN ? CRN_DECIDED_UNMEASURED
+                                                      : CRN_DECIDED_DEFAULT;
+}
+
+/* Late and stale verdicts first: their fruits may have passed the ejector. */
+static void decide(const crn_sorter_settings *settings, const crn_decoded *verdict, int64_t utc_ns,
+                   crn_decision *decision)
+{
+    const crn_outlet_choice *outlet = &settings->outlet;
+    int64_t last_ns = (int64_t)verdict->deadline_ns + settings->line.late_ms * CRN_NS_PER_MS;
+    bool is_past = verdict->deadline_ns && utc_ns > last_ns;
+    if (verdict->kind == CRN_VERDICT_LATE) {
+        decision->outlet = outlet->late;
+        decision->reason = CRN_DECIDED_LATE;
+    } else if (verdict->stale || is_past) {
+        decision->outlet = outlet->late;
+        decision->reason = CRN_DECIDED_STALE;
+    } else if (verdict->kind == CRN_VERDICT_PARTIAL && outlet->partial != CRN_NO_OUTLET) {
+        decision->outlet = outlet->partial;
+        decision->reason = CRN_DECIDED_PARTIAL;
+    } else {
+        decide_by_rules(settings, verdict, decision);
+    }
+}
+
+void crn_decider_verdict(crn_decider *decider, const crn_decoded *verdict, int64_t now_ns,
+                         int64_t utc_ns)
+{
+    hear(decider, verdict->run, now_ns);
+    note_lane(decider, verdict->lane);
+    if (!follow(decider, verdict))
+        return;
+    crn_decision decision = {.rule = -1,
+                             .lane = verdict->lane,
+                             .fruit = verdict->fruit,
+                             .encoder = verdict->encoder,
+                             .captured_ns = verdict->captured_ns,
+                             .sequence = verdict->sequence};
+    decide(decider->settings, verdict, utc_ns, &decision);
+    tell(decider, &decision);
+}
+
+void crn_decider_alive(crn_decider *decider, const crn_decoded_status *status, int64_t now_ns)
+{
+    hear(decider, status->run, now_ns);
+    decider->alive_ns = (int64_t)status->alive_ms * CRN_NS_PER_MS;
+    for (uint32_t i = 0; i < status->lane_count; i++) {
+        uint64_t first, lane = status->lanes[i].lane, last = status->lanes[i].sequence;
+        if (crn_sequence_check_last(decider->sequences, lane, last, &first))
+            tell_lost(decider, lane, first, last - first + 1);
+    }
+}
+
+int64_t crn_decider_look(crn_decider *decider, int64_t now_ns)
+{
+    int64_t limit_ns = crn_decider_silence_ns(decider);
+    if (decider->state != CRN_LINE_HEARD || !limit_ns)
+        return CRN_NEVER_NS;
+    if (now_ns - decider->heard_ns < limit_ns)
+        return decider->heard_ns + limit_ns;
+    decider->state = CRN_LINE_SILENT;
+    decider->stats.silences++;
+    for (int32_t i = 0; i < decider->lane_count; i++)
+        tell(decider, &(crn_decision){.outlet = decider->settings->outlet.silence,
+                                      .reason = CRN_DECIDED_SILENCE,
+                                      .rule = -1,
+                                      .lane = decider->lanes[i]});
+    return CRN_NEVER_NS;
+}

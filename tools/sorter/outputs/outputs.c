@@ -1,0 +1,74 @@
+#include "tools/sorter/outputs/outputs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "stages/base/clock.h"
+#include "tools/sorter/outputs/line_text.h"
+
+int crn_outputs_open(crn_outputs *outputs, const crn_sorter_settings *settings, const char *run,
+                     int64_t now_ns, crn_error *error)
+{
+    outputs->settings = settings;
+    outputs->alive_ns = CRN_NEVER_NS;
+    if (!settings->outputs.tcp.bind[0])
+        return 0;
+    snprintf(outputs->greeting, sizeof outputs->greeting, "#cernita-sorter,%s,%s\r\n", CRN_VERSION,
+             run);
+    const crn_tcp_plan plan = {.address = settings->outputs.tcp.bind,
+                               .greeting = outputs->greeting,
+                               .clients = (int32_t)settings->outputs.tcp.clients,
+                               .backlog_bytes = (size_t)settings->outputs.tcp.backlog_kib << 10};
+    if (settings->outputs.tcp.alive_ms)
+        outputs->alive_ns = now_ns;
+    return crn_tcp_output_open(&plan, &outputs->tcp, error);
+}
+
+void crn_outputs_close(crn_outputs *outputs)
+{
+    crn_tcp_output_close(&outputs->tcp);
+}
+
+void crn_outputs_use(crn_outputs *outputs, const crn_sorter_settings *settings)
+{
+    outputs->settings = settings;
+}
+
+void crn_outputs_send(crn_outputs *outputs, const crn_decision *decision)
+{
+    const crn_sorter_settings *settings = outputs->settings;
+    crn_stdout_format format = (crn_stdout_format)settings->outputs.standard.format;
+    char line[CRN_DECISION_LINE_BYTES];
+    if (outputs->tcp) {
+        size_t length =
+            crn_decision_line(decision, &settings->outlets.names, CRN_STDOUT_TEXT, "\r\n", line);
+        crn_tcp_output_send(outputs->tcp, line, length);
+    }
+    if (format != CRN_STDOUT_NONE) {
+        size_t length = crn_decision_line(decision, &settings->outlets.names, format, "\n", line);
+        crn_standard_output_send(&outputs->standard, line, length);
+    }
+}
+
+int64_t crn_outputs_look(crn_outputs *outputs, crn_line_state state, int64_t now_ns)
+{
+    if (outputs->tcp)
+        crn_tcp_output_serve(outputs->tcp);
+    if (now_ns >= outputs->alive_ns) {
+        char line[64];
+        int length = snprintf(line, sizeof line, "#alive,%s\r\n", crn_line_state_names[state]);
+        crn_tcp_output_send(outputs->tcp, line, (size_t)length);
+        outputs->alive_ns = now_ns + outputs->settings->outputs.tcp.alive_ms * CRN_NS_PER_MS;
+    }
+    return outputs->alive_ns;
+}
+
+int crn_outputs_polls(const crn_outputs *outputs, zmq_pollitem_t items[CRN_TCP_POLLS_MAX])
+{
+    return outputs->tcp ? crn_tcp_output_polls(outputs->tcp, items) : 0;
+}
+
+const char *crn_outputs_address(const crn_outputs *outputs)
+{
+    return outputs->tcp ? crn_tcp_output_address(outputs->tcp) : "";
+}

@@ -1,0 +1,42 @@
+/* All outputs that a sorter's file asks for. */
+#ifndef CRN_TOOLS_SORTER_OUTPUTS_OUTPUTS_H
+#define CRN_TOOLS_SORTER_OUTPUTS_OUTPUTS_H
+
+#include "stages/base/error.h"
+#include "tools/sorter/decide/decider.h"
+#include "tools/sorter/outputs/standard.h"
+#include "tools/sorter/outputs/tcp.h"
+
+#define CRN_SORTER_RUN_BYTES 17 /* 16 hex digits that identify this start */
+
+/* Zero-initialise. */
+typedef struct crn_outputs {
+    const crn_sorter_settings *settings;
+    crn_standard_output standard;
+    crn_tcp_output *tcp; /* NULL: none */
+    char greeting[128];
+    int64_t alive_ns; /* when the next #alive line is due; CRN_NEVER_NS: never */
+} crn_outputs;
+
+/* Opens what the settings ask for. 0 or a negative errno with one line in *error; close cleans up
+ * in either case. */
+int crn_outputs_open(crn_outputs *outputs, const crn_sorter_settings *settings, const char *run,
+                     int64_t now_ns, crn_error *error);
+void crn_outputs_close(crn_outputs *outputs);
+
+/* After a reload: outlets and formats are the same. */
+void crn_outputs_use(crn_outputs *outputs, const crn_sorter_settings *settings);
+
+/* Sends a decision everywhere. */
+void crn_outputs_send(crn_outputs *outputs, const crn_decision *decision);
+
+/* What is due by now; *state of the line stands in #alive lines. Returns when to come again. */
+int64_t crn_outputs_look(crn_outputs *outputs, crn_line_state state, int64_t now_ns);
+
+/* What to wait for; returns the number of items. */
+int crn_outputs_polls(const crn_outputs *outputs, zmq_pollitem_t items[CRN_TCP_POLLS_MAX]);
+
+/* Where clients connect, for a log line; "" for nowhere. */
+const char *crn_outputs_address(const crn_outputs *outputs);
+
+#endif

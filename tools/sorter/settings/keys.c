@@ -1,0 +1,77 @@
+/* The keys of a sorter's file, one row each. */
+#include "tools/sorter/settings/internal.h"
+
+#define KEY(section, member, ...)                                                                  \
+    CRN_PARAM_AT(#member, crn_sorter_settings, section.member, __VA_ARGS__)
+#define OUTLET(name, member, ...)                                                                  \
+    CRN_PARAM_AT(name, crn_sorter_settings, outlets.member, .live = true, __VA_ARGS__)
+
+static const crn_param line[] = {
+    KEY(line, endpoint, .help = "publish.grader.bind of the line, tcp://HOST:PORT or ipc://PATH"),
+    KEY(line, key, .fallback = "",
+        .help = "file with this program's secret key, where the line requires keys (access.keys)"),
+    KEY(line, server_key, .fallback = "", .help = "with key: the line's public key, server.pub"),
+    KEY(line, silence_ms, .fallback = "0", .min = 0, .max = 600000, .live = true,
+        .help = "after so long without a message the line counts as dead; 0: 3 x the line's "
+                "publish.grader.alive_ms, never where the line sends no alive messages"),
+    KEY(line, late_ms, .fallback = "50", .min = 0, .max = 60000, .live = true,
+        .help = "a verdict that arrives so long after its deadline goes to outlets.late"),
+    {0}};
+
+static const crn_param outlets[] = {
+    KEY(outlets, names,
+        .help = "all outlets, at most 16, as letters, digits, _ and -; the first has the number 1"),
+    OUTLET("default", by_default, .help = "of fruits for which no rule holds"),
+    OUTLET("late", late, .help = "of late and stale verdicts"),
+    OUTLET("partial", partial,
+           .help = "of fruits that were not judged whole; rules: the rules decide"),
+    OUTLET("silence", silence, .help = "of fruits whose verdict is lost, or whose line is silent"),
+    OUTLET("unmeasured", unmeasured,
+           .help = "of fruits for which a rule depends on what was not measured"),
+    {0}};
+
+static const char *const stdout_formats[] = {"none", "text", "json", NULL};
+
+static const crn_param standard[] = {KEY(outputs.standard, format, .fallback = "none",
+                                         .choices = stdout_formats,
+                                         .help = "a line for each decision on standard output"),
+                                     {0}};
+
+static const crn_param tcp[] = {
+    KEY(outputs.tcp, bind, .fallback = "",
+        .help = "HOST:PORT at which clients get a line for each decision; empty: none. There is no "
+                "encryption and no password: 127.0.0.1:PORT, or a network of the machine alone"),
+    KEY(outputs.tcp, clients, .fallback = "8", .min = 1, .max = 32,
+        .help = "connections at once; one more is closed"),
+    KEY(outputs.tcp, backlog_kib, .fallback = "64", .min = 4, .max = 4096,
+        .help = "what waits for a slow client; past it the client is disconnected"),
+    KEY(outputs.tcp, alive_ms, .fallback = "1000", .min = 0, .max = 60000,
+        .help = "distance of #alive lines; 0: none"),
+    {0}};
+
+static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
+
+static const crn_param logging[] = {KEY(log, level, .fallback = "info", .choices = levels,
+                                        .live = true,
+                                        .help = "least important lines that are logged"),
+                                    {0}};
+
+static const crn_section outputs[] = {
+    {.key = "stdout", .rows = standard}, {.key = "tcp", .rows = tcp}, {0}};
+
+const crn_section crn_sorter_sections[] = {
+    {.key = "line", .rows = line},
+    {.key = "outlets", .rows = outlets},
+    {.key = "rules",
+     .kind = CRN_SECTION_OWN,
+     .read = crn_sorter_read_rules,
+     .help = "`- {outlet: NAME, when: CONDITION}` in the order in which they are tried, at most 64 "
+             "of at most 255 bytes ([grammar](rules/README.md)) (live)"},
+    {.key = "outputs", .sections = outputs},
+    {.key = "log", .rows = logging},
+    {0}};
+
+const crn_param crn_sorter_rule_keys[] = {
+    CRN_PARAM(crn_sorter_rule, outlet, .help = "one of outlets.names"),
+    CRN_PARAM(crn_sorter_rule, when, .help = "the condition"),
+    {0}};

@@ -1,0 +1,69 @@
+/* A sorter's file as typed settings; ../README.md is the reference of all keys. */
+#ifndef CRN_TOOLS_SORTER_SETTINGS_SETTINGS_H
+#define CRN_TOOLS_SORTER_SETTINGS_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "stages/base/param.h"
+#include "tools/sorter/rules/rules.h"
+
+#define CRN_OUTLETS_MAX       CRN_TEXTS_MAX
+#define CRN_OUTLET_NAME_BYTES 32 /* with the final 0 */
+#define CRN_NO_OUTLET         (-1)
+
+/* How lines on stdout look. */
+typedef enum crn_stdout_format {
+    CRN_STDOUT_NONE,
+    CRN_STDOUT_TEXT,
+    CRN_STDOUT_JSON,
+} crn_stdout_format;
+
+/* Outlets by what sends a fruit there; each is an index into `names`. */
+typedef struct crn_outlet_choice {
+    int32_t by_default, late, partial /* CRN_NO_OUTLET: the rules decide */, silence, unmeasured;
+} crn_outlet_choice;
+
+/* Zero-initialise. */
+typedef struct crn_sorter_settings {
+    struct {
+        char endpoint[CRN_TEXT_BYTES], key[CRN_TEXT_BYTES], server_key[CRN_TEXT_BYTES];
+        int64_t silence_ms; /* 0: 3 times what the line's `alive` says */
+        int64_t late_ms;
+    } line;
+    struct {
+        crn_texts names;
+        char by_default[CRN_TEXT_BYTES], late[CRN_TEXT_BYTES], partial[CRN_TEXT_BYTES],
+            silence[CRN_TEXT_BYTES], unmeasured[CRN_TEXT_BYTES];
+    } outlets;
+    crn_outlet_choice outlet;
+    crn_rules *rules;                   /* owned */
+    int32_t rule_outlet[CRN_RULES_MAX]; /* index of an outlet */
+    struct {
+        struct {
+            int32_t format; /* crn_stdout_format */
+        } standard;
+        struct {
+            char bind[CRN_TEXT_BYTES]; /* HOST:PORT; empty: none */
+            int64_t clients, backlog_kib, alive_ms;
+        } tcp;
+    } outputs;
+    struct {
+        int32_t level; /* crn_log_level */
+    } log;
+} crn_sorter_settings;
+
+/* Reads and checks a file; each error is one line on `faults`. Returns 0, or a negative errno, told
+ * there; crn_sorter_settings_done() in every case. */
+int crn_sorter_settings_load(const char *path, FILE *faults, crn_sorter_settings *settings);
+void crn_sorter_settings_done(crn_sorter_settings *settings);
+
+/* Lists what differs between two files and needs a restart, one line each; returns how many. */
+int32_t crn_sorter_settings_fixed(const crn_sorter_settings *running,
+                                  const crn_sorter_settings *file, const char *path, FILE *out);
+
+/* Prints the reference of all keys as a Markdown table. */
+void crn_sorter_settings_print_reference(FILE *out);
+
+#endif

@@ -1,0 +1,337 @@
+#include "tools/sorter/sorter.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "stages/base/clock.h"
+#include "stages/base/log.h"
+#include "src/client/connection.h"
+#include "src/service/notify.h"
+#include "tools/sorter/outputs/outputs.h"
+
+#define BATCH_MAX     256 /* messages in a row, before outputs and signals are looked at */
+#define WAIT_MAX_NS   (1 * CRN_NS_PER_S)
+#define STATUS_EVERY  CRN_NS_PER_S
+#define WATCHDOG_PART 3 /* it is fed so often within its interval */
+
+struct crn_sorter {
+    const char *path;
+    crn_sorter_settings *settings; /* owned */
+    char run[CRN_SORTER_RUN_BYTES];
+    crn_connection connection;
+    crn_decider *decider;
+    crn_outputs outputs;
+    crn_line_state told_state;
+    const char *told_fault;
+    crn_log_gate unreadable, lost, unmeasured, repeated;
+    int64_t watchdog_ns, fed_ns, status_ns;
+    bool stop;
+};
+
+/* --- decisions -------------------------------------------------------------------------------- */
+
+static void log_lost(crn_sorter *self, const crn_decision *d)
+{
+    crn_log_gated(&self->lost, crn_now_ns(), CRN_LOG_WARNING,
+                  "lane %" PRIu64 ": %" PRIu64 " verdict%s lost from sequence %" PRIu64
+                  " on: their fruits are for outlet %s",
+                  d->lane, d->lost, d->lost == 1 ? "" : "s", d->sequence,
+                  self->settings->outlets.names.item[d->outlet]);
+}
+
+static void take_decision(void *context, const crn_decision *decision)
+{
+    crn_sorter *self = context;
+    crn_outputs_send(&self->outputs, decision);
+    if (decision->reason == CRN_DECIDED_LOST)
+        log_lost(self, decision);
+}
+
+/* The first class of the rules that the verdict has no total of, or NULL. */
+static const char *missing_class(const crn_rules *rules, const crn_decoded *verdict)
+{
+    for (int32_t class = 0; class < crn_rules_class_count(rules); class ++) {
+        const char *name = crn_rules_class(rules, class);
+        uint32_t i = 0;
+        while (i < verdict->total_count && strcmp(verdict->totals[i].name, name) != 0)
+            i++;
+        if (i == verdict->total_count)
+            return name;
+    }
+    return NULL;
+}
+
+static void log_unmeasured(crn_sorter *self, const crn_decoded *verdict, uint64_t before)
+{
+    const crn_decider_stats *stats = crn_decider_get_stats(self->decider);
+    if (stats->reason[CRN_DECIDED_UNMEASURED] == before)
+        return;
+    const char *class = missing_class(self->settings->rules, verdict);
+    crn_log_gated(&self->unmeasured, crn_now_ns(), CRN_LOG_WARNING,
+                  "lane %" PRIu64 ", fruit %" PRIu64
+                  ": a rule depends on what was not measured, %s%s%s: outlet %s",
+                  verdict->lane, verdict->fruit, class ? "the line looks for no class '" : "",
+                  class                                  ? class
+                  : verdict->kind == CRN_VERDICT_PARTIAL ? "the fruit was not judged whole"
+                                                         : "the verdict has no measurements in mm",
+                  class ? "'" : "",
+                  self->settings->outlets.names.item[self->settings->outlet.unmeasured]);
+}
+
+static int take_verdict(crn_sorter *self, const crn_messagepack_json *packed, crn_error *error)
+{
+    crn_decoded *verdict = NULL;
+    int r = crn_decode(packed, &verdict, error);
+    if (r < 0)
+        return r;
+    const crn_decider_stats *stats = crn_decider_get_stats(self->decider);
+    uint64_t unmeasured = stats->reason[CRN_DECIDED_UNMEASURED], repeated = stats->repeated;
+    crn_decider_verdict(self->decider, verdict, crn_now_ns(), crn_realtime_ns());
+    log_unmeasured(self, verdict, unmeasured);
+    if (stats->repeated > repeated)
+        crn_log_gated(&self->repeated, crn_now_ns(), CRN_LOG_WARNING,
+                      "lane %" PRIu64 ": sequence %" PRIu64 " came again or out of order: ignored",
+                      verdict->lane, verdict->sequence);
+    crn_decoded_free(&verdict);
+    return 0;
+}
+
+static int take_alive(crn_sorter *self, const crn_messagepack_json *packed, crn_error *error)
+{
+    crn_decoded_status status;
+    int r = crn_decode_status(packed, &status, error);
+    if (r == 0)
+        crn_decider_alive(self->decider, &status, crn_now_ns());
+    return r;
+}
+
+/* Topics that this version does not know are passed over. */
+static void take_message(crn_sorter *self, const char *topic, zmq_msg_t *body)
+{
+    bool is_verdict = strncmp(topic, "fruit/", 6) == 0;
+    if (!is_verdict && strcmp(topic, "alive") != 0)
+        return;
+    crn_messagepack_json packed;
+    crn_error error = {""};
+    int r = crn_messagepack_json_init(&packed, zmq_msg_data(body), zmq_msg_size(body), &error);
+    if (r == 0) {
+        r = is_verdict ? take_verdict(self, &packed, &error) : take_alive(self, &packed, &error);
+        crn_messagepack_json_done(&packed);
+    }
+    if (r < 0)
+        crn_log_gated(&self->unreadable, crn_now_ns(), CRN_LOG_ERROR,
+                      "a message '%.40s' of the line cannot be read: %s", topic, error.text);
+}
+
+/* Takes what waits. Returns the number of messages, or a negative errno. */
+static int take_messages(crn_sorter *self)
+{
+    int count = 0, r = 1;
+    while (r > 0 && count < BATCH_MAX) {
+        char topic[64];
+        zmq_msg_t body;
+        zmq_msg_init(&body);
+        r = crn_connection_receive(&self->connection, topic, sizeof topic, &body);
+        if (r > 0) {
+            count++;
+            take_message(self, topic, &body);
+        }
+        zmq_msg_close(&body);
+    }
+    return r < 0 ? r : count;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static void make_run(char ret_run[CRN_SORTER_RUN_BYTES])
+{
+    uint64_t number = 0;
+    if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
+        number = (uint64_t)crn_realtime_ns();
+    snprintf(ret_run, CRN_SORTER_RUN_BYTES, "%016" PRIx64, number);
+}
+
+int crn_sorter_open(const char *path, crn_sorter_settings *settings, crn_sorter **ret_sorter,
+                    crn_error *error)
+{
+    crn_sorter *self = calloc(1, sizeof *self);
+    if (!self) {
+        crn_sorter_settings_done(settings);
+        free(settings);
+        return crn_error_set(error, -ENOMEM, "no memory");
+    }
+    self->path = path;
+    self->settings = settings;
+    self->watchdog_ns = crn_notify_watchdog_ns();
+    make_run(self->run);
+    crn_client_keys keys = {.key = settings->line.key[0] ? settings->line.key : NULL,
+                            .server_key =
+                                settings->line.server_key[0] ? settings->line.server_key : NULL};
+    int r = crn_outputs_open(&self->outputs, settings, self->run, crn_now_ns(), error);
+    if (r == 0 && crn_decider_create(settings, take_decision, self, &self->decider) < 0)
+        r = crn_error_set(error, -ENOMEM, "no memory");
+    if (r == 0)
+        r = crn_connection_open(&self->connection, settings->line.endpoint, true, CRN_ALL_LANES,
+                                &keys, error);
+    if (r < 0)
+        crn_sorter_close(&self);
+    else
+        *ret_sorter = self;
+    return r < 0 ? r : 0;
+}
+
+void crn_sorter_close(crn_sorter **sorter)
+{
+    crn_sorter *self = *sorter;
+    if (!self)
+        return;
+    crn_connection_close(&self->connection);
+    crn_decider_free(&self->decider);
+    crn_outputs_close(&self->outputs);
+    crn_sorter_settings_done(self->settings);
+    free(self->settings);
+    free(self);
+    *sorter = NULL;
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+/* A faulty file, or one that needs a restart, changes nothing. */
+static void reload(crn_sorter *self)
+{
+    crn_sorter_settings *settings = calloc(1, sizeof *settings);
+    crn_notify_send("RELOADING=1");
+    int r = settings ? crn_sorter_settings_load(self->path, stderr, settings) : -ENOMEM;
+    int32_t fixed =
+        r == 0 ? crn_sorter_settings_fixed(self->settings, settings, self->path, stderr) : 0;
+    crn_sorter_settings *unused = settings;
+    if (r == 0 && fixed == 0) {
+        unused = self->settings;
+        self->settings = settings;
+        crn_decider_use(self->decider, settings);
+        crn_outputs_use(&self->outputs, settings);
+        crn_log_set_level((crn_log_level)settings->log.level);
+        crn_log(CRN_LOG_INFO, "%s: in force, %d rules", self->path,
+                crn_rules_count(settings->rules));
+    } else {
+        crn_log(CRN_LOG_ERROR, "%s: not taken over, the settings before go on", self->path);
+    }
+    if (unused)
+        crn_sorter_settings_done(unused);
+    free(unused);
+    crn_notify_send("READY=1");
+}
+
+static void take_signals(crn_sorter *self, int signals)
+{
+    struct signalfd_siginfo info;
+    while (read(signals, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGHUP)
+            reload(self);
+        else
+            self->stop = true;
+    }
+}
+
+/* Logs once when the line is heard, falls silent, or refuses this program. 0, or -EACCES with
+ * *error if it never will let it in. */
+static int tell_line(crn_sorter *self, crn_error *error)
+{
+    crn_line_state state = crn_decider_state(self->decider);
+    const char *fault = crn_handshake_fault(&self->connection.handshake);
+    const char *endpoint = self->settings->line.endpoint;
+    if (fault && self->connection.handshake.final)
+        return crn_error_set(error, -EACCES, "line.endpoint: %s: %s", endpoint, fault);
+    if (fault && fault != self->told_fault)
+        crn_log(CRN_LOG_ERROR, "%s: %s", endpoint, fault);
+    self->told_fault = fault;
+    if (state == CRN_LINE_SILENT && self->told_state != state)
+        crn_log(CRN_LOG_ERROR, "%s: silent for %" PRId64 " ms: all fruits are for outlet %s",
+                endpoint, crn_decider_silence_ns(self->decider) / CRN_NS_PER_MS,
+                self->settings->outlets.names.item[self->settings->outlet.silence]);
+    else if (state == CRN_LINE_HEARD && self->told_state != state)
+        crn_log(CRN_LOG_INFO, "%s: heard", endpoint);
+    self->told_state = state;
+    return 0;
+}
+
+static uint64_t decided(const crn_decider_stats *stats)
+{
+    uint64_t sum = 0;
+    for (int32_t i = 0; i < CRN_OUTLETS_MAX; i++)
+        sum += stats->outlet[i];
+    return sum;
+}
+
+/* Tells the service manager how it goes. Returns when to come again. */
+static int64_t serve_manager(crn_sorter *self, int64_t now_ns)
+{
+    const crn_decider_stats *stats = crn_decider_get_stats(self->decider);
+    if (!crn_notify_is_wanted())
+        return CRN_NEVER_NS;
+    if (now_ns - self->status_ns >= STATUS_EVERY) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "STATUS=line %s: %" PRIu64 " fruits, %" PRIu64 " of them lost, %" PRIu64
+                 " unmeasured",
+                 crn_line_state_names[self->told_state], decided(stats), stats->lost,
+                 stats->reason[CRN_DECIDED_UNMEASURED]);
+        crn_notify_send(text);
+        self->status_ns = now_ns;
+    }
+    int64_t step_ns = self->watchdog_ns / WATCHDOG_PART;
+    if (step_ns && now_ns - self->fed_ns >= step_ns) {
+        crn_notify_send("WATCHDOG=1");
+        self->fed_ns = now_ns;
+    }
+    return step_ns ? self->fed_ns + step_ns : CRN_NEVER_NS;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Waits for messages, clients, signals, or until then. */
+static void wait_until(crn_sorter *self, int signals, int64_t until_ns)
+{
+    zmq_pollitem_t items[2 + CRN_TCP_POLLS_MAX] = {
+        {.socket = self->connection.socket, .events = ZMQ_POLLIN},
+        {.fd = signals, .events = ZMQ_POLLIN}};
+    int count = 2 + crn_outputs_polls(&self->outputs, items + 2);
+    int64_t wait_ns = earlier(until_ns - crn_now_ns(), WAIT_MAX_NS);
+    long wait_ms =
+        wait_ns > 0 ? (long)((wait_ns + CRN_NS_PER_MS - 1) / CRN_NS_PER_MS) : 0; /* rounded up */
+    zmq_poll(items, count, wait_ms);
+}
+
+int crn_sorter_run(crn_sorter *self, int signals, crn_error *error)
+{
+    crn_notify_send("READY=1");
+    while (!self->stop) {
+        int taken = take_messages(self);
+        if (taken < 0)
+            return crn_error_set(error, taken, "%s: %s", self->settings->line.endpoint,
+                                 strerror(-taken));
+        int64_t now_ns = crn_now_ns();
+        int64_t next_ns = crn_decider_look(self->decider, now_ns);
+        int r = tell_line(self, error);
+        if (r < 0)
+            return r;
+        next_ns = earlier(next_ns, crn_outputs_look(&self->outputs, self->told_state, now_ns));
+        next_ns = earlier(next_ns, serve_manager(self, now_ns));
+        take_signals(self, signals);
+        wait_until(self, signals, taken == BATCH_MAX || self->stop ? now_ns : next_ns);
+    }
+    crn_notify_send("STOPPING=1");
+    const crn_decider_stats *stats = crn_decider_get_stats(self->decider);
+    crn_log(CRN_LOG_INFO, "stopped: %" PRIu64 " fruits, %" PRIu64 " of them lost", decided(stats),
+            stats->lost);
+    return 0;
+}
