@@ -266,6 +266,37 @@ static void an_interrupted_benchmark_removes_its_folder(void **state)
     }
 }
 
+static int ways;
+
+static void check_ways(yajl_val line)
+{
+    static const char *const names[] = {"tcp", "ipc", "slots"};
+    for (int i = 0; i < 3; i++, ways++) {
+        const char *path[] = {names[i], NULL}, *steady[] = {names[i], "steady", NULL};
+        yajl_val of = yajl_tree_get(line, path, yajl_t_object);
+        assert_non_null(of);
+        number_of(of, "carries");
+        assert_true(number_of(yajl_tree_get(line, steady, yajl_t_object), "p50_ms") > 0);
+    }
+}
+
+/* Few fruits, and no search: the machine may be busy. */
+static void the_ways_of_views_are_compared(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        apply_run_program(CRN_BIN "/cernita-synth", "one.tif --fruits 1 --size 32x32 --classes 12"),
+        0);
+    assert_int_equal(
+        crn_test_shell(CRN_BIN "/cernita-bench line --recording one.tif --config " CRN_TEST_DATA
+                               "/../config/line.yaml --slots --seconds 1 --probe-seconds 0.5 "
+                               "--search-seconds 1 --json",
+                       apply_output, sizeof apply_output),
+        0);
+    assert_int_equal(check_lines(check_ways), 1);
+    assert_int_equal(ways, 3);
+}
+
 /* Writes a .npy file, version 1.0, with that header and `count` floats 0, 1, 2… */
 static void write_npy(const char *header, size_t count)
 {
@@ -395,6 +426,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_daemon_that_cannot_start_is_not_waited_for, apply_setup,
                                         apply_teardown),
         cmocka_unit_test_setup_teardown(an_interrupted_benchmark_removes_its_folder, apply_setup,
+                                        apply_teardown),
+        cmocka_unit_test_setup_teardown(the_ways_of_views_are_compared, apply_setup,
                                         apply_teardown),
         cmocka_unit_test_setup_teardown(a_frame_is_read_from_npy, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(other_files_are_no_frames, apply_setup, apply_teardown),

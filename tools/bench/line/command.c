@@ -33,7 +33,7 @@ typedef struct bench_line_settings {
     double seconds;        /* of the run at `rate` */
     double probe_seconds;  /* of each run of the throughput search */
     double search_seconds; /* of the search, for receiver and daemon together */
-    bool json;
+    bool json, slots;
     crn_config config; /* the daemon's */
     crn_bench_frames frames;
 } bench_line_settings;
@@ -73,6 +73,10 @@ static const crn_tool tool = {
                           .help = "its run.backend, default openmp; serial makes the work, not the "
                                   "transport, the limit",
                           .choices = crn_backend_names),
+            CRN_OPTION_AT("slots", NULL, bench_line_settings, slots,
+                          .help =
+                              "compares instead the ways by which views reach the daemon: tcp,\n"
+                              "ipc, and slots, without copies"),
             CRN_OPTION_AT("json", NULL, bench_line_settings, json,
                           .help = "one JSON object instead of the table"),
             {0}},
@@ -80,30 +84,42 @@ static const crn_tool tool = {
     .operands_max = 0,
 };
 
-static int run_once(const bench_line_settings *given, bool daemon, const crn_drive_load *load,
-                    crn_drive_result *ret_result)
+/* What is measured: the daemon by one of its paths, or the receiver. */
+typedef struct bench_subject {
+    bool daemon;
+    crn_peer_path path;
+    const char *name;
+} bench_subject;
+
+static const bench_subject only_receives = {.name = "receiver"};
+static const bench_subject daemon_ipc = {true, CRN_PEER_IPC, "daemon"};
+
+static int run_once(const bench_line_settings *given, const bench_subject *of,
+                    const crn_drive_load *load, crn_drive_result *ret_result)
 {
     crn_peer peer;
-    int r = daemon ? crn_peer_start_daemon(&peer, &given->config) : crn_peer_start_receiver(&peer);
+    int r = of->daemon ? crn_peer_start_daemon(&peer, &given->config, of->path)
+                       : crn_peer_start_receiver(&peer);
     if (r == 0)
         r = crn_drive(&peer, &given->frames, load, ret_result);
     crn_peer_stop(&peer);
     return r;
 }
 
-static int run_steady(const bench_line_settings *given, bool daemon, crn_drive_result *ret_result)
+static int run_steady(const bench_line_settings *given, const bench_subject *of,
+                      crn_drive_result *ret_result)
 {
     crn_drive_load load = {.fruits = (uint64_t)(given->rate * given->seconds), .rate = given->rate};
-    crn_tool_note(&tool, "%s at %.4g fruits/s for %.4g s", daemon ? "daemon" : "receiver",
-                  given->rate, given->seconds);
-    return run_once(given, daemon, &load, ret_result);
+    crn_tool_note(&tool, "%s at %.4g fruits/s for %.4g s", of->name, given->rate, given->seconds);
+    return run_once(given, of, &load, ret_result);
 }
 
 /* --- the throughput search --- */
 
 typedef struct bench_trial {
     const bench_line_settings *given;
-    bool daemon;
+    const bench_subject *of;
+    crn_drive_result best; /* of the highest rate that was kept up with */
 } bench_trial;
 
 static bool carried(const crn_drive_result *result)
@@ -115,18 +131,20 @@ static bool carried(const crn_drive_result *result)
 /* Two attempts, because machines are shared: a single success counts. */
 static int keeps_up(void *context, double rate)
 {
-    const bench_trial *trial = context;
+    bench_trial *trial = context;
     crn_drive_load load = {.fruits = (uint64_t)(rate * trial->given->probe_seconds) + 4,
                            .rate = rate,
                            .behind_max_ms = CARRIED_BEHIND_MS};
     bool good = false;
     for (int attempts = 0; attempts < 2 && !good; attempts++) {
         crn_drive_result result;
-        int r = run_once(trial->given, trial->daemon, &load, &result);
+        int r = run_once(trial->given, trial->of, &load, &result);
         if (r < 0)
             return r;
         good = carried(&result);
-        crn_tool_note(&tool, "%s at %.1f fruits/s: %s", trial->daemon ? "daemon" : "receiver", rate,
+        if (good && result.fruits_per_s > trial->best.fruits_per_s)
+            trial->best = result;
+        crn_tool_note(&tool, "%s at %.1f fruits/s: %s", trial->of->name, rate,
                       good              ? "kept up"
                       : result.given_up ? "the sender could not keep its pace"
                                         : "not all fruits were complete");
@@ -148,22 +166,24 @@ static int guess_rate(const bench_trial *trial, double *ret_rate)
     uint64_t fruits = GUESS_BYTES / bytes;
     crn_drive_load load = {.fruits = fruits < 20 ? 20 : fruits > 500 ? 500 : fruits};
     crn_drive_result result;
-    int r = run_once(trial->given, trial->daemon, &load, &result);
+    int r = run_once(trial->given, trial->of, &load, &result);
     if (r == 0)
         *ret_rate = result.fruits_per_s;
     return r;
 }
 
-/* The highest sustained rate, within 5 % if there is time. */
-static int find_carried(const bench_line_settings *given, bool daemon, int64_t until_ns,
-                        crn_search_result *ret_result)
+/* The highest sustained rate, within 5 % if there is time; *ret_best is the run at it. */
+static int find_carried(const bench_line_settings *given, const bench_subject *of, int64_t until_ns,
+                        crn_search_result *ret_result, crn_drive_result *ret_best)
 {
-    bench_trial trial = {given, daemon};
+    bench_trial trial = {.given = given, .of = of};
     double guess = 0;
     int r = guess_rate(&trial, &guess);
-    return r < 0 ? r
-                 : crn_search(&(crn_search_trial){keeps_up, trial_now_ns, &trial}, guess, until_ns,
-                              ret_result);
+    if (r == 0)
+        r = crn_search(&(crn_search_trial){keeps_up, trial_now_ns, &trial}, guess, until_ns,
+                       ret_result);
+    *ret_best = trial.best;
+    return r;
 }
 
 /* --- output --- */
@@ -256,7 +276,7 @@ static int run_overload(const bench_line_settings *given, bench_line_results *al
     double rate = 2 * (carries > 0 ? carries : CRN_SEARCH_RATE_MIN);
     crn_drive_load load = {.fruits = (uint64_t)(rate * given->probe_seconds * 4) + 4, .rate = rate};
     crn_tool_note(&tool, "daemon at %.1f fruits/s", rate);
-    int r = run_once(given, true, &load, &all->overload);
+    int r = run_once(given, &daemon_ipc, &load, &all->overload);
     if (r == 0 && !given->json)
         print_overload(&all->overload, rate);
     return r;
@@ -265,17 +285,18 @@ static int run_overload(const bench_line_settings *given, bench_line_results *al
 static int run_all(const bench_line_settings *given)
 {
     bench_line_results all;
-    int r = run_steady(given, false, &all.receiver);
+    crn_drive_result best;
+    int r = run_steady(given, &only_receives, &all.receiver);
     if (r == 0)
-        r = run_steady(given, true, &all.daemon);
+        r = run_steady(given, &daemon_ipc, &all.daemon);
     if (r < 0)
         return r;
     if (!given->json)
         print_steady(given, &all);
     int64_t half_ns = (int64_t)(given->search_seconds / 2 * 1e9), start_ns = crn_now_ns();
-    r = find_carried(given, false, start_ns + half_ns, &all.receiver_carries);
+    r = find_carried(given, &only_receives, start_ns + half_ns, &all.receiver_carries, &best);
     if (r == 0)
-        r = find_carried(given, true, start_ns + 2 * half_ns, &all.daemon_carries);
+        r = find_carried(given, &daemon_ipc, start_ns + 2 * half_ns, &all.daemon_carries, &best);
     if (r < 0)
         return r;
     if (!given->json)
@@ -283,6 +304,58 @@ static int run_all(const bench_line_settings *given)
     r = run_overload(given, &all);
     if (r == 0 && given->json)
         print_json(&all);
+    return r;
+}
+
+/* --- the ways by which views come --- */
+
+typedef struct bench_way {
+    crn_drive_result steady, best;
+    crn_search_result carries;
+} bench_way;
+
+static void print_ways(const bench_line_settings *given, const bench_way ways[CRN_PEER_PATHS])
+{
+    printf("%u views of %ux%ux%u a fruit, %ld cores; steady: %.4g fruits/s\n", given->frames.views,
+           given->frames.view[0].header.width, given->frames.view[0].header.height,
+           given->frames.view[0].header.channels, sysconf(_SC_NPROCESSORS_ONLN), given->rate);
+    printf("%-8s %10s %12s %12s %12s %14s\n", "", "carried/s", "CPU ms/fruit", "steady p50",
+           "steady p99", "CPU ms/fruit");
+    for (int i = 0; i < CRN_PEER_PATHS; i++)
+        printf("%-8s %10.1f %12.3f %9.3f ms %9.3f ms %14.3f\n", crn_peer_path_names[i],
+               ways[i].carries.rate, ways[i].best.cpu_ms_per_fruit, ways[i].steady.p50_ms,
+               ways[i].steady.p99_ms, ways[i].steady.cpu_ms_per_fruit);
+}
+
+static void print_ways_json(const bench_way ways[CRN_PEER_PATHS])
+{
+    for (int i = 0; i < CRN_PEER_PATHS; i++)
+        printf("%s\"%s\":{\"carries\":%.2f,\"carries_exactly\":%s,\"cpu_ms_per_fruit\":%.4f,"
+               "\"steady\":{\"complete\":%llu,\"p50_ms\":%.4f,\"p99_ms\":%.4f,"
+               "\"cpu_ms_per_fruit\":%.4f}}",
+               i ? "," : "{", crn_peer_path_names[i], ways[i].carries.rate,
+               ways[i].carries.timely ? "true" : "false", ways[i].best.cpu_ms_per_fruit,
+               (unsigned long long)ways[i].steady.complete, ways[i].steady.p50_ms,
+               ways[i].steady.p99_ms, ways[i].steady.cpu_ms_per_fruit);
+    printf("}\n");
+}
+
+/* The daemon by each of its paths: a steady run, and the highest rate that it keeps up with. */
+static int compare_ways(const bench_line_settings *given)
+{
+    bench_way ways[CRN_PEER_PATHS];
+    int64_t share_ns = (int64_t)(given->search_seconds / CRN_PEER_PATHS * 1e9);
+    int r = 0;
+    for (int i = 0; i < CRN_PEER_PATHS && r == 0; i++) {
+        const bench_subject of = {true, (crn_peer_path)i, crn_peer_path_names[i]};
+        r = run_steady(given, &of, &ways[i].steady);
+        if (r == 0)
+            r = find_carried(given, &of, crn_now_ns() + share_ns, &ways[i].carries, &ways[i].best);
+    }
+    if (r == 0 && given->json)
+        print_ways_json(ways);
+    else if (r == 0)
+        print_ways(given, ways);
     return r;
 }
 
@@ -330,7 +403,7 @@ int crn_bench_line(int argc, char **argv)
     crn_recordings_free(&recordings);
     if (r < 0)
         return crn_tool_fail(&tool, "%s", error.text);
-    r = run_all(&given);
+    r = given.slots ? compare_ways(&given) : run_all(&given);
     crn_frames_free(&given.frames);
     if (r == -ECHILD)
         return crn_tool_fail(&tool, "the daemon, or the receiver, ended before it had all views; "

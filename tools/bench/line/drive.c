@@ -9,6 +9,7 @@
 #include <zmq.h>
 
 #include "stages/base/clock.h"
+#include "tools/bench/line/sender.h"
 #include "tools/bench/time.h"
 #include "src/formats/verdict/decode.h"
 
@@ -16,9 +17,6 @@
 #define SILENCE_MS 3000
 
 #define ANSWER_TOPIC "fruit/"
-
-/* How often to check that a peer that accepts nothing is still running. */
-#define CHECK_MS 200
 
 typedef struct answer {
     int64_t arrived_ns;
@@ -35,12 +33,6 @@ typedef struct drive {
     uint64_t answer_count;
     atomic_bool all_sent, given_up;
 } drive;
-
-static void no_free(void *data, void *hint)
-{
-    (void)data;
-    (void)hint;
-}
 
 static int copy_view(const crn_recorded_view *view, crn_recorded_view *ret_copy)
 {
@@ -159,22 +151,6 @@ static void wait_until(int64_t when_ns)
         continue;
 }
 
-/* 0, or -ECHILD: the peer has ended. */
-static int send_view(const crn_peer *peer, void *socket, const crn_view_header *header,
-                     const void *maps)
-{
-    unsigned char bytes[CRN_WIRE_HEADER_BYTES];
-    crn_wire_pack(header, bytes);
-    while (zmq_send(socket, bytes, sizeof bytes, ZMQ_SNDMORE) < 0)
-        if (crn_peer_has_ended(peer))
-            return -ECHILD;
-    zmq_msg_t tensor;
-    zmq_msg_init_data(&tensor, (void *)(uintptr_t)maps, header->payload_bytes, no_free, NULL);
-    if (zmq_msg_send(&tensor, socket, 0) < 0)
-        zmq_msg_close(&tensor); /* its receiver left; the next view reports it */
-    return 0;
-}
-
 /* View `number` of the run, counted from 0. */
 static crn_view_header make_header(const crn_bench_frames *frames, uint64_t number, uint64_t epoch)
 {
@@ -191,24 +167,21 @@ static crn_view_header make_header(const crn_bench_frames *frames, uint64_t numb
     return header;
 }
 
-static void *connect_sender(const drive *self)
+static uint64_t largest_of(const crn_bench_frames *frames)
 {
-    void *socket = zmq_socket(self->zmq, ZMQ_PUSH);
-    int high_water_mark = 4, linger_ms = 10000, one = 1, timeout_ms = CHECK_MS;
-    zmq_setsockopt(socket, ZMQ_SNDHWM, &high_water_mark, sizeof high_water_mark);
-    zmq_setsockopt(socket, ZMQ_LINGER, &linger_ms, sizeof linger_ms);
-    zmq_setsockopt(socket, ZMQ_IMMEDIATE, &one, sizeof one);
-    zmq_setsockopt(socket, ZMQ_SNDTIMEO, &timeout_ms, sizeof timeout_ms);
-    zmq_connect(socket, self->peer->in);
-    return socket;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < frames->count; i++)
+        if (frames->view[i].header.payload_bytes > bytes)
+            bytes = frames->view[i].header.payload_bytes;
+    return bytes;
 }
 
 static int send_fruits(drive *self, const crn_drive_load *load, crn_drive_result *result)
 {
     double rate = load->rate;
     const crn_bench_frames *frames = self->frames;
-    void *socket = connect_sender(self);
-    int r = 0;
+    crn_bench_sender sender;
+    int r = crn_bench_sender_open(self->peer, self->zmq, largest_of(frames), &sender);
     uint64_t number = 0, epoch = (uint64_t)crn_realtime_ns();
     double gap_ns = rate > 0 ? 1e9 / rate / frames->views : 0;
     int64_t start_ns = crn_now_ns() + 300 * CRN_NS_PER_MS; /* time for the sockets to connect */
@@ -226,7 +199,7 @@ static int send_fruits(drive *self, const crn_drive_load *load, crn_drive_result
                 result->behind_ms = (double)(now_ns - due_ns) / 1e6;
             self->sent_ns[fruit] = crn_now_ns();
             crn_view_header header = make_header(frames, number, epoch);
-            r = send_view(self->peer, socket, &header, frames->view[number % frames->count].maps);
+            r = crn_bench_sender_send(&sender, &header, frames->view[number % frames->count].maps);
         }
         if (fruit + 1 == CRN_DRIVE_WARM_UP) {
             /* The first view waited for the peer's start: the schedule begins here. */
@@ -242,7 +215,7 @@ static int send_fruits(drive *self, const crn_drive_load *load, crn_drive_result
     result->resident_after_bytes = crn_peer_resident_bytes(self->peer);
     result->cpu_ms_per_fruit =
         (double)(crn_peer_cpu_ns(self->peer) - cpu_ns) / 1e6 / (double)result->sent;
-    zmq_close(socket);
+    crn_bench_sender_close(&sender);
     return r;
 }
 

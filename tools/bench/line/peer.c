@@ -1,5 +1,6 @@
 #include "tools/bench/line/peer.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +19,9 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static crn_peer *running;
 
 static sigset_t signals;
+
+const char *const crn_peer_path_names[CRN_PEER_PATHS] = {
+    [CRN_PEER_TCP] = "tcp", [CRN_PEER_IPC] = "ipc", [CRN_PEER_SLOTS] = "slots"};
 
 static int make_folder(crn_peer *peer)
 {
@@ -63,9 +68,41 @@ static int start(crn_peer *peer, const char *program, const char *const argument
     return r;
 }
 
-int crn_peer_start_daemon(crn_peer *peer, const crn_config *config)
+/* A port of this machine that nobody has now. */
+static int find_port(uint16_t *ret_port)
+{
+    struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof any;
+    int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int r = probe >= 0 && bind(probe, (struct sockaddr *)&any, sizeof any) == 0 &&
+                    getsockname(probe, (struct sockaddr *)&any, &size) == 0
+                ? 0
+                : -errno;
+    if (probe >= 0)
+        close(probe);
+    *ret_port = ntohs(any.sin_port);
+    return r;
+}
+
+/* Chooses the daemon's inputs. */
+static int choose_path(crn_peer *peer, crn_peer_path path)
+{
+    uint16_t port;
+    if (path == CRN_PEER_SLOTS)
+        snprintf(peer->slots, sizeof peer->slots, "%s/slots", peer->folder);
+    if (path != CRN_PEER_TCP)
+        return 0;
+    int r = find_port(&port);
+    if (r == 0)
+        snprintf(peer->in, sizeof peer->in, "tcp://127.0.0.1:%u", (unsigned)port);
+    return r;
+}
+
+int crn_peer_start_daemon(crn_peer *peer, const crn_config *config, crn_peer_path path)
 {
     int r = make_folder(peer);
+    if (r == 0)
+        r = choose_path(peer, path);
     if (r < 0)
         return r;
     crn_config *own = malloc(sizeof *own);
@@ -74,18 +111,19 @@ int crn_peer_start_daemon(crn_peer *peer, const crn_config *config)
     *own = *config;
     own->ingest.bind.count = 1;
     snprintf(own->ingest.bind.item[0], CRN_TEXT_BYTES, "%s", peer->in);
+    snprintf(own->ingest.slots.path, CRN_TEXT_BYTES, "%s", peer->slots);
     snprintf(own->publish.grader.bind, CRN_TEXT_BYTES, "%s", peer->out);
     snprintf(own->publish.viewers.bind, CRN_TEXT_BYTES, "ipc://%s/viewers", peer->folder);
     own->monitor.http[0] = '\0';
-    char path[128];
-    snprintf(path, sizeof path, "%s/line.yaml", peer->folder);
-    FILE *file = fopen(path, "w");
+    char yaml[128];
+    snprintf(yaml, sizeof yaml, "%s/line.yaml", peer->folder);
+    FILE *file = fopen(yaml, "w");
     if (file)
         crn_config_print(own, file);
     free(own);
     if (!file || fclose(file) != 0)
         return -errno;
-    const char *const arguments[] = {"cernitad", "--config", path, NULL};
+    const char *const arguments[] = {"cernitad", "--config", yaml, NULL};
     return start(peer, "cernitad", arguments);
 }
 

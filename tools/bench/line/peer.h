@@ -15,7 +15,18 @@ typedef struct crn_peer {
     pid_t pid;
     char folder[64]; /* of its sockets and configuration */
     char in[112], out[112];
+    char slots[112]; /* path at which it gives out slots; "": views are sent to `in` */
 } crn_peer;
+
+/* How views reach the daemon. */
+typedef enum crn_peer_path {
+    CRN_PEER_TCP,
+    CRN_PEER_IPC,
+    CRN_PEER_SLOTS,
+    CRN_PEER_PATHS
+} crn_peer_path;
+
+extern const char *const crn_peer_path_names[CRN_PEER_PATHS]; /* "tcp", "ipc", "slots" */
 
 /*
  * On SIGINT, SIGTERM or SIGHUP the peer that runs is stopped as by crn_peer_stop before the signal
@@ -25,7 +36,7 @@ void crn_peer_stop_on_signal(void);
 
 /* Starts the daemon with these settings but its own
  * sockets, or the receiver. 0 or negative errno. */
-int crn_peer_start_daemon(crn_peer *peer, const crn_config *config);
+int crn_peer_start_daemon(crn_peer *peer, const crn_config *config, crn_peer_path path);
 int crn_peer_start_receiver(crn_peer *peer);
 
 /* True if it ended by itself, such as after a failed start. */

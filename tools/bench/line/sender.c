@@ -1,0 +1,123 @@
+#include "tools/bench/line/sender.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+#include <zmq.h>
+
+/* How often to check that a peer that accepts nothing is still running. */
+#define CHECK_MS 200
+
+/* How often to look whether the peer has its socket already. */
+#define RETRY_MS 10
+
+/* --- ZeroMQ --- */
+
+static void no_free(void *data, void *hint)
+{
+    (void)data;
+    (void)hint;
+}
+
+static void *connect_socket(const crn_peer *peer, void *zmq)
+{
+    void *socket = zmq_socket(zmq, ZMQ_PUSH);
+    int high_water_mark = 4, linger_ms = 10000, one = 1, timeout_ms = CHECK_MS;
+    zmq_setsockopt(socket, ZMQ_SNDHWM, &high_water_mark, sizeof high_water_mark);
+    zmq_setsockopt(socket, ZMQ_LINGER, &linger_ms, sizeof linger_ms);
+    zmq_setsockopt(socket, ZMQ_IMMEDIATE, &one, sizeof one);
+    zmq_setsockopt(socket, ZMQ_SNDTIMEO, &timeout_ms, sizeof timeout_ms);
+    zmq_connect(socket, peer->in);
+    return socket;
+}
+
+static int send_message(crn_bench_sender *sender, const crn_view_header *header, const void *maps)
+{
+    unsigned char bytes[CRN_WIRE_HEADER_BYTES];
+    crn_wire_pack(header, bytes);
+    while (zmq_send(sender->socket, bytes, sizeof bytes, ZMQ_SNDMORE) < 0)
+        if (crn_peer_has_ended(sender->peer))
+            return -ECHILD;
+    zmq_msg_t tensor;
+    zmq_msg_init_data(&tensor, (void *)(uintptr_t)maps, header->payload_bytes, no_free, NULL);
+    if (zmq_msg_send(&tensor, sender->socket, 0) < 0)
+        zmq_msg_close(&tensor); /* its receiver left; the next view reports it */
+    return 0;
+}
+
+/* --- slots --- */
+
+static int connect_producer(const crn_peer *peer, uint64_t view_bytes, crn_producer **ret_producer)
+{
+    crn_producer_settings settings = {.path = peer->slots, .view_bytes = view_bytes};
+    int r = crn_producer_create(&settings, ret_producer);
+    if (r < 0)
+        return r;
+    while ((r = crn_producer_connect(*ret_producer, CHECK_MS)) == -ENOENT || r == -ECONNREFUSED ||
+           r == -ETIMEDOUT) {
+        if (crn_peer_has_ended(peer))
+            return -ECHILD;
+        poll(NULL, 0, RETRY_MS);
+    }
+    return r;
+}
+
+static crn_producer_view describe(const crn_view_header *header)
+{
+    return (crn_producer_view){.sequence = header->sequence,
+                               .epoch = header->epoch,
+                               .fruit = header->fruit,
+                               .captured_ns = header->captured_ns,
+                               .lane = header->lane,
+                               .view = header->view,
+                               .views = header->views,
+                               .height = header->height,
+                               .width = header->width,
+                               .channels = header->channels,
+                               .type = (crn_producer_type)header->type,
+                               .layout = (crn_producer_layout)header->layout};
+}
+
+static int leave_in_slot(crn_bench_sender *sender, const crn_view_header *header, const void *maps)
+{
+    crn_producer_view view = describe(header);
+    crn_producer_slot slot;
+    int r;
+    while ((r = crn_producer_take(sender->producer, &view, CHECK_MS, &slot)) == -EAGAIN)
+        if (crn_peer_has_ended(sender->peer))
+            return -ECHILD;
+    if (r < 0)
+        return r == -ENOTCONN ? -ECHILD : r;
+    memcpy(slot.tensor, maps, header->payload_bytes);
+    while ((r = crn_producer_send(sender->producer, &view, &slot)) == -EAGAIN)
+        if (crn_peer_has_ended(sender->peer))
+            return -ECHILD;
+    return r == -ENOTCONN ? -ECHILD : r;
+}
+
+/* --- both --- */
+
+int crn_bench_sender_open(const crn_peer *peer, void *zmq, uint64_t view_bytes,
+                          crn_bench_sender *ret_sender)
+{
+    *ret_sender = (crn_bench_sender){.peer = peer};
+    if (peer->slots[0])
+        return connect_producer(peer, view_bytes, &ret_sender->producer);
+    ret_sender->socket = connect_socket(peer, zmq);
+    return 0;
+}
+
+int crn_bench_sender_send(crn_bench_sender *sender, const crn_view_header *header, const void *maps)
+{
+    return sender->producer ? leave_in_slot(sender, header, maps)
+                            : send_message(sender, header, maps);
+}
+
+void crn_bench_sender_close(crn_bench_sender *sender)
+{
+    crn_producer_free(&sender->producer);
+    if (sender->socket)
+        zmq_close(sender->socket);
+    sender->socket = NULL;
+}
