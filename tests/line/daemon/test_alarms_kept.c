@@ -1,0 +1,130 @@
+/* A daemon is killed (SIGKILL) while an alarm is active: the next one has the list, with what was
+ * done to it, and the alarm as cleared by the start. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/monitor/alarms/record.h"
+#include "stages/base/clock.h"
+#include "tests/support/cmocka_prelude.h"
+#include "tests/support/folder.h"
+#include "tests/support/line/daemon.h"
+#include "tests/support/programs/shell.h"
+
+/* What only a failure reaches. */
+#define PATIENCE_NS (60 * CRN_NS_PER_S)
+
+static daemon_process line;
+
+static void write_line(const char *level)
+{
+    char yaml[1024], path[128];
+    snprintf(yaml, sizeof yaml,
+             "ingest: {bind: ['ipc://%s/in']}\n"
+             "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'}}\n"
+             "classes: [{name: rot, level: %s}]\n"
+             "chain: [contours: {}]\n"
+             "run: {backend: openmp, workers: 1, threads: 1}\n"
+             "monitor: {http: ''}\n"
+             "control: {path: '%s/control'}\n"
+             "state: {dir: '%s/state'}\n",
+             test_folder, test_folder, test_folder, level, test_folder, test_folder);
+    daemon_write_config(test_folder, "line.yaml", yaml, path);
+}
+
+static void start(void)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/line.yaml", test_folder);
+    const char *const arguments[] = {"cernitad", "--config", path, NULL};
+    daemon_start_as(&line, CRN_BIN "/cernitad", arguments, NULL);
+    daemon_read_until(&line, "ready: ");
+}
+
+static int ctl(const char *arguments, char output[8192])
+{
+    char command[512];
+    snprintf(command, sizeof command, CRN_BIN "/cernitactl --socket %s/control %s 2>&1",
+             test_folder, arguments);
+    return crn_test_shell(command, output, 8192);
+}
+
+/* Asks until the answer has that text. */
+static void await(const char *arguments, const char *wanted)
+{
+    char output[8192];
+    int64_t until_ns = crn_now_ns() + PATIENCE_NS;
+    for (;;) {
+        int status = ctl(arguments, output);
+        if (status == 0 && strstr(output, wanted))
+            return;
+        if (crn_now_ns() > until_ns)
+            fail_msg("'%s' expected, not: %s", wanted, output);
+        usleep(50000);
+    }
+}
+
+/* Waits until one of the two records of alarm 1 has all that was done to it. */
+static void await_written(void)
+{
+    unsigned char records[2][CRN_ALARM_RECORD_BYTES];
+    char path[128];
+    snprintf(path, sizeof path, "%s/state/alarms", test_folder);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    int64_t until_ns = crn_now_ns() + PATIENCE_NS;
+    for (bool written = false; !written;) {
+        crn_alarm alarm;
+        assert_int_equal(pread(fd, records, sizeof records, 3 * sizeof records[0]), sizeof records);
+        for (int i = 0; i < 2; i++)
+            written |= crn_alarm_record_written(records[i]) &&
+                       crn_alarm_record_unpack(records[i], &alarm) && alarm.acknowledged_ms &&
+                       alarm.shelved_until_ms;
+        assert_true(crn_now_ns() < until_ns);
+    }
+    close(fd);
+}
+
+static void a_killed_daemon_leaves_its_list(void **state)
+{
+    (void)state;
+    char output[8192], folder[96], wanted[128];
+    snprintf(folder, sizeof folder, "%s/state", test_folder);
+    assert_int_equal(mkdir(folder, 0755), 0);
+    write_line("0.5");
+    start();
+    write_line("6"); /* the reload is refused, which is an alarm */
+    assert_int_equal(ctl("reload", output), 1);
+    await("alarms", "  1  active, unacknowledged  warning  New settings were refused");
+    assert_int_equal(ctl("alarms --acknowledge 1", output), 0);
+    assert_int_equal(ctl("alarms --shelve 1 --minutes 480", output), 0);
+    await_written();
+    kill(line.pid, SIGKILL);
+    daemon_end(&line);
+    write_line("0.5");
+    start();
+    snprintf(wanted, sizeof wanted,
+             "  1  cleared, acknowledged by user %u, shelved  warning  New settings were refused",
+             (unsigned)getuid());
+    await("alarms", wanted);
+    /* It comes again: the next number, and still shelved. */
+    write_line("6");
+    assert_int_equal(ctl("reload", output), 1);
+    await("alarms", "  2  active, unacknowledged, shelved  warning  New settings were refused");
+    kill(line.pid, SIGTERM);
+    daemon_end(&line);
+    write_line("0.5");
+    start();
+    await("alarms", "  2  cleared, unacknowledged, shelved  warning");
+    kill(line.pid, SIGTERM);
+    daemon_end(&line);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_killed_daemon_leaves_its_list)};
+    return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
+}
