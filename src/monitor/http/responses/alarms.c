@@ -14,7 +14,8 @@ typedef struct alarm_page {
     crn_alarm_range kept; /* as of the request */
     uint64_t next;        /* number of the next alarm that is looked at */
     int64_t from_ms;      /* of JSON */
-    uint64_t most;
+    uint64_t most;        /* alarms that are over that it may still have, */
+    uint64_t most_open;   /* and cleared ones that somebody may have to look at */
     crn_encoder *encoder; /* NULL: CSV */
     enum { PAGE_HEAD, PAGE_ALARMS, PAGE_ENDED } part;
     bool any; /* an alarm was sent */
@@ -27,16 +28,18 @@ static int64_t page_time_ms(void)
     return crn_realtime_ns() / CRN_NS_PER_MS;
 }
 
-/* Whether the page has this alarm, counted against its most unless somebody may have to look at it:
- * what is open or shelved is never left out. */
+/* Whether the page has this alarm. What is active is never left out; of what nobody acknowledges
+ * there may be thousands. */
 static bool has_alarm(alarm_page *page, const crn_alarm *alarm)
 {
     int64_t now_ms = page_time_ms();
-    if (crn_alarm_is_open(alarm, now_ms) || crn_alarm_is_shelved(alarm, now_ms))
+    bool open = crn_alarm_is_open(alarm, now_ms) || crn_alarm_is_shelved(alarm, now_ms);
+    uint64_t *most = open ? &page->most_open : &page->most;
+    if (alarm->cleared_ms == 0)
         return true;
-    if (page->most == 0 || alarm->raised_ms < page->from_ms)
+    if (*most == 0 || (!open && alarm->raised_ms < page->from_ms))
         return false;
-    page->most--;
+    --*most;
     return true;
 }
 
@@ -127,7 +130,7 @@ static alarm_page *create_page(crn_alarms *alarms)
     page->kept = crn_alarms_kept(alarms);
     page->next = page->kept.oldest;
     page->from_ms = INT64_MIN;
-    page->most = UINT64_MAX;
+    page->most = page->most_open = UINT64_MAX;
     return page;
 }
 
@@ -139,6 +142,7 @@ struct MHD_Response *crn_alarms_open_json(crn_alarms *alarms, int64_t from_ms, u
     page->next = page->kept.newest;
     page->from_ms = from_ms;
     page->most = most;
+    page->most_open = most > CRN_ALARMS_OPEN_MOST ? most : CRN_ALARMS_OPEN_MOST;
     if (crn_encoder_create(CRN_FORMAT_JSON, &page->encoder) == 0)
         return crn_pieces_answer(&page->source);
     free_page(&page->source);

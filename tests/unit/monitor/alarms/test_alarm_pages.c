@@ -98,6 +98,19 @@ static void the_newest_come_first(void **state)
     assert_non_null(strstr(get("/alarms?most=3", 200), "},{\"number\":292,"));
 }
 
+/* Where nobody acknowledges, a page does not grow without end. */
+static void a_thousand_of_those_that_nobody_acknowledged_are_enough(void **state)
+{
+    (void)state;
+    raise_alarm(5000, false);
+    for (int64_t lane = 0; lane < 1500; lane++)
+        raise_alarm(lane, true);
+    assert_int_equal(count(get("/alarms", 200), "\"number\":"), 1000 + 1);
+    assert_non_null(strstr(get("/alarms", 200), "\"open\":1501,"));
+    assert_non_null(strstr(get("/alarms", 200), "},{\"number\":1,")); /* it is active */
+    assert_int_equal(count(get("/alarms?most=1200", 200), "\"number\":"), 1200 + 1);
+}
+
 static void a_time_leaves_out_what_was_before(void **state)
 {
     (void)state;
@@ -162,6 +175,7 @@ int main(void)
     struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_list_is_a_list),
         cmocka_unit_test(the_newest_come_first),
+        cmocka_unit_test(a_thousand_of_those_that_nobody_acknowledged_are_enough),
         cmocka_unit_test(a_time_leaves_out_what_was_before),
         cmocka_unit_test(what_is_not_a_number_is_refused),
         cmocka_unit_test(the_csv_has_all_the_oldest_first),
