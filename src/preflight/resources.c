@@ -72,11 +72,13 @@ void crn_preflight_descriptors(crn_preflight_check *check)
 /* Threads that the line starts beside the one that calls this. */
 static int threads_needed(const crn_config *config)
 {
-    int64_t count = 2 * CONTEXT_THREADS + 1 /* viewers */ + 1 /* control */ + 1 /* service */;
+    int64_t count = 2 * CONTEXT_THREADS + 1 /* viewers */ + 1 /* control */ + 1 /* service */ +
+                    1 /* conditions */;
     count += config->monitor.http[0] != '\0';
     /* A writer, and a thread that asks for the free space. */
     count += config->record.dir[0] ? 2 : 0;
     count += config->publish.log.dir[0] ? 2 : 0;
+    count += config->state.dir[0] ? 2 : 0;
     count += config->access.keys[0] ? 2 : 0;
     return (int)(count + config->run.workers * config->run.threads);
 }
