@@ -24,13 +24,17 @@
     USE(workbench_chain_compare, "chain/compare.js", CRN_ASSET_SCRIPT)                             \
     USE(workbench_chain_times, "chain/warm_times.js", CRN_ASSET_SCRIPT)                            \
     USE(workbench_chain_outlines, "chain/outlines.js", CRN_ASSET_SCRIPT)                           \
+    USE(workbench_levels, "levels/levels.js", CRN_ASSET_SCRIPT)                                    \
+    USE(workbench_levels_curve, "levels/curve.js", CRN_ASSET_SCRIPT)                               \
     USE(workbench_languages, "languages.js", CRN_ASSET_SCRIPT)                                     \
     USE(workbench_operator_words_en, "words/operator_en.js", CRN_ASSET_SCRIPT)                     \
     USE(workbench_operator_words_it, "words/operator_it.js", CRN_ASSET_SCRIPT)                     \
     USE(workbench_timing_words_en, "words/timing_en.js", CRN_ASSET_SCRIPT)                         \
     USE(workbench_timing_words_it, "words/timing_it.js", CRN_ASSET_SCRIPT)                         \
     USE(workbench_chain_words_en, "words/chain_en.js", CRN_ASSET_SCRIPT)                           \
-    USE(workbench_chain_words_it, "words/chain_it.js", CRN_ASSET_SCRIPT)
+    USE(workbench_chain_words_it, "words/chain_it.js", CRN_ASSET_SCRIPT)                           \
+    USE(workbench_levels_words_en, "words/levels_en.js", CRN_ASSET_SCRIPT)                         \
+    USE(workbench_levels_words_it, "words/levels_it.js", CRN_ASSET_SCRIPT)
 
 #define EMBED(symbol, file, media) CRN_ASSET_EMBED(symbol, CRN_WORKBENCH_PAGE_DIR "/" file)
 

@@ -14,6 +14,7 @@
 #include "stages/base/process/standard.h"
 #include "src/http/uri.h"
 #include "tools/common/options.h"
+#include "tools/common/recordings.h"
 #include "tools/common/signals.h"
 #include "tools/workbench/levels/command.h"
 #include "tools/workbench/levels/report.h"
@@ -43,9 +44,9 @@ static const crn_option options[] = {
                "a secret of 16 to 128 letters and digits, without which nobody is\n"
                "answered; the printed address has it"),
     CRN_OPTION("labels", "FILE",
-               "with --levels: what is known of the recordings' views: a CSV file\n"
-               "(fruit,view,class,has_defect), or a folder with labels.csv, with masks\n"
-               "FRUIT-VIEW.png, or with both"),
+               "what is known of the recordings' views, for the page's levels and for\n"
+               "--levels: a CSV file (fruit,view,class,has_defect), or a folder with\n"
+               "labels.csv, with masks FRUIT-VIEW.png, or with both"),
     CRN_OPTION("levels", NULL,
                "no page: print each class's best level, its precision and recall over these\n"
                "recordings, files and folders, and the levels for a line's file"),
@@ -74,7 +75,8 @@ static const crn_tool tool = {
     .about =
         "Every operator on a picture, in a browser: choose, run, compare, measure, and find the\n"
         "settings of a line's chain. Starts with generated pictures and the files given: TIFF,\n"
-        "PNG, JPEG, NumPy's .npy, recordings. Files opened in the page stay in memory.",
+        "PNG, JPEG, NumPy's .npy, recordings and folders of them. Files opened in the page stay in "
+        "memory.",
     .options = options,
     .operands_min = 0,
     .operands_max = 64,
@@ -115,8 +117,8 @@ static void check_levels(bool wanted, int count, const crn_levels_options *level
         crn_usage_error(&tool, "--levels needs --labels: which views have a defect?");
     if (wanted && count == 0)
         crn_usage_error(&tool, "--levels needs a recording");
-    if (!wanted && (levels->labels || levels->config || levels->curves || levels->recall >= 0))
-        crn_usage_error(&tool, "--labels, --config, --recall and --curves need --levels");
+    if (!wanted && (levels->config || levels->curves || levels->recall >= 0))
+        crn_usage_error(&tool, "--config, --recall and --curves need --levels");
 }
 
 /* Returns whether --levels is given. */
@@ -282,7 +284,18 @@ static int start_daemon(crn_workbench *bench, crn_error *error)
     return crn_error_set(error, -ENOMEM, "%s: cannot be served", bench->listen);
 }
 
-static int start(crn_workbench *bench, int signals, int count, char **files, crn_error *error)
+static int open_files(crn_workbench *bench, int count, char **files, crn_error *error)
+{
+    crn_recordings list = {0};
+    int r = crn_recordings_list((const char *const *)files, count, &list, error);
+    for (int i = 0; r == 0 && i < list.count; i++)
+        r = open_given(bench, list.paths[i], error);
+    crn_recordings_free(&list);
+    return r;
+}
+
+static int start(crn_workbench *bench, int signals, const char *labels, int count, char **files,
+                 crn_error *error)
 {
     int r = crn_store_open(&bench->store, error);
     bench->jobs.folder = bench->quick.folder = bench->store.folder;
@@ -293,8 +306,10 @@ static int start(crn_workbench *bench, int signals, int count, char **files, crn
         r = read_catalogue(bench, error);
     if (r == 0)
         r = generate(bench, error);
-    for (int i = 0; r == 0 && i < count; i++)
-        r = open_given(bench, files[i], error);
+    if (r == 0 && labels)
+        r = open_given(bench, labels, error);
+    if (r == 0)
+        r = open_files(bench, count, files, error);
     return r < 0 ? r : start_daemon(bench, error);
 }
 
@@ -348,7 +363,7 @@ int main(int argc, char **argv)
                                   argc - optind);
     signal(SIGPIPE, SIG_IGN);
     int signals = crn_signals_catch();
-    int r = start(&bench, signals, argc - optind, argv + optind, &error);
+    int r = start(&bench, signals, levels.labels, argc - optind, argv + optind, &error);
     if (r == 0) {
         printf("cernita-workbench: open http://%s/%s%s in a browser; Ctrl-C ends it\n",
                bench.address, bench.token[0] ? "?token=" : "", bench.token);

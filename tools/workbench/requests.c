@@ -160,6 +160,7 @@ static const crn_route routes[] = {
     {"POST", "/tile", crn_work_tile, false},
     {"POST", "/apply", crn_work_apply, false},
     {"POST", "/chain", crn_work_chain, false},
+    {"POST", "/levels", crn_work_levels, false},
 };
 
 /* --- the life of a request -------------------------------------------------------------------- */

@@ -87,6 +87,13 @@ void crn_work_tile(crn_request *request);
 void crn_work_planes(crn_request *request, crn_stored *picture);
 void crn_work_apply(crn_request *request);
 void crn_work_chain(crn_request *request);
+void crn_work_levels(crn_request *request); /* work_levels.c */
+
+/* The task's chain: its YAML, backend, threads and runs; false: the refusal is set. */
+bool crn_request_read_chain(crn_request *request);
+
+/* An end of jobs whose output is the answer, JSON but for planes. */
+void crn_request_printed(void *owner, crn_job_end *end);
 
 /* What all answers under way may hold of jobs' output. */
 #define CRN_SENDING_BYTES_MAX (UINT64_C(1) << 30)

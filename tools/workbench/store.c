@@ -323,7 +323,8 @@ crn_stored *crn_store_find_spec(crn_store *store, const char *spec)
 
 void crn_stored_write(const crn_stored *picture, crn_encoder *encoder)
 {
-    static const char *const kinds[] = {"picture", "maps", "recording", "contours", "table"};
+    static const char *const kinds[] = {"picture",  "maps",  "recording",
+                                        "contours", "table", "labels"};
     const crn_picture_facts *facts = &picture->facts;
     crn_encoder_map(encoder, 13);
     crn_encoder_pair_unsigned(encoder, "id", picture->id);

@@ -23,6 +23,7 @@ typedef enum crn_picture_kind {
     CRN_PICTURE_RECORDING, /* of views; each can be taken out of it */
     CRN_PICTURE_CONTOURS,  /* JSON */
     CRN_PICTURE_TABLE,     /* CSV, or a TIFF whose pages differ: to be saved only */
+    CRN_PICTURE_LABELS,    /* of recordings' views: CSV, or a folder that the command line names */
 } crn_picture_kind;
 
 /* What a job found out about a file. Written by the job's process. */

@@ -263,8 +263,7 @@ void crn_work_tile(crn_request *request)
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* The job's output is the answer. */
-static void printed(void *owner, crn_job_end *end)
+void crn_request_printed(void *owner, crn_job_end *end)
 {
     crn_request *request = owner;
     if (!crn_answer_failure(request, end)) {
@@ -274,8 +273,8 @@ static void printed(void *owner, crn_job_end *end)
             request->bench->sending_bytes += request->sending_bytes;
         }
         crn_answer_file(request,
-                        request->job.run == crn_task_chain ? "application/json"
-                                                           : "application/octet-stream",
+                        request->job.run == crn_task_planes ? "application/octet-stream"
+                                                            : "application/json",
                         end->output, NULL);
         end->output = -1;
     }
@@ -293,7 +292,7 @@ void crn_work_planes(crn_request *request, crn_stored *picture)
             request, MHD_HTTP_SERVICE_UNAVAILABLE,
             "others are still receiving their pictures: try again when they are done");
     else if (crn_request_pin(request, picture->id))
-        crn_request_work(request, CRN_QUEUE_QUICK, crn_task_planes, printed);
+        crn_request_work(request, CRN_QUEUE_QUICK, crn_task_planes, crn_request_printed);
 }
 
 /* --- operators -------------------------------------------------------------------------------- */
@@ -453,19 +452,16 @@ static bool has_slash(const char *yaml)
            strcasestr(yaml, "\\u0000002f");
 }
 
-void crn_work_chain(crn_request *request)
+bool crn_request_read_chain(crn_request *request)
 {
     crn_task *task = &request->task;
     const char *backend = crn_request_text(request, "backend");
     int64_t threads = crn_request_number(request, "threads", 1);
     int64_t repeat = crn_request_number(request, "repeat", 0);
-    const crn_stored *maps = find_input(request, "in");
-    if (!maps)
-        return;
     if (request->body && has_slash(request->body)) {
         crn_answer_refusal(request, MHD_HTTP_UNPROCESSABLE_CONTENT,
                            "a chain here has no /: name kernels and elements, not files");
-        return;
+        return false;
     }
     task->backend = -1;
     for (int i = 0; backend && crn_backend_names[i]; i++)
@@ -475,14 +471,23 @@ void crn_work_chain(crn_request *request)
         crn_answer_refusal(request, MHD_HTTP_UNPROCESSABLE_CONTENT,
                            "a chain runs on auto, serial, openmp or cuda with 1 to 1024 threads, "
                            "and 0 to 1000 times more");
-        return;
+        return false;
     }
-    const crn_stored *photograph = crn_request_pin(request, maps->photograph);
-    if (photograph)
-        snprintf(task->photograph, sizeof task->photograph, "%s", photograph->name);
     task->threads = (int32_t)threads;
     task->repeat = (int32_t)repeat;
     task->yaml = request->body ? request->body : "";
     task->yaml_bytes = request->body_bytes;
-    crn_request_work(request, CRN_QUEUE_OPERATORS, crn_task_chain, printed);
+    return true;
+}
+
+void crn_work_chain(crn_request *request)
+{
+    crn_task *task = &request->task;
+    const crn_stored *maps = find_input(request, "in");
+    if (!maps || !crn_request_read_chain(request))
+        return;
+    const crn_stored *photograph = crn_request_pin(request, maps->photograph);
+    if (photograph)
+        snprintf(task->photograph, sizeof task->photograph, "%s", photograph->name);
+    crn_request_work(request, CRN_QUEUE_OPERATORS, crn_task_chain, crn_request_printed);
 }

@@ -14,7 +14,8 @@ LEVELS = 101
 
 
 def middle_of_best(scores):
-    """The middle of the longest series of the largest scores; None is no score."""
+    """The middle of the longest series of the largest scores but for levels 0 and 1; None is no score."""
+    scores = [None, *scores[1:-1], None]
     best = max((score for score in scores if score is not None), default=None)
     if best is None:
         return -1

@@ -43,15 +43,15 @@ double crn_curve_f1(const crn_curve *curve, int32_t index)
 }
 
 /* Index in the middle of the longest series of the largest scores, the lower of two middles; NaN is
- * no score. -1: there is none. */
+ * no score. Not 0 or 1, at which everything or nothing is found. -1: there is none. */
 static int32_t middle_of_best(const double scores[CRN_LEVEL_COUNT])
 {
     double best = -INFINITY;
     int32_t first = -1, longest = 0;
-    for (int32_t i = 0; i < CRN_LEVEL_COUNT; i++)
+    for (int32_t i = 1; i < CRN_LEVEL_COUNT - 1; i++)
         if (scores[i] > best)
             best = scores[i];
-    for (int32_t i = 0, length = 0; i < CRN_LEVEL_COUNT; i++) {
+    for (int32_t i = 1, length = 0; i < CRN_LEVEL_COUNT - 1; i++) {
         length = scores[i] == best ? length + 1 : 0;
         if (length > longest) {
             longest = length;

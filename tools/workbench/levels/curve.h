@@ -35,8 +35,9 @@ double crn_curve_recall(const crn_curve *curve, int32_t index);
 double crn_curve_f1(const crn_curve *curve, int32_t index);
 
 /*
- * Index of the level with the largest F1; the middle of the longest series of levels that have it,
- * as far from either side as can be. -1: no item has a defect, or none is ever found.
+ * Index of the level above 0 and below 1 with the largest F1; the middle of the longest series of
+ * levels that have it, as far from either side as can be. -1: no item has a defect, or none is ever
+ * found.
  */
 int32_t crn_curve_best(const crn_curve *curve);
 

@@ -1,12 +1,14 @@
 // The languages of the workbench, each merged from the texts of its modes.
 import chainEn from './words/chain_en.js';
 import chainIt from './words/chain_it.js';
+import levelsEn from './words/levels_en.js';
+import levelsIt from './words/levels_it.js';
 import operatorEn from './words/operator_en.js';
 import operatorIt from './words/operator_it.js';
 import timingEn from './words/timing_en.js';
 import timingIt from './words/timing_it.js';
 
 export default {
-  en: { ...operatorEn, ...timingEn, ...chainEn },
-  it: { ...operatorIt, ...timingIt, ...chainIt },
+  en: { ...operatorEn, ...timingEn, ...chainEn, ...levelsEn },
+  it: { ...operatorIt, ...timingIt, ...chainIt, ...levelsIt },
 };

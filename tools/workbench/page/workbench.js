@@ -3,10 +3,11 @@ import { startChain } from './chain/chain.js';
 import { Refusal, get, post } from './api.js';
 import { byId, make, setText, startFrame } from './frame.js';
 import { Operator } from './operator.js';
+import { startLevels } from './levels/levels.js';
 import { startTiming } from './timing.js';
 import { bytes, number, say } from './words.js';
 
-const MODES = ['operator', 'timing', 'chain'];
+const MODES = ['operator', 'timing', 'chain', 'levels'];
 const INPUTS = ['picture', 'maps', 'recording'];
 
 // --- what the URL keeps: mode.key=text, or mode.key:=JSON for what is not a text ---
@@ -85,6 +86,7 @@ const app = {
   add(list) {
     for (const picture of list) if (!pictures.some(({ id }) => id === picture.id)) pictures.push(picture);
     listPictures();
+    document.dispatchEvent(new Event('pictures'));
   },
 
   // Sends a file's content and selects it.
@@ -94,7 +96,7 @@ const app = {
     const answer = await post(`/pictures?name=${encodeURIComponent(name)}`, blob);
     app.add(answer.pictures);
     const first = answer.pictures.find(({ kind }) => INPUTS.includes(kind));
-    if (!first) app.tell(say('opened_table', name));
+    if (!first) app.tell(say(answer.pictures[0].kind === 'labels' ? 'opened_labels' : 'opened_table', name));
     else if (first.kind === 'recording' && first.views > 0) await openView(first, 0);
     else app.select(first.id);
   },
@@ -276,6 +278,7 @@ async function start() {
   };
   startTiming(byId('timing'), app);
   startChain(byId('chain'), app);
+  startLevels(byId('levels'), app);
   showMode(MODES.includes(page.mode) ? page.mode : 'operator');
   const picture = await restorePicture(page.picture);
   if (picture) app.select(picture.id);

@@ -10,8 +10,7 @@
 #include "stages/base/clock.h"
 #include "tools/workbench/tasks/tasks.h"
 
-/* The first fault of a configuration is told; a page shows one sentence. */
-static int read_config(const crn_task *task, crn_config *ret_config, crn_error *error)
+int crn_task_config(const crn_task *task, crn_config *ret_config, crn_error *error)
 {
     char *text = NULL;
     size_t size = 0;
@@ -23,7 +22,13 @@ static int read_config(const crn_task *task, crn_config *ret_config, crn_error *
     if (r < 0)
         crn_error_set(error, r, "%.*s", (int)strcspn(text, "\n"), text);
     free(text);
-    return r;
+    if (r < 0)
+        return r;
+    ret_config->run.backend = task->backend;
+    ret_config->run.workers = 1;
+    ret_config->run.threads = task->threads;
+    crn_config_resolve(ret_config, task->threads);
+    return 0;
 }
 
 static int read_maps(const crn_task *task, const crn_config *config, crn_picture *ret_maps,
@@ -281,14 +286,10 @@ int crn_task_chain(const void *settings, crn_job_report *report)
     crn_picture maps = {0}, photograph = {0};
     crn_error error = {0};
     (void)report;
-    int r = read_config(task, &config, &error);
+    int r = crn_task_config(task, &config, &error);
     if (r == 0)
         r = read_maps(task, &config, &maps, &error);
     if (r == 0) {
-        config.run.backend = task->backend;
-        config.run.workers = 1;
-        config.run.threads = task->threads;
-        crn_config_resolve(&config, task->threads);
         read_photograph(task, &maps.image, &photograph);
         r = run(&config, &maps.image, &photograph.image, task->repeat, &error);
     }

@@ -2,10 +2,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "src/formats/recording/recording.h"
 #include "stages/kernel/kernel.h"
 #include "tools/common/operators/apply.h"
+#include "tools/workbench/levels/labels.h"
 #include "tools/workbench/tasks/tasks.h"
 
 int crn_task_end(int r, const crn_error *error)
@@ -56,6 +58,13 @@ static bool is_text(const char *path)
     return crn_apply_ends(path, ".txt") || crn_apply_ends(path, ".csv");
 }
 
+/* No folder but of labels is opened. */
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 /* 0 for rows of numbers. */
 static int check_kernel(const char *path, crn_error *error)
 {
@@ -70,6 +79,10 @@ int crn_facts_find(const char *path, bool whole, crn_picture_facts *ret_facts, c
     /* An operator's own files, or a kernel that is opened to be used. */
     if (!whole && (json || csv))
         return 0;
+    if (is_folder(path) || (csv && crn_labels_are_in(path))) {
+        ret_facts->kind = CRN_PICTURE_LABELS;
+        return 0;
+    }
     if (whole && is_text(path))
         return check_kernel(path, error);
     if (find_recording(path, ret_facts))

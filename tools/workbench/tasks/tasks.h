@@ -3,6 +3,7 @@
 #ifndef CRN_TOOLS_WORKBENCH_TASKS_TASKS_H
 #define CRN_TOOLS_WORKBENCH_TASKS_TASKS_H
 
+#include "stages/config/config.h"
 #include "stages/picture/picture.h"
 #include "tools/common/operators/operators.h"
 #include "tools/workbench/jobs.h"
@@ -59,12 +60,20 @@ int crn_task_check(const void *task, crn_job_report *report);
 /* Prints the defects that the chain of `yaml` finds in the maps `in`, as JSON. */
 int crn_task_chain(const void *task, crn_job_report *report);
 
+/* Prints precision and recall by level over the recordings `arguments`, with the labels `in` and
+ * the chain of `yaml`, as JSON. */
+int crn_task_levels(const void *task, crn_job_report *report);
+
 /* Prints what there is to choose from, as JSON. A job, because looking for a GPU binds a process to
  * it. */
 int crn_task_catalogue(const void *task, crn_job_report *report);
 
 /* For tasks: finds out the facts of a file, reading all of it if `whole`; 0 or negative errno. */
 int crn_facts_find(const char *path, bool whole, crn_picture_facts *ret_facts, crn_error *error);
+
+/* For tasks: the configuration of a chain's YAML, with its backend, threads and one worker; it is
+ * to be freed. 0 or negative errno with one line in *error, the first fault. */
+int crn_task_config(const crn_task *task, crn_config *ret_config, crn_error *error);
 
 /* For tasks: reports a file that was written; prints the error if r < 0. Returns the exit status.
  */

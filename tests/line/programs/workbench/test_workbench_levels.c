@@ -2,10 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/folder.h"
 #include "tests/support/programs/shell.h"
+#include "tests/support/programs/workbench_program.h"
 
 #define CHECK                                                                                      \
     "/usr/bin/python3 -B " CRN_TEST_DATA "/line/programs/workbench/check_levels.py " CRN_BIN
@@ -55,6 +57,49 @@ static void a_line_takes_what_is_printed(void **state)
     expect("cernita-workbench --levels --labels labels.csv --config line.yaml .", 0, "rot ");
 }
 
+/* With --labels and a folder of recordings the page has both; what it asks is answered. */
+static void the_page_asks_for_levels(void **state)
+{
+    static const char yaml[] = "classes: [{name: a, level: 0.5}, {name: b, level: 0.5}]\n"
+                               "chain: [contours]\n";
+    workbench bench;
+    char path[64];
+    (void)state;
+    expect("mkdir rec labels; cernita-synth rec/1.tif --fruits 1 --size 64x40 --classes 2 && "
+           "cernita-synth rec/2.tif --fruits 1 --size 64x40 --classes 2 && "
+           "printf 'fruit,view,class,has_defect\\n0,0,rot,1\\n' >labels/labels.csv",
+           0, "");
+    assert_int_equal(chdir(test_folder), 0);
+    workbench_start(&bench, (const char *const[]){"--labels", "labels", "rec", NULL});
+    workbench_reply open = workbench_ask(&bench, "GET", "/pictures", "-", NULL, 0);
+    const char *labels = strstr(open.body, "labels\",\"kind\":\"labels");
+    assert_non_null(labels);
+    while (strncmp(labels, "\"id\"", 4) != 0)
+        labels--;
+    int id = (int)workbench_number(labels, "id");
+    snprintf(path, sizeof path, "/levels?labels=%d&backend=serial&threads=1", id);
+    workbench_reply all = workbench_post(&bench, 200, path, yaml);
+    assert_int_equal((int)workbench_number(all.body, "views"), 8);
+    assert_int_equal((int)workbench_number(all.body, "labelled_views"), 2);
+    assert_non_null(strstr(all.body, "\"name\":\"rot\"")); /* as the recording names it */
+    snprintf(path, sizeof path, "/levels?labels=%d&in=%d&backend=serial&threads=1", id, id + 1);
+    workbench_reply one = workbench_post(&bench, 200, path, yaml);
+    assert_int_equal((int)workbench_number(one.body, "labelled_views"), 1);
+    snprintf(path, sizeof path, "/levels?labels=%d&in=1&backend=serial&threads=1", id);
+    workbench_expect_refusal(&bench, 404, path, yaml, "this recording is not open");
+    workbench_expect_refusal(&bench, 404, "/levels?labels=1&backend=serial&threads=1", yaml,
+                             "these labels are not open");
+    snprintf(path, sizeof path, "/levels?labels=%d&backend=serial&threads=1", id);
+    workbench_expect_refusal(&bench, 422, path,
+                             "classes: [{name: a, level: 0.5}]\nchain: [contours]\n",
+                             "no class of this name");
+    workbench_reply_free(&open);
+    workbench_reply_free(&all);
+    workbench_reply_free(&one);
+    workbench_stop(&bench);
+    assert_int_equal(chdir("/"), 0);
+}
+
 static void faults_are_one_line(void **state)
 {
     (void)state;
@@ -65,7 +110,6 @@ static void faults_are_one_line(void **state)
     } cases[] = {
         {"--levels r.tif", 2, "--levels needs --labels: which views have a defect?"},
         {"--levels --labels l.csv", 2, "--levels needs a recording"},
-        {"--labels l.csv r.tif", 2, "need --levels"},
         {"--recall 0.5", 2, "need --levels"},
         {"--levels --labels l.csv --recall 2 r.tif", 2, "--recall '2'"},
         {"--levels --labels none.csv r.tif", 1, "none.csv: No such file or directory"},
@@ -97,6 +141,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(levels_are_numpys, test_folder_make, test_folder_remove),
         cmocka_unit_test_setup_teardown(a_line_takes_what_is_printed, test_folder_make,
+                                        test_folder_remove),
+        cmocka_unit_test_setup_teardown(the_page_asks_for_levels, test_folder_make,
                                         test_folder_remove),
         cmocka_unit_test_setup_teardown(faults_are_one_line, test_folder_make, test_folder_remove),
     };

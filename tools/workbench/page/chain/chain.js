@@ -106,10 +106,21 @@ class Chain {
     setText(this.alert, '');
   }
 
+  initialOf(planes) {
+    const initial = newState(classNames(this.app.catalogue, planes), this.app.catalogue);
+    initial.threads = Math.min(4, this.app.catalogue.cores);
+    return initial;
+  }
+
+  // The chain as it is set, for so many classes.
+  stateOf(planes) {
+    if (this.maps?.planes === planes) return this.state;
+    return unpackState(this.app.settings.get('chain'), this.initialOf(planes));
+  }
+
   open(picture) {
     this.maps = picture;
-    this.initial = newState(classNames(this.app.catalogue, picture.planes), this.app.catalogue);
-    this.initial.threads = Math.min(4, this.app.catalogue.cores);
+    this.initial = this.initialOf(picture.planes);
     const photograph = this.app.pictures().find(({ id }) => id === picture.photograph);
     this.photograph = photograph ?? null;
     if (!photograph) this.initial.ground = 0;
@@ -361,6 +372,7 @@ class Chain {
 
 export function startChain(section, app) {
   const chain = new Chain(section, app);
+  app.chain = (planes) => chain.stateOf(planes);
   app.onselect(() => chain.follow());
   new ResizeObserver(() => chain.follow()).observe(section);
   chain.follow();

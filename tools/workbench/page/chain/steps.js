@@ -54,12 +54,17 @@ function stepLines({ stage, values }) {
   return [`  - ${stage.name}:`, ...lines];
 }
 
+// The `classes` of a line's file; `only`: as below.
+export function composeClasses(classes, only = null) {
+  const rows = classes.map(({ name, outline, level }, i) => (
+    `  - {name: ${scalar(name)}${outline && (only === null || only === i) ? `, level: ${level}` : ''}}`));
+  return ['classes:', ...rows, ''].join('\n');
+}
+
 // The `classes` and `chain` of a line's file; `only`: a class that alone is outlined, null: all that are to be.
 export function composeYaml(state, only = null) {
-  const classes = state.classes.map(({ name, outline, level }, i) => (
-    `  - {name: ${scalar(name)}${outline && (only === null || only === i) ? `, level: ${level}` : ''}}`));
   const steps = [...state.steps, state.contours, ...state.features];
-  return ['classes:', ...classes, 'chain:', ...steps.flatMap(stepLines), ''].join('\n');
+  return [composeClasses(state.classes, only) + 'chain:', ...steps.flatMap(stepLines), ''].join('\n');
 }
 
 // Only the values that are not the defaults, for the URL.

@@ -14,6 +14,7 @@ export default {
   mode_operator: 'Operator',
   mode_timing: 'Timing',
   mode_chain: 'Chain',
+  mode_levels: 'Levels',
   // Pictures.
   picture: 'Picture',
   picture_list: 'Open pictures',
@@ -35,6 +36,7 @@ export default {
   described: (name, width, height, type, planes) => `${name}: ${width} × ${height}, ${type}, ${planes} plane${s(planes)}`,
   recording: (name, views) => `${name}: recording, ${views} view${s(views)}`,
   opened_table: (name) => `${name} is open: choose it as a kernel.`,
+  opened_labels: (name) => `${name} is open: choose it in the Levels mode.`,
   file_too_large: (size, most) => `is ${size}, but ${most} are the limit`,
   file_gone: (name) => `${name} was a file and is not open any more, so the first picture is shown.`,
   // The job.

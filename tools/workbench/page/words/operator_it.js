@@ -14,6 +14,7 @@ export default {
   mode_operator: 'Operatore',
   mode_timing: 'Tempi',
   mode_chain: 'Catena',
+  mode_levels: 'Livelli',
   // Immagini.
   picture: 'Immagine',
   picture_list: 'Immagini aperte',
@@ -35,6 +36,7 @@ export default {
   described: (name, width, height, type, planes) => `${name}: ${width} × ${height}, ${type}, ${planes} ${o(planes, 'piano', 'piani')}`,
   recording: (name, views) => `${name}: registrazione, ${views} ${o(views, 'vista', 'viste')}`,
   opened_table: (name) => `${name} è aperto: si può scegliere come kernel.`,
+  opened_labels: (name) => `${name} è aperto: sceglierlo nella modalità Livelli.`,
   file_too_large: (size, most) => `è di ${size}, ma il limite è ${most}`,
   file_gone: (name) => `${name} era un file e non è più aperto: è mostrata la prima immagine.`,
   // Il lavoro.
