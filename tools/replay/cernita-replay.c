@@ -16,8 +16,10 @@
 #include "tools/common/progress.h"
 #include "tools/common/recordings.h"
 #include "tools/common/signals.h"
-#include "tools/replay/expect.h"
+#include "tools/replay/expect/expect.h"
 #include "tools/replay/in_flight.h"
+#include "tools/replay/in_slots.h"
+#include "tools/replay/part.h"
 #include "tools/replay/plan.h"
 #include "tools/replay/schedule.h"
 
@@ -30,6 +32,7 @@ typedef struct replay {
     const crn_replay_plan *plan;
     crn_replay_schedule schedule;
     void *zmq, *socket;
+    crn_in_slots in_slots; /* with --slots, instead of these two */
     crn_handshake handshake;
     int signals;  /* a signalfd, readable after a termination signal */
     bool stopped; /* by a signal */
@@ -46,37 +49,6 @@ typedef struct replay {
 static atomic_uint_fast64_t tensors_waiting, photographs_waiting; /* not sent by libzmq yet */
 
 /* --- sending --- */
-
-/* libzmq's thread has sent a part; preloaded memory stays valid. */
-static void part_sent(void *data, void *waiting)
-{
-    (void)data;
-    atomic_fetch_sub((atomic_uint_fast64_t *)waiting, 1);
-}
-
-static void copy_sent(void *data, void *waiting)
-{
-    free(data);
-    part_sent(NULL, waiting);
-}
-
-/* Fills a message: zero-copy if the view's bytes outlive the run, else a copy. */
-static int fill_part(zmq_msg_t *part, const unsigned char *bytes, size_t size, bool lasting,
-                     atomic_uint_fast64_t *waiting)
-{
-    void *data = (void *)(uintptr_t)bytes;
-    if (!lasting) {
-        data = malloc(size);
-        if (!data)
-            return -ENOMEM;
-        memcpy(data, bytes, size);
-    }
-    atomic_fetch_add(waiting, 1);
-    if (zmq_msg_init_data(part, data, size, lasting ? part_sent : copy_sent, waiting) == 0)
-        return 0;
-    (lasting ? part_sent : copy_sent)(data, waiting);
-    return -ENOMEM;
-}
 
 /* Waits until the line accepts a view: 1; 0 on a termination signal; -ETIMEDOUT after --wait;
  * -EACCES if it lets this program in only after another start. */
@@ -108,16 +80,22 @@ static int send_view(replay *r, const crn_view_header *header, const crn_recorde
 {
     zmq_msg_t parts[3];
     int count = 0, result = -ENOMEM;
+    if (r->in_slots.producer) {
+        result = crn_in_slots_send(&r->in_slots, header, view);
+        r->stopped |= result == 0;
+        return result;
+    }
     bool lasting = r->schedule.in_memory;
     if (zmq_msg_init_size(&parts[0], CRN_WIRE_HEADER_BYTES))
         return result;
     crn_wire_pack(header, zmq_msg_data(&parts[count++]));
-    if (fill_part(&parts[1], view->maps, (size_t)header->payload_bytes, lasting, &tensors_waiting))
+    if (crn_replay_part_fill(&parts[1], view->maps, (size_t)header->payload_bytes, lasting,
+                             &tensors_waiting))
         goto done;
     count++;
     if (crn_wire_intensity_bytes(header)) {
-        if (fill_part(&parts[2], view->intensity, crn_wire_intensity_bytes(header), lasting,
-                      &photographs_waiting))
+        if (crn_replay_part_fill(&parts[2], view->intensity, crn_wire_intensity_bytes(header),
+                                 lasting, &photographs_waiting))
             goto done;
         count++;
     }
@@ -220,7 +198,9 @@ static int play_view(replay *r, size_t index, uint64_t loop, crn_error *error)
                       r->plan->to, r->plan->wait_ms / 1000, r->views);
     else if (result < 0)
         crn_error_set(error, result, "%s: cannot send: %s", r->plan->to,
-                      r->handshake.text ? r->handshake.text : zmq_strerror(-result));
+                      r->in_slots.producer ? crn_in_slots_error(&r->in_slots)
+                      : r->handshake.text  ? r->handshake.text
+                                           : zmq_strerror(-result));
     if (result <= 0)
         return result;
     int64_t late_ns = crn_now_ns() - due_ns;
@@ -250,11 +230,29 @@ static int play(replay *r, crn_error *error)
 
 /* --- run --- */
 
+static int connect_slots(replay *r, crn_error *error)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < r->schedule.count; i++) {
+        const crn_view_header *header = &r->schedule.views[i].recorded.header;
+        uint64_t bytes =
+            crn_slots_view_bytes(header->payload_bytes, crn_wire_intensity_bytes(header));
+        most = bytes > most ? bytes : most;
+    }
+    r->in_slots.signals = r->signals;
+    r->in_slots.wait_ms = r->plan->wait_ms;
+    int result = crn_in_slots_open(r->plan->slots, most, &r->in_slots, error);
+    r->stopped |= result == 0;
+    return result < 0 ? result : 0;
+}
+
 static int connect_line(replay *r, crn_error *error)
 {
     int mark = HIGH_WATER_MARK, yes = 1, none = 0;
     r->signals = crn_signals_catch();
     int opened = crn_client_context(&r->zmq, error);
+    if (opened == 0 && r->plan->slots)
+        return connect_slots(r, error);
     if (opened < 0)
         return opened;
     r->socket = zmq_socket(r->zmq, ZMQ_PUSH);
@@ -482,6 +480,7 @@ int main(int argc, char **argv)
         zmq_close(r.socket);
     if (r.zmq)
         zmq_ctx_term(r.zmq);
+    crn_in_slots_close(&r.in_slots);
     crn_in_flight_close(&r.in_flight);
     crn_expect_close(&r.expect);
     crn_replay_schedule_close(&r.schedule);

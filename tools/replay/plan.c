@@ -72,7 +72,10 @@ static void read_only(const crn_tool *tool, const crn_option *option, const char
 
 static const crn_option options[] = {
     CRN_OPTION_AT("to", "ENDPOINT", crn_replay_plan, to,
-                  .help = "where the line listens, as its ingest.bind says (required)"),
+                  .help = "where the line listens, as its ingest.bind says"),
+    CRN_OPTION_AT("slots", "PATH", crn_replay_plan, slots,
+                  .help = "instead, on the line's machine: leaves views in slots, as its\n"
+                          "ingest.slots.path says"),
     {.name = "rate",
      .value = "F|max",
      .help = "multiple of the recorded pace, 0.001 to 1000, or max: as fast as possible (1.0)",
@@ -162,8 +165,9 @@ static void check_log(const crn_replay_filter *filter)
 static void check_options(const crn_replay_plan *p)
 {
     check_log(&p->filter);
-    if (!p->to)
-        crn_usage_error(&crn_replay_tool, "--to is missing: where does the line listen?");
+    if (!p->to == !p->slots)
+        crn_usage_error(&crn_replay_tool, p->to ? "--to or --slots, not both"
+                                                : "--to is missing: where does the line listen?");
     if (!p->expect != !p->got)
         crn_usage_error(&crn_replay_tool,
                         "--%s is missing: --expect names the log of the recorded run, --got "
@@ -183,4 +187,6 @@ void crn_replay_plan_read(int argc, char **argv, crn_replay_plan *p)
         .rate = 1, .loops = 1, .preload_bytes = UINT64_C(1) << 30, .wait_ms = 10000};
     crn_options_read(&crn_replay_tool, argc, argv, p);
     check_options(p);
+    if (p->slots)
+        p->to = p->slots;
 }

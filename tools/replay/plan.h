@@ -9,8 +9,9 @@
 #include "tools/replay/filter.h"
 
 typedef struct crn_replay_plan {
-    const char *to;
-    double rate; /* 0: as fast as possible */
+    const char *to;    /* for messages the path of `slots`, if that is set */
+    const char *slots; /* NULL: views are sent */
+    double rate;       /* 0: as fast as possible */
     uint64_t loops, fruits, preload_bytes;
     int64_t wait_ms;
     crn_client_keys keys;

@@ -8,7 +8,7 @@
 #include "src/formats/verdict_log/writer.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/parts/logged.h"
-#include "tools/replay/expect.h"
+#include "tools/replay/expect/expect.h"
 
 #define RUN_EPOCH UINT64_C(1790000000000000000)
 

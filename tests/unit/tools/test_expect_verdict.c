@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tools/replay/expect_verdict.h"
+#include "tools/replay/expect/expect_verdict.h"
 
 /* A defect, with its last keys to come. */
 #define DEFECT_AS(view, class, area, points)                                                       \

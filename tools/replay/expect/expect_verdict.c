@@ -1,4 +1,4 @@
-#include "tools/replay/expect_verdict.h"
+#include "tools/replay/expect/expect_verdict.h"
 
 #include <errno.h>
 #include <inttypes.h>

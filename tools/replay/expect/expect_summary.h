@@ -3,8 +3,8 @@
  * and areas in both runs, and the fruits whose areas differ most. What belongs to no class (a
  * fruit in one run only, another kind of verdict) is told as it is, the first ones.
  */
-#ifndef CRN_TOOLS_REPLAY_EXPECT_SUMMARY_H
-#define CRN_TOOLS_REPLAY_EXPECT_SUMMARY_H
+#ifndef CRN_TOOLS_REPLAY_EXPECT_EXPECT_SUMMARY_H
+#define CRN_TOOLS_REPLAY_EXPECT_EXPECT_SUMMARY_H
 
 #include <stdint.h>
 #include <stdio.h>

@@ -10,8 +10,8 @@
  * n-th of the recordings. The recorded run is either the one that was recorded, with the
  * recordings' own epochs, or another replay.
  */
-#ifndef CRN_TOOLS_REPLAY_EXPECT_H
-#define CRN_TOOLS_REPLAY_EXPECT_H
+#ifndef CRN_TOOLS_REPLAY_EXPECT_EXPECT_H
+#define CRN_TOOLS_REPLAY_EXPECT_EXPECT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@
 
 #include "stages/config/config.h"
 #include "stages/base/error.h"
-#include "tools/replay/expect_verdict.h"
+#include "tools/replay/expect/expect_verdict.h"
 
 typedef struct crn_expect_settings {
     const char *expected, *got; /* folders of verdict logs */

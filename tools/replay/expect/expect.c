@@ -1,4 +1,4 @@
-#include "tools/replay/expect.h"
+#include "tools/replay/expect/expect.h"
 
 #include <errno.h>
 #include <inttypes.h>

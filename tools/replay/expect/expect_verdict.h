@@ -5,13 +5,13 @@
  * Defects are compared in the verdict's order within a view and class; where their numbers differ,
  * only that is told of this view and class.
  */
-#ifndef CRN_TOOLS_REPLAY_EXPECT_VERDICT_H
-#define CRN_TOOLS_REPLAY_EXPECT_VERDICT_H
+#ifndef CRN_TOOLS_REPLAY_EXPECT_EXPECT_VERDICT_H
+#define CRN_TOOLS_REPLAY_EXPECT_EXPECT_VERDICT_H
 
 #include <stdio.h>
 
 #include "src/formats/encoding/messagepack_json.h"
-#include "tools/replay/expect_summary.h"
+#include "tools/replay/expect/expect_summary.h"
 
 typedef struct crn_expect_fruit {
     uint64_t lane, fruit;

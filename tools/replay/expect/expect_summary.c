@@ -1,4 +1,4 @@
-#include "tools/replay/expect_summary.h"
+#include "tools/replay/expect/expect_summary.h"
 
 #include <inttypes.h>
 #include <math.h>
