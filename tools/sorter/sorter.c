@@ -301,7 +301,7 @@ static int64_t earlier(int64_t a, int64_t b)
 /* Waits for messages, clients, signals, or until then. */
 static void wait_until(crn_sorter *self, int signals, int64_t until_ns)
 {
-    zmq_pollitem_t items[2 + CRN_TCP_POLLS_MAX] = {
+    zmq_pollitem_t items[2 + CRN_OUTPUT_POLLS_MAX] = {
         {.socket = self->connection.socket, .events = ZMQ_POLLIN},
         {.fd = signals, .events = ZMQ_POLLIN}};
     int count = 2 + crn_outputs_polls(&self->outputs, items + 2);

@@ -1,18 +1,31 @@
 #include "tools/sorter/outputs/outputs.h"
 
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "stages/base/clock.h"
 #include "tools/sorter/outputs/line_text.h"
+
+static int open_modbus(crn_outputs *outputs, const char *run, crn_error *error)
+{
+    const crn_sorter_settings *settings = outputs->settings;
+    const crn_modbus_plan plan = {
+        .address = settings->outputs.modbus_server.bind,
+        .peers = &settings->outputs.modbus_server.peers,
+        .lanes = &settings->outputs.modbus_server.lanes,
+        .ring = (uint32_t)settings->outputs.modbus_server.ring,
+        .run = (uint16_t)(1 + strtoull(run, NULL, 16) % UINT16_MAX)}; /* 0 is none */
+    return crn_modbus_server_open(&plan, &outputs->modbus, error);
+}
 
 int crn_outputs_open(crn_outputs *outputs, const crn_sorter_settings *settings, const char *run,
                      int64_t now_ns, crn_error *error)
 {
     outputs->settings = settings;
     outputs->alive_ns = CRN_NEVER_NS;
-    if (!settings->outputs.tcp.bind[0])
-        return 0;
+    int r = settings->outputs.modbus_server.bind[0] ? open_modbus(outputs, run, error) : 0;
+    if (r < 0 || !settings->outputs.tcp.bind[0])
+        return r;
     snprintf(outputs->greeting, sizeof outputs->greeting, "#cernita-sorter,%s,%s\r\n", CRN_VERSION,
              run);
     const crn_tcp_plan plan = {.address = settings->outputs.tcp.bind,
@@ -27,6 +40,7 @@ int crn_outputs_open(crn_outputs *outputs, const crn_sorter_settings *settings, 
 void crn_outputs_close(crn_outputs *outputs)
 {
     crn_tcp_output_close(&outputs->tcp);
+    crn_modbus_server_close(&outputs->modbus);
 }
 
 void crn_outputs_use(crn_outputs *outputs, const crn_sorter_settings *settings)
@@ -39,6 +53,8 @@ void crn_outputs_send(crn_outputs *outputs, const crn_decision *decision)
     const crn_sorter_settings *settings = outputs->settings;
     crn_stdout_format format = (crn_stdout_format)settings->outputs.standard.format;
     char line[CRN_DECISION_LINE_BYTES];
+    if (outputs->modbus)
+        crn_modbus_server_add(outputs->modbus, decision, crn_now_ns());
     if (outputs->tcp) {
         size_t length =
             crn_decision_line(decision, &settings->outlets.names, CRN_STDOUT_TEXT, "\r\n", line);
@@ -52,6 +68,8 @@ void crn_outputs_send(crn_outputs *outputs, const crn_decision *decision)
 
 int64_t crn_outputs_look(crn_outputs *outputs, crn_line_state state, int64_t now_ns)
 {
+    if (outputs->modbus)
+        crn_modbus_server_serve(outputs->modbus, state, now_ns);
     if (outputs->tcp)
         crn_tcp_output_serve(outputs->tcp);
     if (now_ns >= outputs->alive_ns) {
@@ -63,12 +81,8 @@ int64_t crn_outputs_look(crn_outputs *outputs, crn_line_state state, int64_t now
     return outputs->alive_ns;
 }
 
-int crn_outputs_polls(const crn_outputs *outputs, zmq_pollitem_t items[CRN_TCP_POLLS_MAX])
+int crn_outputs_polls(const crn_outputs *outputs, zmq_pollitem_t items[CRN_OUTPUT_POLLS_MAX])
 {
-    return outputs->tcp ? crn_tcp_output_polls(outputs->tcp, items) : 0;
-}
-
-const char *crn_outputs_address(const crn_outputs *outputs)
-{
-    return outputs->tcp ? crn_tcp_output_address(outputs->tcp) : "";
+    int count = outputs->tcp ? crn_tcp_output_polls(outputs->tcp, items) : 0;
+    return count + (outputs->modbus ? crn_modbus_server_polls(outputs->modbus, items + count) : 0);
 }

@@ -5,15 +5,18 @@
 #include "stages/base/error.h"
 #include "tools/sorter/decide/decider.h"
 #include "tools/sorter/outputs/standard.h"
+#include "tools/sorter/modbus/server.h"
 #include "tools/sorter/outputs/tcp.h"
 
 #define CRN_SORTER_RUN_BYTES 17 /* 16 hex digits that identify this start */
 
 /* Zero-initialise. */
+#define CRN_OUTPUT_POLLS_MAX (CRN_TCP_POLLS_MAX + CRN_MODBUS_POLLS_MAX)
 typedef struct crn_outputs {
     const crn_sorter_settings *settings;
     crn_standard_output standard;
-    crn_tcp_output *tcp; /* NULL: none */
+    crn_tcp_output *tcp;       /* NULL: none */
+    crn_modbus_server *modbus; /* NULL: none */
     char greeting[128];
     int64_t alive_ns; /* when the next #alive line is due; CRN_NEVER_NS: never */
 } crn_outputs;
@@ -34,9 +37,6 @@ void crn_outputs_send(crn_outputs *outputs, const crn_decision *decision);
 int64_t crn_outputs_look(crn_outputs *outputs, crn_line_state state, int64_t now_ns);
 
 /* What to wait for; returns the number of items. */
-int crn_outputs_polls(const crn_outputs *outputs, zmq_pollitem_t items[CRN_TCP_POLLS_MAX]);
-
-/* Where clients connect, for a log line; "" for nowhere. */
-const char *crn_outputs_address(const crn_outputs *outputs);
+int crn_outputs_polls(const crn_outputs *outputs, zmq_pollitem_t items[CRN_OUTPUT_POLLS_MAX]);
 
 #endif

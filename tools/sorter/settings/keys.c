@@ -49,6 +49,19 @@ static const crn_param tcp[] = {
         .help = "distance of #alive lines; 0: none"),
     {0}};
 
+static const crn_param modbus_server[] = {
+    KEY(outputs.modbus_server, bind, .fallback = "",
+        .help = "HOST:PORT at which PLCs poll ([registers](modbus/REGISTERS.md)); empty: none. "
+                "Modbus has no encryption and no password: a network of the machine alone"),
+    KEY(outputs.modbus_server, peers, .fallback = "",
+        .help = "addresses that may connect, as [192.168.7.10]; empty: any that reach it"),
+    KEY(outputs.modbus_server, lanes, .fallback = "", .min = 0, .max = 65535,
+        .help = "lanes with a window of their own, from register 128 on; window 0 has all lanes"),
+    KEY(outputs.modbus_server, ring, .fallback = "1000", .min = 10, .max = 65535,
+        .help = "decisions of a window that wait for the PLC; past it the oldest is overwritten, "
+                "counted and logged"),
+    {0}};
+
 static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 
 static const crn_param logging[] = {KEY(log, level, .fallback = "info", .choices = levels,
@@ -56,8 +69,10 @@ static const crn_param logging[] = {KEY(log, level, .fallback = "info", .choices
                                         .help = "least important lines that are logged"),
                                     {0}};
 
-static const crn_section outputs[] = {
-    {.key = "stdout", .rows = standard}, {.key = "tcp", .rows = tcp}, {0}};
+static const crn_section outputs[] = {{.key = "stdout", .rows = standard},
+                                      {.key = "tcp", .rows = tcp},
+                                      {.key = "modbus_server", .rows = modbus_server},
+                                      {0}};
 
 const crn_section crn_sorter_sections[] = {
     {.key = "line", .rows = line},

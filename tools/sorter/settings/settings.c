@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/sorter/modbus/server.h"
 #include "tools/sorter/settings/internal.h"
 
 /* outlets.partial may have it instead of a name. */
@@ -117,20 +118,35 @@ static void check_line(crn_reader *reader)
                             settings->line.key[0] ? "server_key" : "key");
 }
 
+/* Checks an output's address; its node, or NULL if it has none. */
+static const crn_node *check_bind(crn_reader *reader, const char *output, const char *text)
+{
+    const crn_node *section = crn_node_value(crn_node_value(reader->root, "outputs"), output);
+    const crn_node *bind = crn_node_value(section, "bind");
+    const char *port = strrchr(text, ':');
+    if (!bind || !text[0])
+        return NULL;
+    if (!port || !port[1] || port[1 + strspn(port + 1, "0123456789")])
+        crn_diagnostics_add(reader->faults, bind->position,
+                            "outputs.%s.bind: %s is not an address, HOST:PORT expected", output,
+                            crn_quote(text, strlen(text), '\'').text);
+    return bind;
+}
+
 static void check_outputs(crn_reader *reader)
 {
     const crn_sorter_settings *settings = reader->settings;
-    const crn_node *tcp = crn_node_value(crn_node_value(reader->root, "outputs"), "tcp");
-    const crn_node *bind = crn_node_value(tcp, "bind");
-    const char *text = settings->outputs.tcp.bind, *port = strrchr(text, ':');
-    if (bind && text[0] && (!port || !port[1] || port[1 + strspn(port + 1, "0123456789")]))
-        crn_diagnostics_add(reader->faults, bind->position,
-                            "outputs.tcp.bind: %s is not an address, HOST:PORT expected",
-                            crn_quote(text, strlen(text), '\'').text);
-    if (!text[0] && settings->outputs.standard.format == CRN_STDOUT_NONE)
+    const char *tcp = settings->outputs.tcp.bind, *modbus = settings->outputs.modbus_server.bind;
+    check_bind(reader, "tcp", tcp);
+    const crn_node *node = check_bind(reader, "modbus_server", modbus);
+    if (node && !crn_modbus_is_built())
+        crn_diagnostics_add(reader->faults, node->position,
+                            "outputs.modbus_server: this program was built without libmodbus, one "
+                            "built where libmodbus-dev is installed expected");
+    if (!tcp[0] && !modbus[0] && settings->outputs.standard.format == CRN_STDOUT_NONE)
         crn_diagnostics_add(reader->faults, reader->root->position,
-                            "outputs: there is none, outputs.tcp.bind or outputs.stdout.format "
-                            "expected");
+                            "outputs: there is none, outputs.tcp.bind, outputs.modbus_server.bind "
+                            "or outputs.stdout.format expected");
 }
 
 static void check(crn_reader *reader)

@@ -48,6 +48,12 @@ typedef struct crn_sorter_settings {
             char bind[CRN_TEXT_BYTES]; /* HOST:PORT; empty: none */
             int64_t clients, backlog_kib, alive_ms;
         } tcp;
+        struct {
+            char bind[CRN_TEXT_BYTES]; /* HOST:PORT; empty: none */
+            crn_texts peers;
+            crn_numbers lanes;
+            int64_t ring;
+        } modbus_server;
     } outputs;
     struct {
         int32_t level; /* crn_log_level */

@@ -1,0 +1,274 @@
+/* cernita-sorter's Modbus server, polled by libmodbus' client as a PLC polls it. */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <zmq.h>
+
+#include "tests/support/cmocka_prelude.h"
+#include "tests/support/folder.h"
+#include "tests/support/line/daemon.h"
+#include "tests/support/peers/free_port.h"
+#include "tools/sorter/modbus/window.h"
+
+#ifdef CRN_HAS_MODBUS
+#include <modbus.h>
+
+static void *zmq, *grader;
+static daemon_process sorter;
+static modbus_t *plc;
+static uint16_t window[CRN_WINDOW_REGISTERS];
+static int port;
+
+static void send_verdict(int lane, int sequence)
+{
+    char topic[16], text[512];
+    snprintf(topic, sizeof topic, "fruit/%d", lane);
+    snprintf(text, sizeof text,
+             "{\"v\":1,\"run\":\"a\",\"lane\":%d,\"fruit\":%d,\"sequence\":%d,\"verdict\":"
+             "\"complete\",\"encoder\":9,\"totals\":{\"rot\":{\"count\":1,\"area_px\":%d}}}",
+             lane, 100 + sequence, sequence, sequence % 2 ? 60 : 10);
+    assert_true(zmq_send(grader, topic, strlen(topic), ZMQ_SNDMORE) >= 0);
+    assert_true(zmq_send(grader, text, strlen(text), 0) >= 0);
+}
+
+static modbus_t *connect_plc(void)
+{
+    modbus_t *client = modbus_new_tcp("127.0.0.1", port);
+    assert_non_null(client);
+    modbus_set_response_timeout(client, 60, 0);
+    assert_int_equal(modbus_connect(client), 0);
+    return client;
+}
+
+static void close_plc(modbus_t *client)
+{
+    modbus_close(client);
+    modbus_free(client);
+}
+
+/* Starts a sorter with windows of lane 7 and lane 3, and sends it `count` verdicts of lane 3. */
+static void start(int count, const char *more)
+{
+    char path[128], yaml[1024], endpoint[64], said[32];
+    size_t size = sizeof endpoint;
+    port = crn_test_free_ports(false, 1);
+    assert_int_equal(zmq_bind(grader, "tcp://127.0.0.1:*"), 0);
+    assert_int_equal(zmq_getsockopt(grader, ZMQ_LAST_ENDPOINT, endpoint, &size), 0);
+    snprintf(yaml, sizeof yaml,
+             "line: {endpoint: '%s'}\n"
+             "outlets: {names: [first, waste], default: first, late: waste, partial: waste,\n"
+             "          silence: waste, unmeasured: waste}\n"
+             "rules: [{outlet: waste, when: rot.area_px > 50}]\n"
+             "outputs: {stdout: {format: text}, modbus_server: {bind: '127.0.0.1:%d',\n"
+             "          lanes: [7, 3], ring: 20%s}}\n",
+             endpoint, port, more);
+    daemon_write_config(test_folder, "sorter.yaml", yaml, path);
+    const char *const arguments[] = {"cernita-sorter", "--config", path, NULL};
+    daemon_start_as(&sorter, CRN_BIN "/cernita-sorter", arguments, NULL);
+    for (int i = 0; i < count; i++)
+        send_verdict(3, i);
+    snprintf(said, sizeof said, "3,%d,", count - 1);
+    daemon_read_until(&sorter, said);
+    plc = connect_plc();
+}
+
+static int set_up(void **state)
+{
+    zmq = zmq_ctx_new();
+    grader = zmq_socket(zmq, ZMQ_PUSH);
+    memset(&sorter, 0, sizeof sorter);
+    return test_folder_make(state);
+}
+
+static int tear_down(void **state)
+{
+    int linger = 0;
+    zmq_setsockopt(grader, ZMQ_LINGER, &linger, sizeof linger);
+    zmq_close(grader);
+    zmq_ctx_term(zmq);
+    return test_folder_remove(state);
+}
+
+static void stop(void)
+{
+    close_plc(plc);
+    kill(sorter.pid, SIGTERM);
+    assert_int_equal(daemon_end(&sorter), 0);
+}
+
+static void poll_window(int index)
+{
+    assert_int_equal(
+        modbus_read_registers(plc, index * CRN_WINDOW_DISTANCE, CRN_WINDOW_REGISTERS, window),
+        CRN_WINDOW_REGISTERS);
+}
+
+static uint32_t number_of(int place)
+{
+    const uint16_t *decision = window + CRN_WINDOW_HEADER + place * CRN_WINDOW_DECISION;
+    return (uint32_t)decision[1] << 16 | decision[2];
+}
+
+/* Acknowledges and reads in one request, FC 23. */
+static int acknowledge(modbus_t *client, int index, uint16_t run, uint32_t number)
+{
+    const uint16_t values[] = {run, (uint16_t)(number >> 16), (uint16_t)number};
+    int base = index * CRN_WINDOW_DISTANCE;
+    return modbus_write_and_read_registers(client, base + CRN_WINDOW_ACK, CRN_WINDOW_ACKS, values,
+                                           base, CRN_WINDOW_REGISTERS, window);
+}
+
+static void a_plc_reads_and_acknowledges_in_one_request(void **state)
+{
+    (void)state;
+    start(12, "");
+    poll_window(0);
+    uint16_t run = window[0];
+    assert_int_not_equal(run, 0);
+    assert_int_equal(window[2], CRN_LINE_HEARD);
+    assert_int_equal(window[3], 12);
+    assert_int_equal(window[CRN_WINDOW_HEADER], 3);
+    assert_int_equal(window[CRN_WINDOW_HEADER + 4], 100);
+    assert_int_equal(window[CRN_WINDOW_HEADER + 7], 1);
+    assert_int_equal(window[CRN_WINDOW_HEADER + CRN_WINDOW_DECISION + 7], 2);
+    assert_int_equal(number_of(9), 10);
+    assert_int_equal(acknowledge(plc, 0, run, 10), CRN_WINDOW_REGISTERS);
+    assert_int_equal(window[3], 2);
+    assert_int_equal(number_of(0), 11);
+    assert_int_equal(number_of(2), 0);
+    stop();
+}
+
+static void each_lane_has_its_window(void **state)
+{
+    (void)state;
+    start(2, "");
+    send_verdict(7, 0);
+    daemon_read_until(&sorter, "7,0,");
+    poll_window(0);
+    assert_int_equal(window[3], 3);
+    poll_window(1);
+    assert_int_equal(window[3], 1);
+    assert_int_equal(window[CRN_WINDOW_HEADER], 7);
+    poll_window(2);
+    assert_int_equal(window[3], 2);
+    assert_int_equal(acknowledge(plc, 2, window[0], 1), CRN_WINDOW_REGISTERS);
+    assert_int_equal(window[3], 1);
+    poll_window(0);
+    assert_int_equal(window[3], 3);
+    stop();
+}
+
+/* The number of another run, or of a decision that does not wait, takes nothing away. */
+static void wrong_acknowledgements_change_nothing(void **state)
+{
+    (void)state;
+    start(3, "");
+    poll_window(0);
+    uint16_t run = window[0];
+    assert_int_equal(acknowledge(plc, 0, (uint16_t)(run + 1), 2), CRN_WINDOW_REGISTERS);
+    assert_int_equal(window[3], 3);
+    assert_int_equal(acknowledge(plc, 0, run, 9), CRN_WINDOW_REGISTERS);
+    assert_int_equal(window[3], 3);
+    assert_int_equal(acknowledge(plc, 0, run, 2), CRN_WINDOW_REGISTERS);
+    assert_int_equal(window[3], 1);
+    uint16_t acknowledged[CRN_WINDOW_ACKS];
+    assert_int_equal(modbus_read_registers(plc, CRN_WINDOW_ACK, CRN_WINDOW_ACKS, acknowledged),
+                     CRN_WINDOW_ACKS);
+    assert_int_equal(acknowledged[0], run);
+    assert_int_equal(acknowledged[2], 2);
+    stop();
+}
+
+static void one_client_at_a_time_acknowledges_a_window(void **state)
+{
+    (void)state;
+    start(3, "");
+    poll_window(0);
+    uint16_t run = window[0];
+    modbus_t *other = connect_plc();
+    assert_int_equal(acknowledge(plc, 0, run, 1), CRN_WINDOW_REGISTERS);
+    assert_int_equal(acknowledge(other, 0, run, 2), -1);
+    assert_int_equal(errno, EMBXSBUSY);
+    assert_int_equal(modbus_read_registers(other, 0, CRN_WINDOW_REGISTERS, window),
+                     CRN_WINDOW_REGISTERS);
+    assert_int_equal(window[3], 2);
+    close_plc(plc);
+    plc = connect_plc();
+    while (acknowledge(other, 0, run, 2) < 0) /* until the end of the first one is noticed */
+        assert_int_equal(errno, EMBXSBUSY);
+    assert_int_equal(window[3], 1);
+    close_plc(other);
+    stop();
+}
+
+static void other_requests_are_refused(void **state)
+{
+    (void)state;
+    start(1, "");
+    uint16_t values[2] = {1, 2};
+    uint8_t bit;
+    assert_int_equal(modbus_write_register(plc, CRN_WINDOW_ACK, 1), -1);
+    assert_int_equal(errno, EMBXILFUN);
+    assert_int_equal(modbus_write_registers(plc, 0, 2, values), -1);
+    assert_int_equal(errno, EMBXILADD);
+    assert_int_equal(modbus_read_bits(plc, 0, 1, &bit), -1);
+    assert_int_equal(errno, EMBXILFUN);
+    assert_int_equal(modbus_read_registers(plc, 3 * CRN_WINDOW_DISTANCE, 1, values), -1);
+    assert_int_equal(errno, EMBXILADD);
+    poll_window(0);
+    assert_int_equal(window[3], 1);
+    stop();
+}
+
+static void what_is_overwritten_is_counted_and_logged(void **state)
+{
+    (void)state;
+    start(3, "");
+    poll_window(0);
+    assert_int_equal(acknowledge(plc, 0, window[0], 1), CRN_WINDOW_REGISTERS);
+    for (int i = 3; i < 24; i++)
+        send_verdict(3, i);
+    daemon_read_until(&sorter, "Modbus window 0: the PLC acknowledges too slowly");
+    daemon_read_until(&sorter, "3,23,");
+    poll_window(0);
+    assert_int_equal(window[3], 20);
+    assert_int_equal(window[4], 3);
+    assert_int_equal(number_of(0), 5);
+    stop();
+}
+
+static void strangers_are_turned_away(void **state)
+{
+    (void)state;
+    start(1, ", peers: [192.0.2.1]");
+    assert_int_equal(modbus_read_registers(plc, 0, 1, window), -1);
+    stop();
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(a_plc_reads_and_acknowledges_in_one_request),
+        TEST(each_lane_has_its_window),
+        TEST(wrong_acknowledgements_change_nothing),
+        TEST(one_client_at_a_time_acknowledges_a_window),
+        TEST(other_requests_are_refused),
+        TEST(what_is_overwritten_is_counted_and_logged),
+        TEST(strangers_are_turned_away),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+int main(void)
+{
+    print_message("[  SKIPPED ] sorter_modbus: built without libmodbus\n");
+    return 0;
+}
+
+#endif
