@@ -68,12 +68,12 @@ class Browser:
     def wait_text(self, selector, wanted, patience_s=PATIENCE_S):
         return self.wait(f"{selector}: {wanted}", lambda: wanted in (self.text(selector) or ""), patience_s)
 
-    def screenshot(self, path):
-        """The whole page, however long."""
+    def screenshot(self, path, height=None):
+        """The whole page, however long; `height`: its top."""
         size = self.run("return [document.documentElement.clientWidth, document.documentElement.scrollHeight]")
         image = self.driver.execute_cdp_cmd("Page.captureScreenshot", {
             "captureBeyondViewport": True,
-            "clip": {"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1}})
+            "clip": {"x": 0, "y": 0, "width": size[0], "height": height or size[1], "scale": 1}})
         import base64
         pathlib.Path(path).write_bytes(base64.b64decode(image["data"]))
 

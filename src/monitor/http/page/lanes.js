@@ -2,7 +2,7 @@
 import { SYMBOLS, byId, make, setText } from './frame.js';
 import { levelOf, shortText } from './conditions.js';
 import { updateList } from './lists.js';
-import { figure, say } from './words.js';
+import { few, say } from './words.js';
 
 const RATE_S = 10; // over which a lane's rate is taken
 const FEW = 4, SOME = 12; // lanes: up to these, tiles are large, and not yet small
@@ -55,7 +55,7 @@ function fillLane(element, { level, text, word, rate }) {
   setText(sign, level === 'none' ? '–' : SYMBOLS[level]);
   setText(words, text);
   setText(shortWord, word);
-  setText(speed, rate === null ? '' : say('per_second', figure(rate)));
+  setText(speed, rate === null ? '' : say('per_second', few(rate)));
 }
 
 export function showLanes(event) {

@@ -36,7 +36,7 @@ export default {
   recipe: 'Rezept',
   no_recipe: 'keines: Einstellungen der Datei',
   last_alarm: 'letzter Alarm',
-  no_alarm: 'keiner in den letzten 30 Tagen',
+  no_alarm: 'keiner verzeichnet',
   to_acknowledge: (n) => `${n} zu quittieren`,
   all_alarms: 'Alle Alarme',
   classes: 'Früchte der letzten Minute mit',

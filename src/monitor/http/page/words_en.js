@@ -39,7 +39,7 @@ export default {
   recipe: 'recipe',
   no_recipe: 'none: settings of the file',
   last_alarm: 'last alarm',
-  no_alarm: 'none in the last 30 days',
+  no_alarm: 'none recorded',
   to_acknowledge: (n) => `${n} to acknowledge`,
   all_alarms: 'All alarms',
   classes: 'fruits in the last minute with',

@@ -36,7 +36,7 @@ export default {
   recipe: 'receta',
   no_recipe: 'ninguna: ajustes del archivo',
   last_alarm: 'última alarma',
-  no_alarm: 'ninguna en los últimos 30 días',
+  no_alarm: 'ninguna registrada',
   to_acknowledge: (n) => `${n} por reconocer`,
   all_alarms: 'Todas las alarmas',
   classes: 'frutas del último minuto con',

@@ -36,7 +36,7 @@ export default {
   recipe: 'recette',
   no_recipe: 'aucune : réglages du fichier',
   last_alarm: 'dernière alarme',
-  no_alarm: 'aucune depuis 30 jours',
+  no_alarm: 'aucune enregistrée',
   to_acknowledge: (n) => `${n} à acquitter`,
   all_alarms: 'Toutes les alarmes',
   classes: 'fruits de la dernière minute avec',

@@ -36,7 +36,7 @@ export default {
   recipe: 'ricetta',
   no_recipe: 'nessuna: impostazioni del file',
   last_alarm: 'ultimo allarme',
-  no_alarm: 'nessuno negli ultimi 30 giorni',
+  no_alarm: 'nessuno registrato',
   to_acknowledge: (n) => `${n} da riconoscere`,
   all_alarms: 'Tutti gli allarmi',
   classes: "frutti nell'ultimo minuto con",
