@@ -66,6 +66,11 @@ def control_enter_runs(test):
     keep_field(test)
     wanted = page.apply("morphology", ["field.png"], "wanted.png", "--operation", "open", "--element", "disk", "--size", 7)
     assert np.array_equal(page.pixels()[:, :, 0], read_picture(wanted)), "not the changed size"
+    page.focus("#tab-timing")
+    page.click("tab-timing")
+    press_control_enter(test)
+    test.browser.wait("the measurement", lambda: "Measured." in test.browser.texts("#timing [role=status]"), 60)
+    page.click("tab-operator")
     page.set("option-size", "0")
     assert page.reason()[0] == "bad"
     press_control_enter(test)

@@ -2,6 +2,15 @@
 import { make, setText } from './frame.js';
 import { say } from './words.js';
 
+// Ctrl+Enter does it from wherever the focus is while the section is shown.
+export function onControlEnter(section, action) {
+  document.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || section.clientWidth === 0) return;
+    event.preventDefault();
+    action();
+  });
+}
+
 export function makeButton(text, click, attributes = {}) {
   const button = make('button', { type: 'button', ...attributes }, text);
   button.addEventListener('click', click);

@@ -1,6 +1,6 @@
 // The Operator mode: what to run, whether it may run, and running it.
 import { Refusal, get, newToken, post, remove } from './api.js';
-import { copyText } from './controls.js';
+import { copyText, onControlEnter } from './controls.js';
 import { byId, make, setText } from './frame.js';
 import { OptionsForm, argsOf } from './options.js';
 import { windowsOf } from './pixels.js';
@@ -73,14 +73,12 @@ export class Operator {
       if (!byId('run').disabled) this.run();
     });
     byId('cancel').addEventListener('click', () => this.cancel());
-    document.addEventListener('keydown', (event) => this.onKey(event));
+    onControlEnter(byId('operator'), () => this.runSoon());
     for (const name of ['command', 'python']) byId(`copy-${name}`).addEventListener('click', () => copyText(byId(name), (text) => this.app.tell(text)));
   }
 
-  // Ctrl+Enter runs from wherever the focus is in this mode; a check that is under way comes first.
-  onKey(event) {
-    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || byId('operator').hidden) return;
-    event.preventDefault();
+  // A check that is under way comes first.
+  runSoon() {
     this.waits = !this.checked.valid && !this.checked.reason;
     if (!byId('run').disabled) this.run();
   }

@@ -1,5 +1,5 @@
 // Timing mode: the operator on the picture by every backend and number of threads, and by size.
-import { headRow, makeButton, makeCheckbox, tableRow } from './controls.js';
+import { headRow, makeButton, makeCheckbox, onControlEnter, tableRow } from './controls.js';
 import { make, setText } from './frame.js';
 import { figure, say } from './words.js';
 import { newToken, post, remove } from './api.js';
@@ -141,6 +141,7 @@ class Timing {
   buttons() {
     this.measure = makeButton(say('timing_measure'), () => this.start(() => this.measureBackends()));
     this.measureBySize = makeButton(say('timing_by_size'), () => this.start(() => this.measureSizes()));
+    onControlEnter(this.section, () => this.measure.click());
     this.cancel = makeButton(say('cancel'), () => this.stop());
     this.cancel.disabled = true;
     return make('div', { class: 'chain-row' }, this.measure, this.measureBySize, this.cancel);

@@ -1,6 +1,6 @@
 // Levels mode: precision and recall of each class over labelled recordings, by level, and the levels to take.
 import { Refusal, get, newToken, post, remove } from '../api.js';
-import { copyText, headRow, makeButton, makeSelect, tableRow } from '../controls.js';
+import { copyText, headRow, makeButton, makeSelect, onControlEnter, tableRow } from '../controls.js';
 import { make, setText } from '../frame.js';
 import { number, say } from '../words.js';
 import { composeClasses, composeYaml } from '../chain/steps.js';
@@ -27,6 +27,7 @@ class Levels {
     this.recall.value = this.stored.recall >= 0 && this.stored.recall <= 100 ? this.stored.recall : 95;
     for (const control of [this.rule, this.recall]) control.addEventListener('input', () => this.show());
     this.run = makeButton(say('levels_run'), () => this.start(), { class: 'main-action' });
+    onControlEnter(section, () => this.run.click());
     this.cancel = makeButton(say('cancel'), () => remove(`/jobs/${this.token}`).catch(() => {}));
     this.cancel.disabled = true;
     this.status = make('p', { class: 'note', role: 'status' });
