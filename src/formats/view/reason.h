@@ -18,7 +18,8 @@ CRN_C_BEGIN
 
 #define CRN_VIEW_REASONS(ROW)                                                                      \
     ROW(NO_SLOT, "no_slot", "no slot was free, or a view of higher priority took its slot",        \
-        CRN_REASON_TOO_MUCH " (limits.slots, run.workers)")                                        \
+        CRN_REASON_TOO_MUCH " (limits.slots, run.workers; ingest.slots.slots for programs "        \
+                            "that use slots)")                                                     \
     ROW(DISCARDED, "discarded",                                                                    \
         "it had not begun when its fruit was judged, or could not have finished in time",          \
         CRN_REASON_TOO_MUCH " (latency.budget_ms, run.workers), or the sender's deadline_ns had "  \

@@ -65,8 +65,10 @@ const crn_condition crn_condition_no_free_slot = {
                "Prévenez le service technique."},
               {"Zu viele Bilder auf einmal: für {count} war kein Speicher frei",
                "Den Service verständigen."}},
-    .details = "more views came at once than limits.slots holds (default: 4 x workers + 16), while "
-               "the processor had time: raise limits.slots",
+    .details =
+        "more views came at once than limits.slots holds (default: 4 x workers + 16), while "
+        "the processor had time: raise limits.slots, or ingest.slots.slots for programs that "
+        "use slots",
 };
 
 static void find_held_up(const crn_condition_look *look, crn_condition_found *found)
