@@ -257,6 +257,10 @@ class Faults(SlotsTest):
         line = self.line()
         with self.assertNoLogs("cernita"):
             self.assertFalse(line.send(make_maps(0)[0], fruit=1, view=0))
+            ending = self.daemon(manner="hangs up")
+            while "hangs up" not in line.fault:
+                line.send(make_maps(0)[0], fruit=1, view=1)
+            ending.die()
         self.daemon(status=95, text="no")
         with self.assertLogs("cernita", "WARNING"):
             while "refused" not in line.fault:

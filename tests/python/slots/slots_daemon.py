@@ -11,7 +11,7 @@ FREE, FILLING, SENT = range(3)
 
 
 class SlotsDaemon:
-    """Listens at that path; answers the first hello on a thread of its own. manner: "answers", "hangs up", "hangs
+    """Listens at that path; answers each hello on a thread of its own, and keeps the last connection. manner: "answers", "hangs up", "hangs
     up at once" (before the hello is read), "other", "no memory", "short memory"."""
 
     def __init__(self, path, slots=2, slot_bytes=8192, status=0, text="", manner="answers"):
@@ -29,28 +29,35 @@ class SlotsDaemon:
             os.unlink(path)
         self.listener.bind(path)
         self.listener.listen()
-        self.thread = threading.Thread(target=self._answer, daemon=True)
+        self.connected = threading.Event()
+        self.thread = threading.Thread(target=self._serve, daemon=True)
         self.thread.start()
 
-    def _answer(self):
-        try:
-            self.connection, _ = self.listener.accept()
-        except OSError:  # it died before
-            return
+    def _serve(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:  # it has died
+                return
+            self._answer(connection)
+            self.connection = connection
+            self.connected.set()
+
+    def _answer(self, connection):
         if self.manner != "hangs up at once":
-            self.hello = HELLO.unpack(self.connection.recv(64))
+            self.hello = HELLO.unpack(connection.recv(64))
         if self.manner.startswith("hangs up"):
-            self.connection.close()
+            connection.close()
         elif self.manner == "other":
-            self.connection.send(b"no.")
+            connection.send(b"no.")
         else:
             answer = struct.pack("<IIQQ104s", self.status, self.slots, self.ring, self.slot_bytes, self.text.encode())
             fds = [] if self.status or self.manner == "no memory" else self.fds
-            socket.send_fds(self.connection, [answer], fds)
+            socket.send_fds(connection, [answer], fds)
 
     def receive(self):
         """The next packet: its header, and its reference or None."""
-        self.thread.join()
+        self.connected.wait()
         packet = self.connection.recv(256)
         return packet[:128], REFERENCE.unpack(packet[128:]) if len(packet) > 128 else None
 

@@ -157,16 +157,16 @@ class Line:
 
     def _await_slots(self, slots: SlotsSender, end_s: float) -> None:
         waits = end_s > time.monotonic()
-        while not self._find_path(slots) and (left_s := end_s - time.monotonic()) > 0:
+        while not self._find_path(slots, end_s) and (left_s := end_s - time.monotonic()) > 0:
             time.sleep(min(_POLL_S, left_s))
         if slots.fault and not self.connected and (waits or not slots.absent):
             self._warn(slots.fault, slots.fault)
 
-    def _find_path(self, slots: SlotsSender) -> bool:
+    def _find_path(self, slots: SlotsSender, end_s: float) -> bool:
         """A path that was found is kept until its connection ends."""
         if self._socket and self.path != "memfd" and self._socket.update():
             return True
-        if slots.update():
+        if slots.update(end_s - time.monotonic()):
             if self.path != "memfd":
                 log.warning("lane %d: views go through slots again", self.lane)
             self.path = "memfd"

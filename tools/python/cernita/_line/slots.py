@@ -27,20 +27,20 @@ _REFERENCE = struct.Struct("<QIIQ")
 _VERSION, _MEMFD = 1, 1
 _FREE, _FILLING, _SENT, _STATES = 0, 1, 2, 4  # a slot's word: its state, and 4 times its generation
 _POPULATE = getattr(mmap, "MAP_POPULATE", 0x8000)  # Python 3.10; else the first lap pays for every page
-_ANSWER_S = 1.0  # in which the daemon makes the memory
 
 _CURES = {
     errno.ENOENT: "there is no such socket: correct the path, or start cernitad",
     errno.EACCES: "permission denied: add this user to the group of the socket",
     errno.ECONNREFUSED: "nobody listens there: start cernitad",
     errno.EPROTOTYPE: "a socket of another kind: name ingest.slots.path of the line",
-    errno.ETIMEDOUT: "no answer in a second: is the daemon stopped?",
+    errno.ETIMEDOUT: "no answer: is the daemon stopped?",
 }
 _NO_DAEMON = "what listens there {}: install a cernitad that has slots, and name its ingest.slots.path"
 
 
 class SlotsFault(Exception):
-    """Why there are no slots: one line that names the socket and the cure. absent: no daemon may run yet."""
+    """Why there are no slots: one line that names the socket and the cure. absent: no daemon may run yet, or one
+    is ending."""
 
     def __init__(self, path: Path, text: str, absent: bool = False) -> None:
         super().__init__(f"slots {os.fspath(path)}: {text}")
@@ -55,11 +55,12 @@ def intensity_at(maps_bytes: int) -> int:
 class Ring:
     """A connection and its slots, until the daemon ends. slots: how many; slot_bytes: of each; memory: of all."""
 
-    def __init__(self, path: Path, view_bytes: int) -> None:
-        """Connects, and maps slots for views of so many bytes; SlotsFault."""
+    def __init__(self, path: Path, view_bytes: int, answer_s: float) -> None:
+        """Connects, waits so long for an answer, and maps slots for views of so many bytes; SlotsFault."""
         self._path = path
         self._socket = system.socket(system.AF_UNIX, system.SOCK_SEQPACKET)
         fds: list[int] = []
+        self._socket.settimeout(answer_s)
         try:
             self._map(self._ask(view_bytes, fds), fds)
         except BaseException:
@@ -75,7 +76,6 @@ class Ring:
     def _ask(self, view_bytes: int, fds: list[int]) -> tuple[int, int, int]:
         """Says hello; returns the answer's slots, ring and slot_bytes, with the descriptors in fds."""
         socket = self._socket
-        socket.settimeout(_ANSWER_S)
         try:
             socket.connect(os.fspath(self._path))
             socket.send(_HELLO.pack(b"CRNS", _VERSION, _MEMFD, 0, 0, view_bytes))
@@ -91,7 +91,7 @@ class Ring:
                              number in (errno.ENOENT, errno.ECONNREFUSED)) from None
         if len(answer) != _ANSWER.size:
             raise SlotsFault(self._path, _NO_DAEMON.format("is not a cernitad" if answer
-                                                           else "hangs up without an answer"))
+                                                           else "hangs up without an answer"), not answer)
         status, slots, ring, slot_bytes, text = _ANSWER.unpack(answer)
         if status:
             raise SlotsFault(self._path, "refused: " + text.split(b"\0")[0].decode("utf-8", "replace"))

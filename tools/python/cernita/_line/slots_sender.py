@@ -10,13 +10,14 @@ import numpy.typing as npt
 from .files import Path
 from .slots import Ring, SlotsFault, intensity_at
 
+_ANSWER_S = 1.0  # in which a daemon makes the memory, unless its machine is busy
 _RETRY_S = 0.05  # a daemon that is not there is asked again so often
 
 
 class SlotsSender:
     """Connects whenever a daemon is there.
 
-    fault: why it is not connected, after the first attempt; absent: because none may run. lost: views that were sent
+    fault: why it is not connected, after the first attempt; absent: because none may run yet. lost: views that were sent
     to a daemon that ended before it gave their slots back.
     """
 
@@ -25,14 +26,15 @@ class SlotsSender:
         self._view_bytes, self._next_s = view_bytes, 0.0
         self.ring: Ring | None = None
 
-    def update(self) -> bool:
-        """Learns of the daemon's coming and going. True: it is connected."""
+    def update(self, patience_s: float = 0.0) -> bool:
+        """Learns of the daemon's coming and going; waits for its answer so long, if that is more than a second. True:
+        it is connected."""
         if self.ring and not self.ring.update():
             self.lost += self.ring.count_sent()
             self._end()
         if not self.ring and time.monotonic() >= self._next_s:
             try:
-                self.ring, self.fault = Ring(self.path, self._view_bytes), ""
+                self.ring, self.fault = Ring(self.path, self._view_bytes, max(patience_s, _ANSWER_S)), ""
             except SlotsFault as fault:
                 self.fault, self.absent = str(fault), fault.absent
                 self._next_s = time.monotonic() + _RETRY_S
