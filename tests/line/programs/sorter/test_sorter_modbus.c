@@ -10,6 +10,7 @@
 #include "tests/support/folder.h"
 #include "tests/support/line/daemon.h"
 #include "tests/support/peers/free_port.h"
+#include "tests/support/random.h"
 #include "tools/sorter/modbus/window.h"
 
 #ifdef CRN_HAS_MODBUS
@@ -204,6 +205,35 @@ static void one_client_at_a_time_acknowledges_a_window(void **state)
     stop();
 }
 
+/* Answers get lost and connections end at random: each decision is taken once, in order. */
+static void a_plc_that_comes_and_goes_takes_each_decision_once(void **state)
+{
+    (void)state;
+    crn_random random = {crn_random_seed()};
+    uint32_t taken = 0, sent = 1, all = crn_random_cases(300);
+    uint16_t run = 0; /* none yet: such an acknowledgement is ignored */
+    start(1, "");
+    while (taken < all) {
+        if (sent < all && sent - taken < 15)
+            send_verdict(3, (int)sent++);
+        bool answered = acknowledge(plc, 0, run, taken) == CRN_WINDOW_REGISTERS;
+        if (!answered)
+            assert_int_equal(errno,
+                             EMBXSBUSY); /* until the end of the last connection is noticed */
+        bool is_lost = crn_random_once_in(&random, 3);
+        for (int i = 0; answered && !is_lost && i < CRN_WINDOW_DECISIONS && number_of(i); i++)
+            assert_int_equal(number_of(i), ++taken);
+        if (answered && !is_lost)
+            run = window[0];
+        if (is_lost || crn_random_once_in(&random, 4)) {
+            close_plc(plc);
+            plc = connect_plc();
+        }
+    }
+    assert_int_equal(window[4], 0);
+    stop();
+}
+
 static void other_requests_are_refused(void **state)
 {
     (void)state;
@@ -256,6 +286,7 @@ int main(void)
         TEST(each_lane_has_its_window),
         TEST(wrong_acknowledgements_change_nothing),
         TEST(one_client_at_a_time_acknowledges_a_window),
+        TEST(a_plc_that_comes_and_goes_takes_each_decision_once),
         TEST(other_requests_are_refused),
         TEST(what_is_overwritten_is_counted_and_logged),
         TEST(strangers_are_turned_away),
