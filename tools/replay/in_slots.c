@@ -7,7 +7,8 @@
 
 #include "stages/base/clock.h"
 
-#define LOOK_MS 100 /* how often signals are looked for */
+#define LOOK_MS   100  /* how often signals are looked for */
+#define ANSWER_MS 5000 /* for the line's answer: it makes the memory first, and may be busy */
 
 /* Waits a moment; true after a termination signal. */
 static bool is_stopped(const crn_in_slots *to, int ms)
@@ -29,7 +30,7 @@ int crn_in_slots_open(const char *path, uint64_t view_bytes, crn_in_slots *to, c
     int r = crn_producer_create(&settings, &to->producer);
     if (r < 0)
         return crn_error_set(error, r, "%s: %s", path, strerror(-r));
-    while (is_to_wait_for(r = crn_producer_connect(to->producer, LOOK_MS)) &&
+    while (is_to_wait_for(r = crn_producer_connect(to->producer, ANSWER_MS)) &&
            crn_now_ns() < until_ns)
         if (is_stopped(to, LOOK_MS))
             return 0;

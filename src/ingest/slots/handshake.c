@@ -189,6 +189,13 @@ static void refuse(crn_handshakes *self, waiting_hello *from, const crn_slots_an
     from->descriptor = -1;
 }
 
+/* True if the producer has hung up, say because the ring took longer than it waits. */
+static bool has_left(const waiting_hello *from)
+{
+    char byte;
+    return recv(from->descriptor, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 /* Hands the ring to the line's thread, then answers: so the line knows it before any header can
  * come. From the offer on the connection is the line's, which may close it at any time; the answer
  * goes by its second descriptor. */
@@ -228,10 +235,16 @@ static void answer_hello(crn_handshakes *self, waiting_hello *from)
     int second = -1;
     if (ring)
         make_ring(self->slots, from, ring, &answer, &second);
-    if (answer.status)
+    if (answer.status) {
         refuse(self, from, &answer);
-    else
+    } else if (has_left(from)) { /* else its ring would count until latency.assemble_ms later */
+        free_ring(self->slots, ring);
+        close(second);
+        close(from->descriptor);
+        from->descriptor = -1;
+    } else {
         offer(self->slots, from, ring, &answer, second);
+    }
 }
 
 /* --- connections --- */
