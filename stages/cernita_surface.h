@@ -12,9 +12,8 @@
  *    spheroid). There the shoelace formula gives the area.
  *  - Pieces that meet at the border of two strips are one defect.
  *
- * Reading the pose and the roll of a fruit from its pictures alone, and measuring defects on an
- * ellipsoid, is due to Albiol, Albiol and Sánchez de Merás (Sensors 2021, 21, 2232) and Albiol,
- * Albiol and others (Sensors 2022, 22, 5452); the strips and the chart are not theirs.
+ * That pose and roll are taken from the pictures alone is due to Albiol and others (Sensors 2021,
+ * 21, 2232; 2022, 22, 5452); the strips and the chart are not theirs.
  */
 #ifndef CRN_STAGES_CERNITA_SURFACE_H
 #define CRN_STAGES_CERNITA_SURFACE_H
@@ -29,6 +28,7 @@ extern "C" {
 #define CRN_SURFACE_CLASSES_MAX 256      /**< of its defects */
 #define CRN_SURFACE_POINTS_MAX  16777216 /**< of all outlines of a fruit; as many outlines */
 #define CRN_SURFACE_RADIUS_MAX  1e6      /**< of a pose, in pixels */
+#define CRN_SURFACE_SIDE_MAX    16384    /**< of a photograph, in pixels */
 
 /** The axis of the picture about which the fruit rolls. */
 typedef enum crn_roll_axis {
@@ -147,6 +147,51 @@ CRN_API void crn_surface_free(crn_surface **surface);
  */
 CRN_API int crn_surface_measure(crn_surface *surface, const crn_surface_view *views,
                                 int32_t view_count, const crn_surface_fruit **ret_fruit);
+
+/** A photograph of a fruit, and where it shows the fruit. */
+typedef struct crn_surface_photograph {
+    crn_image image;       /**< one plane of u8 in host memory, any strides, the caller's */
+    crn_surface_pose pose; /**< its roll does not matter */
+    double mm_per_px;      /**< at the roll axis; above 0 */
+} crn_surface_photograph;
+
+/**
+ * Finds the fruit in a photograph: the ellipse, upright, that fits best where it meets what is
+ * behind it. That is known by the picture's border: it may be darker or brighter than the fruit.
+ * Allocates nothing. Time: O(pixels).
+ *
+ * @param surface gives its context the text of an error
+ * @param photograph one plane of u8 in host memory, any strides, sides up to CRN_SURFACE_SIDE_MAX
+ * @param ret_pose roll and tilt 0; `confidence` is the share of the outline that lies on the
+ *        ellipse, less where fruit and background are alike; 0: nothing was found, and the pose is
+ *        the circle in the picture's middle
+ * @return 0 or -EINVAL
+ */
+CRN_API int crn_surface_find_pose(crn_surface *surface, const crn_image *photograph,
+                                  crn_surface_pose *ret_pose);
+
+/** How far a fruit has rolled between two photographs. */
+typedef struct crn_surface_roll {
+    double roll_rad;   /**< as `roll_rad` of a pose */
+    double confidence; /**< the correlation there, less the best elsewhere, 0 to 1; 0: none found */
+} crn_surface_roll;
+
+/**
+ * Finds by how much the fruit has rolled from one photograph to another, from its skin: where both
+ * show it, unwrapped and without its shading, it correlates best. Looks at rolls within `range_rad`
+ * of the expected one; finds none without an overlap or on a skin without marks. Allocates nothing.
+ * Time: O(range).
+ *
+ * @param surface gives its context the text of an error
+ * @param first,second photographs of the same fruit, with their poses
+ * @param expected_rad from the first to the second; positive: spots move along +x (+y)
+ * @param range_rad 0 to pi
+ * @param ret_roll with confidence 0 the expected one
+ * @return 0 or -EINVAL
+ */
+CRN_API int crn_surface_find_roll(crn_surface *surface, const crn_surface_photograph *first,
+                                  const crn_surface_photograph *second, double expected_rad,
+                                  double range_rad, crn_surface_roll *ret_roll);
 
 #ifdef __cplusplus
 }

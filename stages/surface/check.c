@@ -1,7 +1,9 @@
 /* Refuses views that cannot be measured, before anything is computed. */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 
+#include "stages/library/library.h"
 #include "stages/surface/surface.h"
 
 /* Of a centre, in pixels; of a fruit's scale, in mm for a pixel. */
@@ -15,7 +17,7 @@ static bool is_within(double value, double least, double most)
     return value >= least && value <= most; /* false for NaN */
 }
 
-static int check_pose(const crn_surface_view *view, int index, crn_error *error)
+int crn_surface_check_pose(const char *name, const crn_surface_view *view, crn_error *error)
 {
     const crn_surface_pose *pose = &view->pose;
     const struct {
@@ -35,9 +37,23 @@ static int check_pose(const crn_surface_view *view, int index, crn_error *error)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (!is_within(rows[i].value, rows[i].least, rows[i].most))
-            return crn_error_set(error, -EINVAL, "views[%d].%s is %g; it must be %g to %g", index,
+            return crn_error_set(error, -EINVAL, "%s.%s is %g; it must be %g to %g", name,
                                  rows[i].name, rows[i].value, rows[i].least, rows[i].most);
     return 0;
+}
+
+int crn_surface_check_image(const char *name, const crn_image *image, crn_error *error)
+{
+    if (!image || !image->data)
+        return crn_error_set(error, -EINVAL, "%s%s is NULL", name, image ? ".data" : "");
+    if (image->type != CRN_U8 || image->planes != 1)
+        return crn_error_set(error, -EINVAL, "%s has %d planes of type %d; it must be one of u8",
+                             name, (int)image->planes, (int)image->type);
+    if (image->height < 1 || image->height > CRN_SURFACE_SIDE_MAX || image->width < 1 ||
+        image->width > CRN_SURFACE_SIDE_MAX)
+        return crn_error_set(error, -EINVAL, "%s is %d x %d (height x width); each must be 1 to %d",
+                             name, (int)image->height, (int)image->width, CRN_SURFACE_SIDE_MAX);
+    return crn_library_check_image(name, image, error);
 }
 
 /* One outline: its class, its parent, and points that lie in the view's array and are finite. */
@@ -84,7 +100,9 @@ int crn_surface_check(const crn_surface *surface, const crn_surface_view *views,
                              (int)count, (int)surface->settings.views);
     for (int32_t i = 0; i < count; i++) {
         const crn_defects *all = views[i].defects;
-        int r = check_pose(&views[i], (int)i, error);
+        char name[24];
+        snprintf(name, sizeof name, "views[%d]", (int)i);
+        int r = crn_surface_check_pose(name, &views[i], error);
         if (r < 0)
             return r;
         if (!all || (all->defect_count && !all->defects) || (all->point_count && !all->xy))

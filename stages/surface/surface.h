@@ -68,6 +68,9 @@ crn_sphere_point crn_surface_lens_sphere(const crn_surface_lens *lens, double u,
 /** The pixel that shows a point of the sphere that faces the camera. */
 crn_point crn_surface_lens_pixel(const crn_surface_lens *lens, const crn_sphere_point *point);
 
+/** The value at a place of a photograph, between its pixels; that of its border beyond it. */
+double crn_surface_value_at(const crn_image *image, double x, double y);
+
 /** Gives each view the longitudes nearest to its middle. Fills `order` with the views that own a
  * strip, by longitude, and returns their number. */
 int32_t crn_surface_divide(crn_surface_lens *lenses, int32_t count, int32_t *order);
@@ -102,6 +105,18 @@ typedef struct crn_surface_vertex {
 /** Sorts by group, then `from`; without memory of its own (heap sort). */
 void crn_surface_sort(crn_surface_mark *marks, uint32_t count);
 
+enum {
+    CRN_SKIN_ROWS = 32,    /**< of an unwrapped skin, along the axis */
+    CRN_SKIN_COLUMNS = 94, /**< of longitudes */
+};
+
+/** The skin that a photograph shows, unwrapped and without its shading. */
+typedef struct crn_surface_skin {
+    float marks[CRN_SKIN_ROWS][CRN_SKIN_COLUMNS]; /**< relative to their surroundings */
+    float means[CRN_SKIN_ROWS][CRN_SKIN_COLUMNS]; /**< these, while they are computed */
+    double facing[CRN_SKIN_COLUMNS];              /**< cosine of a column's longitude */
+} crn_surface_skin;
+
 /** One fruit at a time. */
 struct crn_surface {
     crn_context *context;
@@ -125,11 +140,20 @@ struct crn_surface {
     crn_surface_defect *defects;
     crn_surface_part *parts;
     crn_surface_fruit fruit;
+
+    uint32_t profile[CRN_SURFACE_SIDE_MAX]; /**< of the photograph at hand: pixels of the fruit */
+    crn_surface_skin skins[2];
 };
 
 /** 0, or -EINVAL with a text that names view and value. */
 int crn_surface_check(const crn_surface *surface, const crn_surface_view *views, int32_t count,
                       crn_error *error);
+
+/** The same for a pose and a scale. */
+int crn_surface_check_pose(const char *name, const crn_surface_view *view, crn_error *error);
+
+/** The same for a photograph. */
+int crn_surface_check_image(const char *name, const crn_image *image, crn_error *error);
 
 /** Cuts the outlines of a view to its strip: appends runs, vertices and occupied ranges. */
 void crn_surface_cut_view(crn_surface *surface, const crn_surface_view *views, int32_t view);

@@ -84,12 +84,18 @@ static crn_defects *make_defects(void)
     return all;
 }
 
+static crn_surface_pose make_pose(void)
+{
+    return (crn_surface_pose){
+        odd(about(50, 10), 300),           odd(about(47, 10), 300), odd(about(40, 30), 300),
+        odd(about(40, 30), 300),           odd(about(0, 4), 300),   odd(about(0, 9), 300),
+        odd(crn_random_unit(&source), 300)};
+}
+
 static crn_surface_view make_view(void)
 {
     return (crn_surface_view){
-        .pose = {odd(about(50, 10), 300), odd(about(47, 10), 300), odd(about(40, 30), 300),
-                 odd(about(40, 30), 300), odd(about(0, 4), 300), odd(about(0, 9), 300),
-                 odd(crn_random_unit(&source), 300)},
+        .pose = make_pose(),
         .mm_per_px = odd(0.5, 300),
         .height = crn_random_once_in(&source, 50) ? crn_random_between(&source, -1, 95) : 95,
         .width = 101,
@@ -177,9 +183,65 @@ static void each_fruit_is_measured_or_refused_with_a_text(void **state)
     assert_in_range(done, cases / 20, cases - cases / 20); /* neither all nor none */
 }
 
+/* A photograph of any small size, in memory of exactly that: noise, one colour, or a disc. */
+static crn_surface_photograph make_photograph(void)
+{
+    int32_t height = crn_random_between(&source, 0, 40), width = crn_random_between(&source, 0, 40);
+    size_t bytes = (size_t)height * (size_t)width;
+    uint8_t *data = malloc(bytes ? bytes : 1);
+    uint32_t kind = crn_random_below(&source, 3);
+    double x = about(20, 20), y = about(20, 20), radius = about(12, 12);
+    assert_non_null(data);
+    for (size_t i = 0; i < bytes; i++) {
+        double off = hypot((double)(i % (size_t)width) - x, (double)(i / (size_t)width) - y);
+        data[i] = kind == 0   ? (uint8_t)crn_random_next(&source)
+                  : kind == 1 ? 77
+                              : (uint8_t)(off < radius ? 200 : 30);
+    }
+    crn_surface_photograph photo = {crn_image_dense(data, CRN_U8, CRN_CHW, 1, height, width),
+                                    make_pose(), odd(0.5, 100)};
+    return photo;
+}
+
+static void each_photograph_has_a_pose_and_a_roll_or_is_refused(void **state)
+{
+    (void)state;
+    source.state = crn_random_seed();
+    uint32_t cases = crn_random_cases(20000), done = 0;
+    assert_int_equal(crn_context_open(NULL, &context), 0);
+    for (uint32_t i = 0; i < cases; i++) {
+        if (i % 100 == 0)
+            open_surface();
+        crn_surface_photograph first = make_photograph(), second = make_photograph();
+        crn_surface_pose pose = {0};
+        crn_surface_roll roll = {0, 0};
+        int r = crn_surface_find_pose(surface, &first.image, &pose);
+        if (r == 0) {
+            assert_true(isfinite(pose.x) && isfinite(pose.y) && pose.rx >= 1 && pose.ry >= 1);
+            assert_within(pose.confidence, 1);
+            if (crn_random_once_in(&source, 2))
+                first.pose = pose;
+        }
+        r = crn_surface_find_roll(surface, &first, &second, odd(about(0, 4), 50),
+                                  odd(about(1.6, 1.5), 50), &roll);
+        const char *text = crn_context_error(context);
+        if ((r != 0 && r != -EINVAL) || (r == 0) != (text[0] == '\0') || strchr(text, '\n'))
+            fail_msg("case %" PRIu32 ": %d, '%s'", i, r, text);
+        assert_true(isfinite(roll.roll_rad));
+        assert_within(roll.confidence, 1);
+        done += r == 0;
+        free(first.image.data);
+        free(second.image.data);
+    }
+    crn_surface_free(&surface);
+    crn_context_free(&context);
+    assert_in_range(done, cases / 20, cases - cases / 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_fruit_is_measured_or_refused_with_a_text)};
+        cmocka_unit_test(each_fruit_is_measured_or_refused_with_a_text),
+        cmocka_unit_test(each_photograph_has_a_pose_and_a_roll_or_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,8 @@ set_property(TARGET cernita APPEND PROPERTY LINK_DEPENDS ${CMAKE_BINARY_DIR}/cer
 
 # check_abi reads the interface from the debug information of the files that define it, whatever the build leaves out.
 set_source_files_properties(stages/context.c stages/library/context.c stages/library/operators.c stages/serial/haar.c
-    stages/chain/chain.c stages/chain/open.c stages/producer/cernita_producer.c stages/surface/surface.c PROPERTIES
+    stages/chain/chain.c stages/chain/open.c stages/producer/cernita_producer.c stages/surface/surface.c stages/surface/pose.c
+    stages/surface/roll.c PROPERTIES
     COMPILE_OPTIONS -g)
 
 # A folder with the public headers, for programs that are built together with the library.

@@ -122,12 +122,16 @@ scene_fruit scene_random(const scene_kind *kind, crn_random *random)
     fruit.c_mm = fruit.a_mm * ratio;
     fruit.distance_mm = kind->distance_radii * fruit.a_mm;
     for (int i = 0; i < kind->views; i++) {
-        fruit.roll[i] = start + i * kind->step_rad;
+        double slip = kind->slip > 0 ? between(random, -kind->slip, kind->slip) : 0;
+        double step = kind->step_rad * (1 + slip);
+        fruit.roll[i] = i ? fruit.roll[i - 1] + step : start;
         fruit.tilt[i] = between(random, -kind->wobble_rad, kind->wobble_rad);
         fruit.pitch[i] = between(random, -kind->wobble_rad, kind->wobble_rad);
         fruit.x[i] = SCENE_WIDTH / 2 + between(random, -2, 2);
         fruit.y[i] = SCENE_HEIGHT / 2 + between(random, -2, 2);
     }
+    fruit.speckle = kind->speckle > 0 ? kind->speckle : 0.35;
+    fruit.skin = (uint32_t)random->state;
     add_spots(kind, &fruit, random);
     return fruit;
 }
@@ -325,5 +329,67 @@ void scene_render(const scene_fruit *fruit, int view, float *ret_maps)
             if (channel >= 0)
                 ret_maps[channel * SCENE_PIXELS + i] += 1.0f / (SPLIT * SPLIT);
         }
+    }
+}
+
+/* A number from 0 to 1 for each corner of a grid. */
+static double corner(uint32_t seed, int x, int y, int z)
+{
+    uint32_t h =
+        seed ^ (uint32_t)x * 0x9e3779b1u ^ (uint32_t)y * 0x85ebca77u ^ (uint32_t)z * 0xc2b2ae3du;
+    h = (h ^ h >> 15) * 0x2c1b3c6du;
+    h = (h ^ h >> 12) * 0x297a2d39u;
+    return (h ^ h >> 15) / 4294967296.0;
+}
+
+/* Speckles of a size of 1 / scale of the radius: noise between the corners of a grid in space. */
+static double speckles(uint32_t seed, scene_vector p, double scale)
+{
+    double at[3] = {scale * p.x, scale * p.y, scale * p.z}, sum_of_all = 0;
+    int cell[3];
+    for (int i = 0; i < 3; i++) {
+        cell[i] = (int)floor(at[i]);
+        at[i] -= cell[i];
+        at[i] = at[i] * at[i] * (3 - 2 * at[i]);
+    }
+    for (int k = 0; k < 8; k++) {
+        double weight = 1;
+        for (int i = 0; i < 3; i++)
+            weight *= k >> i & 1 ? at[i] : 1 - at[i];
+        sum_of_all += weight * corner(seed, cell[0] + (k & 1), cell[1] + (k >> 1 & 1),
+                                      cell[2] + (k >> 2 & 1));
+    }
+    return sum_of_all - 0.5;
+}
+
+/* Light from the upper left of the camera; x, y are relative to the middle, in radii. */
+static double brightness(const scene_fruit *fruit, scene_vector point, double x, double y)
+{
+    double z = sqrt(fmax(0, 1 - x * x - y * y)), shade = 0.45 + 0.55 * fmax(0, 0.9 * z - 0.3 * x);
+    double facing = fmax(0, 0.95 * z - 0.2 * x - 0.2 * y), highlight = 90 * pow(facing, 50);
+    double skin = 1 + fruit->speckle * speckles(fruit->skin, point, 7) +
+                  fruit->speckle * speckles(fruit->skin + 1, point, 14);
+    return 150 * shade * skin * (scene_class_of(fruit, point) >= 0 ? 0.55 : 1) + highlight;
+}
+
+void scene_photograph(const scene_fruit *fruit, int view, crn_random *random, uint8_t *ret_photo)
+{
+    double a = fruit->a_mm / fruit->mm_per_px, c = fruit->c_mm / fruit->mm_per_px;
+    for (int i = 0; i < SCENE_PIXELS; i++) {
+        double value = 0;
+        for (int k = 0; k < SPLIT * SPLIT; k++) {
+            double px = i % SCENE_WIDTH + (k % SPLIT + 0.5) / SPLIT - 0.5;
+            double py = i / SCENE_WIDTH + (k / SPLIT + 0.5) / SPLIT - 0.5;
+            scene_vector point;
+            double light = 20;
+            if (scene_hit(fruit, view, px, py, &point))
+                light =
+                    brightness(fruit, point, (px - fruit->x[view]) / a, (py - fruit->y[view]) / c);
+            value += light / (SPLIT * SPLIT);
+        }
+        if (crn_random_once_in(random, 400))
+            value += 60;
+        value += between(random, -5, 5);
+        ret_photo[i] = (uint8_t)fmax(0, fmin(255, value));
     }
 }

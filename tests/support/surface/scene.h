@@ -36,6 +36,8 @@ typedef struct scene_spot {
 
 typedef struct scene_fruit {
     double a_mm, c_mm; /* semi-axes */
+    double speckle;    /* part of its brightness that its speckles are */
+    uint32_t skin;     /* seed of its speckles */
     double mm_per_px, distance_mm;
     scene_spot spots[SCENE_SPOTS];
     int spot_count, view_count;
@@ -48,6 +50,8 @@ typedef struct scene_fruit {
 /* What random fruits are like. */
 typedef struct scene_kind {
     int views;
+    double speckle;              /* part of the skin's brightness that varies; 0: 0.35 */
+    double slip;                 /* part of a step that may be more or less */
     double step_rad;             /* from a view to the next */
     double ratio_min, ratio_max; /* length / diameter */
     double distance_radii;       /* 0: orthographic */
@@ -77,6 +81,10 @@ bool scene_hit(const scene_fruit *fruit, int view, double px, double py, scene_v
 
 /* The class of a point of the unit sphere; -1: sound. */
 int scene_class_of(const scene_fruit *fruit, scene_vector point);
+
+/* A photograph of a speckled skin, SCENE_HEIGHT x SCENE_WIDTH: shading and a highlight that do not
+ * turn with it, spots darker than it, a dark background with noise and specks. */
+void scene_photograph(const scene_fruit *fruit, int view, crn_random *random, uint8_t *ret_photo);
 
 /* SCENE_CLASSES planes of SCENE_HEIGHT x SCENE_WIDTH. */
 void scene_render(const scene_fruit *fruit, int view, float *ret_maps);

@@ -322,8 +322,14 @@ static void joining_views_allocates_nothing(void **state)
     const crn_surface_fruit *fruit;
     assert_int_equal(crn_context_open(NULL, &context), 0);
     assert_int_equal(crn_surface_open(context, &small_fruit, &surface), 0);
+    const crn_image photograph = crn_image_dense(bytes, CRN_U8, CRN_CHW, 1, SIDE, SIDE);
+    const crn_surface_photograph photo = {photograph, front.pose, 1};
+    crn_surface_pose pose;
+    crn_surface_roll roll;
     countdown = 0; /* the next one would fail, and be noticed here */
     int r = crn_surface_measure(surface, &front, 1, &fruit);
+    r = r ? r : crn_surface_find_pose(surface, &photograph, &pose);
+    r = r ? r : crn_surface_find_roll(surface, &photo, &photo, 0, 1, &roll);
     long left = countdown;
     countdown = -1;
     assert_int_equal(r, 0);

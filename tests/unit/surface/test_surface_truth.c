@@ -244,9 +244,11 @@ static bool measure_row(const truth_row *row, uint32_t cases)
     return print_row(row);
 }
 
-#define KIND(views, ratio_min, ratio_max, distance, wobble)                                        \
+#define KIND(count, least, most, distance, wobble)                                                 \
     {                                                                                              \
-        (views), 2 * M_PI / (views), (ratio_min), (ratio_max), (distance), (wobble), 0.08, 0.42    \
+        .views = (count), .step_rad = 2 * M_PI / (count), .ratio_min = (least),                    \
+        .ratio_max = (most), .distance_radii = (distance), .wobble_rad = (wobble),                 \
+        .spot_min = 0.08, .spot_max = 0.42                                                         \
     }
 
 static void areas_are_the_true_ones(void **state)

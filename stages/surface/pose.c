@@ -1,0 +1,368 @@
+/*
+ * Where a photograph shows the fruit. Otsu's threshold divides fruit and background, which the
+ * picture's border tells apart; profiles along x and y give the box of the fruit; along rays from
+ * its middle the outline is found to a part of a pixel; an ellipse is fitted, and points that lie
+ * off it are left out and the fit is repeated.
+ *
+ * Otsu, IEEE Trans. SMC 9 (1979), 62.
+ */
+#include <errno.h>
+#include <math.h>
+
+#include "stages/library/library.h"
+#include "stages/surface/surface.h"
+
+enum {
+    RAYS = 96,
+    RAYS_MIN = 32,  /* on the ellipse: below, nothing was found */
+    ROUNDS = 5,     /* of the fit */
+    SAMPLES = 8192, /* pixels that the threshold is found from, about */
+};
+
+#define SHADED     0.2  /* from the background's level to the fruit's: it is darker at its edge */
+#define RAY_FROM   1.4  /* of the box's half, inwards */
+#define RAY_TO     0.6  /* to here */
+#define RAY_STEP   1.0  /* in pixels */
+#define HITS       2    /* in a row: the fruit, not a speck */
+#define FINE_STEP  0.5  /* in pixels, where the outline is searched */
+#define PROFILE    0.25 /* of the longest line of the fruit: shorter ones are not its box */
+#define NEAR_PX    1.0  /* off the ellipse, and still on it */
+#define CONTRAST   8.0  /* between fruit and background at which the confidence is one half */
+#define RATIO_MAX  2.5  /* of the semi-axes */
+#define RADIUS_MIN 4.0  /* in pixels */
+
+/* What is fruit in a photograph. */
+typedef struct surface_division {
+    const crn_image *image;
+    double threshold;
+    double sign; /* 1: the fruit is brighter, -1: the background is */
+} surface_division;
+
+/* Points of an outline, and whether they count. */
+typedef struct surface_outline {
+    double x[RAYS], y[RAYS], contrast[RAYS];
+    bool is_found[RAYS], counts[RAYS];
+} surface_outline;
+
+static const uint8_t *pixel_at(const crn_image *image, int32_t x, int32_t y)
+{
+    return (const uint8_t *)image->data + y * image->row_stride + x * image->step;
+}
+
+double crn_surface_value_at(const crn_image *image, double x, double y)
+{
+    x = fmax(0, fmin(image->width - 1, x));
+    y = fmax(0, fmin(image->height - 1, y));
+    int32_t x0 = (int32_t)x, y0 = (int32_t)y;
+    int32_t x1 = x0 + (x0 + 1 < image->width), y1 = y0 + (y0 + 1 < image->height);
+    double s = x - x0, t = y - y0;
+    return (1 - t) * ((1 - s) * *pixel_at(image, x0, y0) + s * *pixel_at(image, x1, y0)) +
+           t * ((1 - s) * *pixel_at(image, x0, y1) + s * *pixel_at(image, x1, y1));
+}
+
+/* Otsu's threshold of a histogram, where the variance between both sides is greatest, and the means
+ * of these. */
+static double otsu(const uint32_t histogram[256], double ret_means[2])
+{
+    double count = 0, sum = 0, below = 0, sum_below = 0, best = 0, threshold = 255;
+    for (int i = 0; i < 256; i++) {
+        count += histogram[i];
+        sum += (double)i * histogram[i];
+    }
+    ret_means[0] = ret_means[1] = sum / count;
+    for (int i = 0; i < 255; i++) {
+        below += histogram[i];
+        sum_below += (double)i * histogram[i];
+        double apart = sum * below - count * sum_below, product = below * (count - below);
+        if (product == 0 || apart * apart <= best * product)
+            continue;
+        best = apart * apart / product;
+        threshold = i + 0.5;
+        ret_means[0] = sum_below / below;
+        ret_means[1] = (sum - sum_below) / (count - below);
+    }
+    return threshold;
+}
+
+/* The median along the picture's border is the background's. */
+static double border_level(const crn_image *image)
+{
+    uint32_t histogram[256] = {0}, count = 0, sum = 0;
+    int32_t right = image->width - 1, bottom = image->height - 1;
+    for (int32_t x = 0; x <= right; x++) {
+        histogram[*pixel_at(image, x, 0)]++;
+        histogram[*pixel_at(image, x, bottom)]++;
+    }
+    for (int32_t y = 0; y <= bottom; y++) {
+        histogram[*pixel_at(image, 0, y)]++;
+        histogram[*pixel_at(image, right, y)]++;
+    }
+    for (int i = 0; i < 256; i++)
+        count += histogram[i];
+    for (int i = 0; i < 256; i++) {
+        sum += histogram[i];
+        if (2 * sum >= count)
+            return i;
+    }
+    return 255;
+}
+
+static int32_t stride_of(const crn_image *image)
+{
+    return (int32_t)fmax(1, sqrt((double)image->height * image->width / SAMPLES));
+}
+
+static surface_division divide(const crn_image *image)
+{
+    uint32_t histogram[256] = {0};
+    int32_t stride = stride_of(image);
+    for (int32_t y = 0; y < image->height; y += stride)
+        for (int32_t x = 0; x < image->width; x += stride)
+            histogram[*pixel_at(image, x, y)]++;
+    double means[2], threshold = otsu(histogram, means);
+    bool is_dark = border_level(image) < threshold;
+    double behind = is_dark ? means[0] : means[1], fruit = is_dark ? means[1] : means[0];
+    return (surface_division){image, behind + SHADED * (fruit - behind), is_dark ? 1 : -1};
+}
+
+static bool is_fruit(const surface_division *division, double value)
+{
+    return division->sign * (value - division->threshold) > 0;
+}
+
+/* The longest stretch of lines of which enough belong to the fruit; gaps of one line do not count.
+ */
+static double find_stretch(const uint32_t *profile, int32_t count, double *ret_middle)
+{
+    uint32_t most = 1;
+    int32_t longest = 0, from = 0, begin = 0, gap = 2;
+    for (int32_t i = 0; i < count; i++)
+        most = profile[i] > most ? profile[i] : most;
+    for (int32_t i = 0; i < count; i++) {
+        if (profile[i] < PROFILE * most) {
+            gap++;
+            continue;
+        }
+        if (gap > 1)
+            begin = i;
+        gap = 0;
+        if (i - begin + 1 > longest) {
+            longest = i - begin + 1;
+            from = begin;
+        }
+    }
+    *ret_middle = from + (longest - 1) / 2.0;
+    return longest / 2.0;
+}
+
+/* The box of the fruit: first its columns, then its rows within these. */
+static void find_box(crn_surface *surface, const surface_division *division, crn_surface_pose *pose)
+{
+    const crn_image *image = division->image;
+    int32_t stride = stride_of(image);
+    for (int32_t x = 0; x < image->width; x++) {
+        surface->profile[x] = 0;
+        for (int32_t y = 0; y < image->height; y += stride)
+            surface->profile[x] += is_fruit(division, *pixel_at(image, x, y));
+    }
+    pose->rx = find_stretch(surface->profile, image->width, &pose->x);
+    int32_t from = (int32_t)fmax(0, pose->x - pose->rx);
+    int32_t to = (int32_t)fmin(image->width - 1, pose->x + pose->rx);
+    for (int32_t y = 0; y < image->height; y++) {
+        surface->profile[y] = 0;
+        for (int32_t x = from; x <= to; x += stride)
+            surface->profile[y] += is_fruit(division, *pixel_at(image, x, y));
+    }
+    pose->ry = find_stretch(surface->profile, image->height, &pose->y);
+}
+
+static bool is_inside(const crn_image *image, double x, double y)
+{
+    return x >= 0 && y >= 0 && x <= image->width - 1 && y <= image->height - 1;
+}
+
+/* The mean from 2 to 5 pixels off a point, along (dx, dy). */
+static double level_beside(const crn_image *image, double x, double y, double dx, double dy)
+{
+    double sum = 0;
+    for (int k = 2; k <= 5; k++)
+        sum += crn_surface_value_at(image, x + k * dx, y + k * dy);
+    return sum / 4;
+}
+
+/* Where the picture changes most within 2 pixels of (x, y), along (dx, dy): half-way between the
+ * levels would lie inside, as a fruit is darker at its edge. */
+static void refine(const surface_division *division, surface_outline *outline, int ray, double dx,
+                   double dy)
+{
+    enum { STEPS = 13 };
+    double x = outline->x[ray], y = outline->y[ray], value[STEPS], change[STEPS] = {0};
+    double apart =
+        level_beside(division->image, x, y, -dx, -dy) - level_beside(division->image, x, y, dx, dy);
+    int best = 2;
+    outline->contrast[ray] = fabs(apart);
+    for (int k = 0; k < STEPS; k++) {
+        double off = FINE_STEP * (k - STEPS / 2);
+        value[k] = crn_surface_value_at(division->image, x + off * dx, y + off * dy);
+    }
+    for (int k = 1; k < STEPS - 1; k++)
+        change[k] = (value[k - 1] - value[k + 1]) * (apart > 0 ? 1 : -1);
+    for (int k = 2; k < STEPS - 2; k++)
+        best = change[k] > change[best] ? k : best;
+    double bend = change[best - 1] - 2 * change[best] + change[best + 1];
+    double part = bend < 0 ? (change[best - 1] - change[best + 1]) / (2 * bend) : 0;
+    double off = FINE_STEP * (best - STEPS / 2 + fmax(-1, fmin(1, part)));
+    outline->x[ray] = x + off * dx;
+    outline->y[ray] = y + off * dy;
+}
+
+/* Where rays come upon the fruit, from outside. A ray that begins in it leaves the picture. */
+static void find_outline(const surface_division *division, const crn_surface_pose *box,
+                         surface_outline *outline)
+{
+    for (int ray = 0; ray < RAYS; ray++) {
+        double phi = 2 * M_PI * ray / RAYS, dx = box->rx * cos(phi), dy = box->ry * sin(phi);
+        double reach = hypot(dx, dy), at = RAY_FROM * reach;
+        int hits = -1; /* until the ray was outside */
+        dx /= reach;
+        dy /= reach;
+        outline->is_found[ray] = false;
+        for (; at >= RAY_TO * reach && hits < HITS; at -= RAY_STEP) {
+            double x = box->x + at * dx, y = box->y + at * dy;
+            if (!is_inside(division->image, x, y))
+                continue;
+            bool is_hit = is_fruit(division, crn_surface_value_at(division->image, x, y));
+            hits = !is_hit ? 0 : hits < 0 ? hits : hits + 1;
+        }
+        if (hits < HITS)
+            continue;
+        outline->is_found[ray] = true;
+        outline->x[ray] = box->x + (at + HITS * RAY_STEP) * dx;
+        outline->y[ray] = box->y + (at + HITS * RAY_STEP) * dy;
+        refine(division, outline, ray, dx, dy);
+    }
+}
+
+/* Solves four equations, the coefficients and the right side of each in a row; false if they are
+ * not independent. */
+static bool solve(double rows[4][5], double ret_values[4])
+{
+    for (int i = 0; i < 4; i++) {
+        int pivot = i;
+        for (int k = i + 1; k < 4; k++)
+            pivot = fabs(rows[k][i]) > fabs(rows[pivot][i]) ? k : pivot;
+        if (fabs(rows[pivot][i]) < 1e-12)
+            return false;
+        for (int j = 0; j < 5; j++) {
+            double moved = rows[i][j];
+            rows[i][j] = rows[pivot][j];
+            rows[pivot][j] = moved;
+        }
+        for (int k = 0; k < 4; k++) {
+            double factor = k == i ? 0 : rows[k][i] / rows[i][i];
+            for (int j = i; j < 5; j++)
+                rows[k][j] -= factor * rows[i][j];
+        }
+    }
+    for (int i = 0; i < 4; i++)
+        ret_values[i] = rows[i][4] / rows[i][i];
+    return true;
+}
+
+/* The upright ellipse A x^2 + B y^2 + C x + D y = 1 through the points that count, by least
+ * squares. False if there is none. */
+static bool fit(const surface_outline *outline, const crn_surface_pose *box,
+                crn_surface_pose *ellipse)
+{
+    double rows[4][5] = {{0}}, p[4], scale = fmax(box->rx, box->ry);
+    for (int i = 0; i < RAYS; i++) {
+        double x = (outline->x[i] - box->x) / scale, y = (outline->y[i] - box->y) / scale;
+        const double terms[5] = {x * x, y * y, x, y, 1};
+        for (int j = 0; j < 4 && outline->counts[i]; j++)
+            for (int k = 0; k < 5; k++)
+                rows[j][k] += terms[j] * terms[k];
+    }
+    if (!solve(rows, p) || p[0] <= 0 || p[1] <= 0)
+        return false;
+    double x = -p[2] / (2 * p[0]), y = -p[3] / (2 * p[1]);
+    double right = 1 + p[0] * x * x + p[1] * y * y;
+    ellipse->x = box->x + scale * x;
+    ellipse->y = box->y + scale * y;
+    ellipse->rx = scale * sqrt(right / p[0]);
+    ellipse->ry = scale * sqrt(right / p[1]);
+    return ellipse->rx >= RADIUS_MIN && ellipse->ry >= RADIUS_MIN &&
+           ellipse->rx <= RATIO_MAX * ellipse->ry && ellipse->ry <= RATIO_MAX * ellipse->rx;
+}
+
+/* Lets points count that lie on the ellipse: nearer than `reach`. Returns how many, and the sum of
+ * their distances. */
+static int choose_points(surface_outline *outline, const crn_surface_pose *ellipse, double reach,
+                         double *ret_sum)
+{
+    int count = 0;
+    *ret_sum = 0;
+    for (int i = 0; i < RAYS; i++) {
+        double x = (outline->x[i] - ellipse->x) / ellipse->rx;
+        double y = (outline->y[i] - ellipse->y) / ellipse->ry;
+        double off = fabs(hypot(x, y) - 1) * sqrt(ellipse->rx * ellipse->ry);
+        outline->counts[i] = outline->is_found[i] && off <= reach;
+        if (outline->counts[i]) {
+            count++;
+            *ret_sum += off;
+        }
+    }
+    return count;
+}
+
+/* Leaves the pose as it is, and returns false, if there is no fruit. */
+static bool find_ellipse(surface_outline *outline, const crn_surface_pose *box,
+                         crn_surface_pose *pose)
+{
+    crn_surface_pose ellipse = *box;
+    double sum = 0, contrast = 0;
+    int count = choose_points(outline, box, INFINITY, &sum);
+    for (int round = 0; round < ROUNDS; round++) {
+        if (count < RAYS_MIN || !fit(outline, box, &ellipse))
+            return false;
+        double reach = round + 1 < ROUNDS ? fmax(NEAR_PX, 2 * sum / count) : NEAR_PX;
+        count = choose_points(outline, &ellipse, round ? reach : INFINITY, &sum);
+        if (round == 0)
+            count = choose_points(outline, &ellipse, fmax(NEAR_PX, 1.5 * sum / count), &sum);
+    }
+    for (int i = 0; i < RAYS; i++)
+        contrast += outline->counts[i] ? outline->contrast[i] / count : 0;
+    if (count < RAYS_MIN)
+        return false;
+    *pose = ellipse;
+    pose->confidence = (double)count / RAYS * contrast / (contrast + CONTRAST);
+    return true;
+}
+
+int crn_surface_find_pose(crn_surface *surface, const crn_image *photograph,
+                          crn_surface_pose *ret_pose)
+{
+    if (!surface)
+        return -EINVAL;
+    crn_error *error = crn_context_error_of(surface->context);
+    int r = crn_context_begin(surface->context);
+    if (r < 0)
+        return r;
+    if (!ret_pose)
+        return crn_error_set(error, -EINVAL, "ret_pose is NULL");
+    r = crn_surface_check_image("photograph", photograph, error);
+    if (r < 0)
+        return r;
+    double width = photograph->width, height = photograph->height;
+    double radius = fmax(1, fmin(width, height) / 2);
+    crn_surface_pose pose = {(width - 1) / 2, (height - 1) / 2, radius, radius, 0, 0, 0},
+                     box = pose;
+    surface_outline outline;
+    surface_division division = divide(photograph);
+    find_box(surface, &division, &box);
+    if (box.rx >= RADIUS_MIN && box.ry >= RADIUS_MIN) {
+        find_outline(&division, &box, &outline);
+        find_ellipse(&outline, &box, &pose);
+    }
+    *ret_pose = pose;
+    return 0;
+}

@@ -1,0 +1,182 @@
+/*
+ * How far a fruit has rolled, by its skin. Both photographs are unwrapped to longitude and height;
+ * the shading, which stays where it is while the skin turns, is divided away by the mean around
+ * each place; then the skins are compared at every shift, where both show them.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "stages/library/library.h"
+#include "stages/surface/surface.h"
+
+#define COLUMN_RAD  (1.5 * M_PI / 180)
+#define HEIGHT_MAX  0.8 /* of the rows: beyond, the poles are grazing */
+#define COLUMNS_MIN 10  /* in both, to be compared */
+#define ACROSS      6   /* columns to either side that a mean is of */
+#define ALONG       3   /* rows likewise */
+#define DARK        4.0 /* added to a mean, so that darkness has no marks */
+#define MARK_MAX    0.5 /* of the mean: highlights are more */
+#define OTHER       4   /* columns from the best shift on another one begins */
+
+static double lambda_of(int column)
+{
+    return (column - (CRN_SKIN_COLUMNS - 1) / 2.0) * COLUMN_RAD;
+}
+
+static double height_of(int row)
+{
+    return HEIGHT_MAX * ((2 * row + 1.0) / CRN_SKIN_ROWS - 1);
+}
+
+/* Places that the photograph does not show get the value of its border: no marks. */
+static void unwrap(const crn_surface_lens *lens, const crn_image *image, crn_surface_skin *skin)
+{
+    double sines[CRN_SKIN_COLUMNS];
+    for (int i = 0; i < CRN_SKIN_COLUMNS; i++) {
+        sines[i] = sin(lambda_of(i));
+        skin->facing[i] = cos(lambda_of(i));
+    }
+    for (int row = 0; row < CRN_SKIN_ROWS; row++) {
+        double v = height_of(row), r = sqrt(1 - v * v);
+        for (int i = 0; i < CRN_SKIN_COLUMNS; i++) {
+            crn_sphere_point point = {r * sines[i], v, r * skin->facing[i]};
+            crn_point at = crn_surface_lens_pixel(lens, &point);
+            skin->marks[row][i] = (float)crn_surface_value_at(image, at.x, at.y);
+        }
+    }
+}
+
+/* Means over 2 `reach` + 1 neighbours of a line, fewer at its ends. */
+static void smooth(const float *from, int count, int stride, int reach, float *to)
+{
+    double sum = 0;
+    int first = 0, end = 0;
+    for (int i = 0; i < count; i++) {
+        for (; end < count && end <= i + reach; end++)
+            sum += (double)from[end * stride];
+        for (; first < i - reach; first++)
+            sum -= (double)from[first * stride];
+        to[i * stride] = (float)(sum / (end - first));
+    }
+}
+
+/* Leaves of the skin how far it deviates from its surroundings, as a part of them. */
+static void keep_marks(crn_surface_skin *skin)
+{
+    float line[CRN_SKIN_ROWS * CRN_SKIN_COLUMNS];
+    for (int row = 0; row < CRN_SKIN_ROWS; row++)
+        smooth(skin->marks[row], CRN_SKIN_COLUMNS, 1, ACROSS, line + row * CRN_SKIN_COLUMNS);
+    for (int i = 0; i < CRN_SKIN_COLUMNS; i++)
+        smooth(line + i, CRN_SKIN_ROWS, CRN_SKIN_COLUMNS, ALONG, &skin->means[0][i]);
+    for (int row = 0; row < CRN_SKIN_ROWS; row++)
+        for (int i = 0; i < CRN_SKIN_COLUMNS; i++) {
+            double mean = (double)skin->means[row][i];
+            double mark = ((double)skin->marks[row][i] - mean) / (mean + DARK);
+            skin->marks[row][i] = (float)fmax(-MARK_MAX, fmin(MARK_MAX, mark));
+        }
+}
+
+/* The correlation of the first skin with the second, so many columns on; columns count as far as
+ * both face the camera. */
+static double correlate(const crn_surface_skin *skins, int shift)
+{
+    float both[CRN_SKIN_COLUMNS] = {0}, first2[CRN_SKIN_COLUMNS] = {0};
+    float second2[CRN_SKIN_COLUMNS] = {0};
+    int from = shift < 0 ? -shift : 0, columns = CRN_SKIN_COLUMNS - abs(shift);
+    if (columns < COLUMNS_MIN)
+        return -1;
+    for (int row = 0; row < CRN_SKIN_ROWS; row++) {
+        const float *a = skins[0].marks[row] + from, *b = skins[1].marks[row] + from + shift;
+        for (int i = 0; i < columns; i++) {
+            both[i] += a[i] * b[i];
+            first2[i] += a[i] * a[i];
+            second2[i] += b[i] * b[i];
+        }
+    }
+    double sum = 0, sum_first = 0, sum_second = 0;
+    for (int i = 0; i < columns; i++) {
+        double weight = skins[0].facing[from + i] * skins[0].facing[from + i + shift];
+        sum += weight * (double)both[i];
+        sum_first += weight * (double)first2[i];
+        sum_second += weight * (double)second2[i];
+    }
+    double product = sum_first * sum_second;
+    return product > 0 ? sum / sqrt(product) : -1;
+}
+
+/* Looks through all shifts within the range, and between those beside the best one. */
+static crn_surface_roll search(const crn_surface_skin *skins, double expected, double range)
+{
+    enum { SHIFTS = 2 * CRN_SKIN_COLUMNS + 1 };
+    double found[SHIFTS];
+    double middle = remainder(expected, 2 * M_PI);
+    int best = -1;
+    for (int i = 0; i < SHIFTS; i++) {
+        double shift = (i - CRN_SKIN_COLUMNS) * COLUMN_RAD;
+        bool is_near = fabs(remainder(shift - middle, 2 * M_PI)) <= range + COLUMN_RAD / 2;
+        found[i] = is_near ? correlate(skins, i - CRN_SKIN_COLUMNS) : -1;
+        if (best < 0 || found[i] > found[best])
+            best = i;
+    }
+    if (found[best] <= 0)
+        return (crn_surface_roll){expected, 0};
+    double elsewhere = 0, part = 0;
+    for (int i = 0; i < SHIFTS; i++)
+        if (abs(i - best) >= OTHER)
+            elsewhere = fmax(elsewhere, found[i]);
+    if (best > 0 && best + 1 < SHIFTS && found[best - 1] > -1 && found[best + 1] > -1) {
+        double bend = found[best - 1] - 2 * found[best] + found[best + 1];
+        part = bend < 0 ? (found[best - 1] - found[best + 1]) / (2 * bend) : 0;
+    }
+    double roll = (best - CRN_SKIN_COLUMNS + part) * COLUMN_RAD;
+    return (crn_surface_roll){expected + remainder(roll - expected, 2 * M_PI),
+                              fmax(0, fmin(1, found[best] - elsewhere))};
+}
+
+/* Fills a skin; 0, or -EINVAL with a text. */
+static int take_skin(crn_surface *surface, const char *name, const crn_surface_photograph *photo,
+                     crn_surface_skin *skin)
+{
+    crn_error *error = crn_context_error_of(surface->context);
+    crn_surface_lens lens;
+    if (!photo)
+        return crn_error_set(error, -EINVAL, "%s is NULL", name);
+    const crn_surface_view view = {.pose = photo->pose, .mm_per_px = photo->mm_per_px};
+    int r = crn_surface_check_image(name, &photo->image, error);
+    if (r == 0)
+        r = crn_surface_check_pose(name, &view, error);
+    if (r < 0)
+        return r;
+    if (!crn_surface_lens_set(&surface->settings, &view, &lens))
+        return crn_error_set(error, -EINVAL, "%s: the fruit reaches the camera", name);
+    unwrap(&lens, &photo->image, skin);
+    keep_marks(skin);
+    return 0;
+}
+
+int crn_surface_find_roll(crn_surface *surface, const crn_surface_photograph *first,
+                          const crn_surface_photograph *second, double expected_rad,
+                          double range_rad, crn_surface_roll *ret_roll)
+{
+    if (!surface)
+        return -EINVAL;
+    crn_error *error = crn_context_error_of(surface->context);
+    int r = crn_context_begin(surface->context);
+    if (r < 0)
+        return r;
+    if (!ret_roll)
+        return crn_error_set(error, -EINVAL, "ret_roll is NULL");
+    if (!(fabs(expected_rad) <= 1e9))
+        return crn_error_set(error, -EINVAL, "expected_rad is %g; it must be -1e9 to 1e9",
+                             expected_rad);
+    if (!(range_rad >= 0 && range_rad <= M_PI))
+        return crn_error_set(error, -EINVAL, "range_rad is %g; it must be 0 to pi", range_rad);
+    r = take_skin(surface, "first", first, &surface->skins[0]);
+    if (r == 0)
+        r = take_skin(surface, "second", second, &surface->skins[1]);
+    if (r < 0)
+        return r;
+    *ret_roll = search(surface->skins, expected_rad, range_rad);
+    return 0;
+}
