@@ -27,7 +27,8 @@ STRUCTS = {
     "crn_diamond_square_params": "DiamondSquareParams", "crn_defects": "Defects",
     "crn_surface_pose": "SurfacePose", "crn_surface_settings": "SurfaceSettings", "crn_surface_view": "SurfaceView",
     "crn_surface_part": "SurfacePart", "crn_surface_defect": "SurfaceDefect", "crn_surface_total": "SurfaceTotal",
-    "crn_surface_fruit": "SurfaceFruit",
+    "crn_surface_fruit": "SurfaceFruit", "crn_surface_photograph": "SurfacePhotograph",
+    "crn_surface_roll": "SurfaceRoll",
 }
 
 

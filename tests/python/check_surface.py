@@ -55,6 +55,20 @@ def views_of(count=4, dtype=DEFECT, points=128):
     return views
 
 
+def photograph_of(roll):
+    """A sphere with 400 dark freckles."""
+    y, x = np.mgrid[:101, :141].astype("f8")
+    u, v = (x - 60) / R_PX, (y - 50) / R_PX
+    z = np.sqrt(np.maximum(0, 1 - u * u - v * v))
+    skin = np.stack([u * math.cos(roll) - z * math.sin(roll), v, z * math.cos(roll) + u * math.sin(roll)], -1)
+    freckles = np.random.default_rng(5).standard_normal((400, 3))
+    freckles /= np.linalg.norm(freckles, axis=1, keepdims=True)
+    nearest = (skin @ freckles.T).max(-1)
+    light = (90 + 90 * z) * np.where(nearest > math.cos(0.06), 0.6, 1.0)
+    inside = np.clip(0.5 + (1 - np.hypot(u, v)) * R_PX, 0, 1)
+    return (20 + inside * (light - 20)).astype("u1")
+
+
 class TheSurface(PackageTest):
     def check(self, fruit):
         self.assertEqual([fruit.totals[name].count for name in CLASSES], [1, 1])
@@ -117,6 +131,39 @@ class TheSurface(PackageTest):
         del surface
         gc.collect()
         self.check(first)
+
+    def test_pose_and_roll_are_found_in_photographs(self):
+        surface, rolls = cernita.Surface(CLASSES), (0.0, 0.6)
+        photos = [photograph_of(roll) for roll in rolls]
+        poses = [surface.find_pose(photo) for photo in photos]
+        for pose in poses:
+            for value, expected in ((pose.x, 60), (pose.y, 50), (pose.rx, R_PX), (pose.ry, R_PX)):
+                self.assertAlmostEqual(value, expected, delta=0.4)
+            self.assertTrue(pose.confidence > 0.7 and pose.roll_rad == 0)
+        roll = surface.find_roll(*photos, *poses, expected_rad=0.4, range_rad=0.5)
+        self.assertAlmostEqual(roll.roll_rad, 0.6, delta=0.02)
+        self.assertGreater(roll.confidence, 0.3)
+        self.assertEqual(surface.find_roll(photos[0][::-1, ::-1], photos[1][::-1, ::-1], *(
+            cernita.Pose(photos[0].shape[1] - 1 - pose.x, photos[0].shape[0] - 1 - pose.y, pose.rx, pose.ry)
+            for pose in poses), expected_rad=-0.4, range_rad=0.5).confidence > 0.3, True)
+        self.assertEqual(surface.find_pose(np.zeros((95, 300), "u1")).confidence, 0)
+
+    def test_wrong_photographs_are_named(self):
+        surface, photo = cernita.Surface(CLASSES), photograph_of(0.0)
+        pose = surface.find_pose(photo)
+        cases = {
+            "type": (lambda: surface.find_pose(photo / 255), TypeError, "photograph must be of uint8, not float64"),
+            "colour": (lambda: surface.find_pose(np.zeros((9, 9, 3), "u1")), ValueError,
+                       "photograph must have 2 dimensions, not 3"),
+            "second": (lambda: surface.find_roll(photo, None, pose, pose), TypeError, "second must be"),
+            "pose": (lambda: surface.find_roll(photo, photo, pose, None), TypeError, "second_pose must be a Pose"),
+            "expected": (lambda: surface.find_roll(photo, photo, pose, pose, expected_rad=math.nan), ValueError,
+                         "expected_rad is nan"),
+            "range": (lambda: surface.find_roll(photo, photo, pose, pose, range_rad=4), ValueError, "range_rad is 4"),
+            "scale": (lambda: surface.find_roll(photo, photo, pose, pose, mm_per_px="1"), TypeError,
+                      "mm_per_px must be a number, not '1'"),
+        }
+        self.assertEqual(wrong_errors(cases), [])
 
     def test_wrong_arguments_are_named(self):
         measure, view = cernita.Surface(CLASSES).measure, views_of(1)[0]

@@ -4,6 +4,7 @@ What NumPy's array of the same values gives, a tensor gives, in host memory and 
 cause and a cure, and this runs the cure until the call succeeds. By stand-ins (stand_ins.py), with --real by PyTorch,
 CuPy and JAX, as far as they are installed, and a device if there is one. Prints what is not as meant; --real a table.
 """
+import dataclasses
 import os
 import re
 import sys
@@ -54,6 +55,8 @@ def numpy_of(value):
         return [value.points, value.offsets, value.planes]
     if isinstance(value, cernita.Defects):
         return [value.points, value.table["area_px"]]
+    if isinstance(value, (cernita.Pose, cernita.Roll)):
+        return [np.array(dataclasses.astuple(value))]
     if isinstance(value, (list, tuple)):
         return [part for one in value for part in numpy_of(one)]
     if hasattr(value, "cpu"):
@@ -80,6 +83,7 @@ path = os.path.join(folder, "line.yaml")
 with open(path, "w") as file:
     file.write("classes: [{name: a, level: 0.5}, {name: b, level: 0.7}]\nchain: [contours]\n")
 chain = cernita.Chain.from_yaml(path)
+surface, pose = cernita.Surface(["rot"]), cernita.Pose(15, 10, 9, 9)
 try:
     line = cernita.Line(f"ipc://{folder}/nobody")
 except ImportError:
@@ -125,6 +129,9 @@ CALLS = [
     ("waverec2", "coeffs", plane[:10, :15], lambda x: cernita.waverec2([x, bands], "haar")),
     ("Chain.judge", "maps", maps, chain.judge),
     ("Chain.judge, intensity", "intensity", grey, lambda x: chain.judge(maps, x)),
+    ("Surface.find_pose", "photograph", grey, surface.find_pose),
+    ("Surface.find_roll, first", "first", grey, lambda x: surface.find_roll(x, grey, pose, pose)),
+    ("Surface.find_roll, second", "second", grey, lambda x: surface.find_roll(grey, x, pose, pose)),
 ]
 if line:
     CALLS += [

@@ -58,9 +58,9 @@ __version__: str
 # All at once: mypy does not read lists that are put together of others.
 __all__ = [
     "Alive", "Chain", "Contours", "DataError", "Defect", "Defects", "FruitSurface", "Line", "Pose", "RecordedView",
-    "Recording", "Silence", "Slot", "Status", "Surface", "SurfaceDefect", "SurfaceTotal", "SurfaceView", "Total",
-    "Unreadable", "Verdict", "VerdictLog", "Verdicts", "__version__", "black_tophat", "convolve", "diamond_square",
-    "dilate", "dwt2", "erode", "filter2D", "find_contours", "find_contours_many", "free_contexts",
+    "Recording", "Roll", "Silence", "Slot", "Status", "Surface", "SurfaceDefect", "SurfaceTotal", "SurfaceView",
+    "Total", "Unreadable", "Verdict", "VerdictLog", "Verdicts", "__version__", "black_tophat", "convolve",
+    "diamond_square", "dilate", "dwt2", "erode", "filter2D", "find_contours", "find_contours_many", "free_contexts",
     "getStructuringElement", "grey_closing", "grey_dilation", "grey_erosion", "grey_opening", "haar", "idwt2",
     "missing", "morphological_gradient", "morphology", "morphologyEx", "named_kernel", "ranklet", "read_picture",
     "wavedec2", "waverec2", "white_tophat",

@@ -96,6 +96,14 @@ class SurfaceView(Structure):
                 ("defects", POINTER(Defects))]
 
 
+class SurfacePhotograph(Structure):
+    _fields_ = [("image", Image), ("pose", SurfacePose), ("mm_per_px", c_double)]
+
+
+class SurfaceRoll(Structure):
+    _fields_ = [("roll_rad", c_double), ("confidence", c_double)]
+
+
 class SurfacePart(Structure):
     _fields_ = [("view", c_int32), ("defect", c_uint32)]
 
@@ -140,6 +148,9 @@ _PROTOTYPES: dict[str, tuple[object, list[object]]] = {
     "crn_surface_open": (c_int, [c_void_p, POINTER(SurfaceSettings), POINTER(c_void_p)]),
     "crn_surface_free": (None, [POINTER(c_void_p)]),
     "crn_surface_measure": (c_int, [c_void_p, POINTER(SurfaceView), c_int32, POINTER(POINTER(SurfaceFruit))]),
+    "crn_surface_find_pose": (c_int, [c_void_p, POINTER(Image), POINTER(SurfacePose)]),
+    "crn_surface_find_roll": (c_int, [c_void_p, POINTER(SurfacePhotograph), POINTER(SurfacePhotograph), c_double,
+                                      c_double, POINTER(SurfaceRoll)]),
     "crn_chain_judge": (c_int, [c_void_p, POINTER(Image), POINTER(Image), POINTER(POINTER(Defects))]),
 }
 

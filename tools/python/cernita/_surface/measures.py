@@ -23,6 +23,14 @@ class Pose:
     confidence: float = 1.0
 
 
+@dataclass(frozen=True)
+class Roll:
+    """How far a fruit has rolled from one photograph to another, and how sure that is, 0 to 1: the correlation of both
+    skins there, less the best one elsewhere. Below some 0.15 the expected roll is the better one."""
+    roll_rad: float
+    confidence: float
+
+
 @dataclass(frozen=True, eq=False)
 class SurfaceView:
     """One view of a fruit: its defects, as Chain.judge() gives them (a verdict has those of all views in one table), where
@@ -70,4 +78,4 @@ class FruitSurface:
     defects: tuple[SurfaceDefect, ...]
 
 
-__all__ = ["FruitSurface", "Pose", "SurfaceDefect", "SurfaceTotal", "SurfaceView"]
+__all__ = ["FruitSurface", "Pose", "Roll", "SurfaceDefect", "SurfaceTotal", "SurfaceView"]

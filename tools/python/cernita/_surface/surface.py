@@ -11,10 +11,12 @@ import numpy as np
 
 from .. import _library
 from .._arguments import choice, number, whole
+from .._arrays import Operand, operand
 from .._context import Context, host_key
 from .._defects import DEFECT, Defects
-from .._library import ROLL_AXES, SURFACE_CLASSES_MAX, SURFACE_POINTS_MAX, SURFACE_VIEWS_MAX, check, lib
-from .measures import FruitSurface, Pose, SurfaceDefect, SurfaceTotal, SurfaceView
+from .._foreign import to_host
+from .._library import MEMORY_HOST, ROLL_AXES, SURFACE_CLASSES_MAX, SURFACE_POINTS_MAX, SURFACE_VIEWS_MAX, check, lib
+from .measures import FruitSurface, Pose, Roll, SurfaceDefect, SurfaceTotal, SurfaceView
 
 _INT32_MAX = 2**31 - 1
 
@@ -72,7 +74,7 @@ class Surface:
         views = list(views)
         whole("the number of views", len(views), 1, SURFACE_VIEWS_MAX)
         tables = [self._table_of(index, view) for index, view in enumerate(views)]
-        workspace = self._workspace(len(views), sum(map(len, tables)),
+        workspace = self._workspace(sum(map(len, tables)),
                                     sum(int(table["point_count"].sum(dtype="u8")) for table in tables))
         inputs = (_library.SurfaceView * len(views))()
         points = [np.ascontiguousarray(view.defects.points, "<f4") for view in views]
@@ -84,6 +86,48 @@ class Surface:
         failure = lib.crn_surface_measure(workspace.pointer, inputs, len(views), byref(result))
         check(failure, lib.crn_context_error(workspace.context.pointer).decode(errors="replace"))
         return self._fruit_of(result.contents)
+
+    def find_pose(self, photograph: Any) -> Pose:
+        """Where a photograph shows the fruit: the upright ellipse that fits best where it meets what is behind it.
+
+        photograph: u8[height, width], in host memory. The confidence is the share of the outline that lies on the
+        ellipse, less where fruit and background are alike; 0: nothing was found. The roll is 0.
+
+        TypeError, ValueError: the photograph is not such an array.
+
+        >>> y, x = np.mgrid[:95, :301]
+        >>> disc = np.where(np.hypot(x - 120, y - 47) < 40, 180, 20).astype("u1")
+        >>> pose = Surface(["rot"]).find_pose(disc)
+        >>> round(pose.x), round(pose.y), round(pose.rx), pose.confidence > 0.8
+        (120, 47, 40, True)
+        """
+        image = _photograph("photograph", photograph)
+        found = _library.SurfacePose()
+        self._call("crn_surface_find_pose", byref(image.image), byref(found))
+        return Pose(*(getattr(found, field) for field, _ in _library.SurfacePose._fields_))
+
+    def find_roll(self, first: Any, second: Any, first_pose: Pose, second_pose: Pose, *, expected_rad: float = 0.0,
+                  range_rad: float = np.pi, mm_per_px: float = 1.0) -> Roll:
+        """How far the fruit has rolled from one photograph to another, by its skin, within `range_rad` of the expected
+        roll.
+
+        first, second: u8[height, width], in host memory. first_pose, second_pose: where they show the fruit, of
+        find_pose(). mm_per_px: matters only with a `distance_mm`. The expected roll comes back with the confidence 0 if
+        none is found.
+
+        TypeError, ValueError: an argument, which the text names.
+        """
+        photos = [_input_of_photograph(name, array, pose, mm_per_px)
+                  for name, array, pose in (("first", first, first_pose), ("second", second, second_pose))]
+        found = _library.SurfaceRoll()
+        self._call("crn_surface_find_roll", byref(photos[0][0]), byref(photos[1][0]),
+                   _real("expected_rad", expected_rad), _real("range_rad", range_rad), byref(found))
+        return Roll(found.roll_rad, found.confidence)
+
+    def _call(self, function: str, *arguments: Any) -> None:
+        workspace = self._workspace(0, 0)
+        failure = getattr(lib, function)(workspace.pointer, *arguments)
+        check(failure, lib.crn_context_error(workspace.context.pointer).decode(errors="replace"))
 
     def _table_of(self, index: int, view: SurfaceView) -> Any:
         """Its defects as crn_defect, dense."""
@@ -103,7 +147,7 @@ class Surface:
             same[name] = table[name]
         return same
 
-    def _workspace(self, views: int, defects: int, points: int) -> _Workspace:
+    def _workspace(self, defects: int, points: int) -> _Workspace:
         """This thread's, with room for so many: twice as much as was needed last, if it has to grow."""
         kept: _Workspace | None = getattr(self._kept, "workspace", None)
         if kept is not None and (kept.settings.defects >= defects and kept.settings.points >= points):
@@ -135,15 +179,33 @@ class Surface:
         return f"<cernita.Surface of {len(self.classes)} classes>"
 
 
-def _input_of(name: str, view: SurfaceView, defects: _library.Defects) -> _library.SurfaceView:
+def _photograph(name: str, array: Any) -> Operand:
+    image = operand(name, array, ("uint8",), (2,))
+    if image.memory != MEMORY_HOST:
+        raise TypeError(f"{name} must lie in host memory{to_host(name, array)}")
+    return image
+
+
+def _input_of_photograph(name: str, array: Any, pose: Pose, mm_per_px: float) -> tuple[Any, Operand]:
+    """With the array, which must last as long."""
+    image = _photograph(name, array)
+    return _library.SurfacePhotograph(image.image, _input_of_pose(f"{name}_pose", pose),
+                                      _real("mm_per_px", mm_per_px)), image
+
+
+def _input_of_pose(name: str, pose: Pose) -> _library.SurfacePose:
     """What is out of range, NaN too, the library says."""
-    if not isinstance(view.pose, Pose):
-        raise TypeError(f"{name}.pose must be a Pose, not {type(view.pose).__name__}")
+    if not isinstance(pose, Pose):
+        raise TypeError(f"{name} must be a Pose, not {type(pose).__name__}")
+    return _library.SurfacePose(*(_real(f"{name}.{field}", getattr(pose, field))
+                                  for field, _ in _library.SurfacePose._fields_))
+
+
+def _input_of(name: str, view: SurfaceView, defects: _library.Defects) -> _library.SurfaceView:
     return _library.SurfaceView(
-        _library.SurfacePose(*(_real(f"{name}.pose.{field}", getattr(view.pose, field))
-                               for field, _ in _library.SurfacePose._fields_)),
-        _real(f"{name}.mm_per_px", view.mm_per_px), whole(f"{name}.height", view.height, 0, _INT32_MAX),
-        whole(f"{name}.width", view.width, 0, _INT32_MAX), ctypes.pointer(defects))
+        _input_of_pose(f"{name}.pose", view.pose), _real(f"{name}.mm_per_px", view.mm_per_px),
+        whole(f"{name}.height", view.height, 0, _INT32_MAX), whole(f"{name}.width", view.width, 0, _INT32_MAX),
+        ctypes.pointer(defects))
 
 
 def _real(name: str, value: Any) -> float:
