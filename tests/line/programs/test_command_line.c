@@ -17,7 +17,7 @@ static const char *const programs[] = {
     "cernitad",       "cernita-apply contours", "cernita-bench line",
     "cernita-record", "cernita-replay",         "cernita-sorter",
     "cernita-synth",  "cernita-tail",           "cernita-why",
-    "cernitactl",
+    "cernitactl",     "cernita-calibrate",
 #ifdef CRN_HAS_TOP
     "cernita-top",
 #endif
