@@ -86,7 +86,7 @@ def compare_alerts(fault, line, wanted):
     expected = {known[name] for name in wanted} | fault.alerts
     fired = line.prometheus.await_alerts(line.name, expected, ALERT_S)
     return [f"{name} does not fire" for name in sorted(expected - fired)] + \
-        [f"{name} fires" for name in sorted(fired - expected - {known[name] for name in fault.also})]
+        [f"{name} fires" for name in sorted(fired - expected - {known.get(name, name) for name in fault.also})]
 
 
 def await_end(line):

@@ -26,7 +26,7 @@ class Fault:
     undo: typing.Callable = nothing
     changes: dict = dataclasses.field(default_factory=dict) # of the machine's file; FOLDER, GUARDED: line.folder, .guarded
     beside: set = dataclasses.field(default_factory=set) # conditions that have to come with it
-    also: set = dataclasses.field(default_factory=set) # conditions that may come with it
+    also: set = dataclasses.field(default_factory=set) # conditions, or alerts without one, that may come with it
     alerts: set = dataclasses.field(default_factory=set) # those without a condition that have to come with it
     why: str = "" # what cernita-why has to say of a fruit, a regular expression
     size: tuple = (48, 64)

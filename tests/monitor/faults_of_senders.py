@@ -79,7 +79,7 @@ FAULTS = [
     Fault("", "the sender ends within a fruit and begins a new epoch", lambda line: line.belt.begin_epoch(),
           alerts={"CernitaSenderRestarted"}, why="the sender was restarted"),
     Fault("two_senders", "a second sender sends the same views", lambda line: line.belt.double(),
-          lambda line: line.belt.single()),
+          lambda line: line.belt.single(), also={"CernitaSenderRestarted"}),
     Fault("epoch_reused", "the sender restarts, and numbers messages and fruits as before",
           lambda line: line.belt.begin_again(), changes={"latency": {"budget_ms": 1000, "straggler_ms": 2000}}),
     Fault("numbers_too_early", "a fruit's number returns after eight fruits", setting(numbers=8), setting(numbers=0)),
