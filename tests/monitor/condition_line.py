@@ -160,7 +160,7 @@ def mount_disk(folder, kind):
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=192m", "tmpfs", disk], check=True)
     else:
         with open(image, "wb") as file:
-            file.truncate(4 << 30)
+            file.truncate(32 << 30) # sparse
         subprocess.run(["mkfs.ext4", "-q", image], check=True)
         subprocess.run(["mount", "-o", "loop", image, disk], check=True)
     for name in ("log", "records"):

@@ -150,10 +150,10 @@ def free_disk(line):
 
 
 def fill_steadily(line):
-    """A MiB every four seconds."""
+    """Eight MiB every four seconds."""
     def write():
         with open(line.folder / "disk/of another program", "ab") as file:
-            file.write(bytes(1 << 20))
+            file.write(bytes(8 << 20))
     repeat(line, write, 4)
 
 
@@ -221,7 +221,7 @@ FAULTS = [
     Fault("memory_short", "98 % of the `memory.max` of a made-up control group are used", use_memory, limit_memory,
           group=True, before=limit_memory),
     Fault("disk_hangs", "the log's disk is frozen (fsfreeze)", freeze_disk, thaw_disk, changes=LOG_ON_DISK, disk="ext4"),
-    Fault("disk_full_soon", "another program writes 0.25 MiB/s to the log's disk of 4 GiB", fill_steadily,
+    Fault("disk_full_soon", "another program writes 2 MiB/s to the disk of the line's own files, of 32 GiB", fill_steadily,
           free_steadily_filled, changes=LOG_ON_DISK | {"state": {"dir": "FOLDER/disk"}}, rate=2, disk="ext4",
           within_s=180),
     Fault("log_loses", "another file fills the log's disk of 192 MiB", full_disk, free_disk, changes=LOG_ON_DISK,
