@@ -38,7 +38,8 @@ const char *crn_rules_class(const crn_rules *rules, int32_t at)
     return rules->classes[at];
 }
 
-static void add_fault(crn_rule_parser *parser, size_t at, const char *format, va_list arguments)
+__attribute__((format(printf, 3, 0))) static void add_fault(crn_rule_parser *parser, size_t at,
+                                                            const char *format, va_list arguments)
 {
     crn_rule_faults *faults = parser->faults;
     if (faults->count == CRN_RULE_FAULTS_MAX)
