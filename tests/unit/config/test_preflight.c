@@ -38,6 +38,8 @@ static int check_with(const char *backend, const char *more)
     crn_config_resolve(&config, 2);
     config.file = file;
     crn_config_use_unit_folders(&config, true);
+    free(faults); /* of the check before */
+    free(notes);
     size_t sizes[2];
     FILE *fault_file = open_memstream(&faults, &sizes[0]);
     FILE *note_file = open_memstream(&notes, &sizes[1]);
