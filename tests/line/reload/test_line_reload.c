@@ -23,16 +23,11 @@
 #define COUNT_PAGES true
 #endif
 
-#define RECIPES                                                                                    \
-    "recipes:\n"                                                                                   \
-    "  seven: {classes: {rot: 0.15}}\n"                                                            \
-    "  one: {classes: {rot: {level: 0.75}}, latency: {budget_ms: 250}}\n"                          \
-    "  opened: {chain: [morphology: {operation: open, element: rect, size: 5}, contours: {}]}\n"
-
-static const char recipes[] = RECIPES;
-
-/* With times that a slow machine keeps, too. */
-static const char patient[] = "latency: {budget_ms: 30000, assemble_ms: 30000}\n" RECIPES;
+static const char recipes[] =
+    "recipes:\n"
+    "  seven: {classes: {rot: 0.15}}\n"
+    "  one: {classes: {rot: {level: 0.75}}, latency: {budget_ms: 25000}}\n"
+    "  opened: {chain: [morphology: {operation: open, element: rect, size: 5}, contours: {}]}\n";
 
 static void expect_verdict(reloading_line *self, uint64_t fruit, uint32_t defects,
                            const char *settings)
@@ -50,11 +45,11 @@ static void a_fruit_is_judged_by_the_settings_of_its_first_view(void **state)
     (void)state;
     static reloading_line self;
     char answer[4096], before[20], after[20];
-    reloading_start(&self, 3, "latency: {assemble_ms: 60000}\n");
+    reloading_start(&self, 3, "");
     reloading_hash(&self, "", before);
     reloading_send(&self, 1, 0, 2);
     reloading_wait_views(&self, 1);
-    reloading_write(&self, 6, "latency: {assemble_ms: 60000}\n");
+    reloading_write(&self, 6, "");
     reloading_hash(&self, "", after);
     assert_true(reloading_ask(&self, "reload", answer));
     assert_non_null(strstr(answer, after));
@@ -206,7 +201,7 @@ static void recipes_are_switched_and_outlive_a_reload(void **state)
     assert_string_equal(verdict.recipe, "one");
     assert_string_equal(verdict.settings, hash);
     assert_int_equal(verdict.defects, 1);
-    assert_int_equal((int)verdict.budget_ms, 250);
+    assert_int_equal((int)verdict.budget_ms, 25000);
     reloading_write(&self, 5, recipes);
     assert_true(reloading_ask(&self, "reload", answer));
     assert_non_null(strstr(answer, "recipe 'one'"));
@@ -229,17 +224,17 @@ static void more_settings_than_can_be_in_use_are_refused(void **state)
     (void)state;
     static reloading_line self;
     char answer[4096], hash[CRN_GENERATIONS][20];
-    reloading_start(&self, 1, "latency: {assemble_ms: 60000}\n");
+    reloading_start(&self, 1, "");
     for (int i = 0; i < CRN_GENERATIONS; i++) {
         if (i > 0) {
-            reloading_write(&self, i % CRN_RELOADING_PEAKS + 1, "latency: {assemble_ms: 60000}\n");
+            reloading_write(&self, i % CRN_RELOADING_PEAKS + 1, "");
             assert_true(reloading_ask(&self, "reload", answer));
         }
         reloading_hash(&self, "", hash[i]);
         reloading_send(&self, (uint64_t)i, 0, 2); /* open until its second view */
         reloading_wait_views(&self, (uint64_t)i + 1);
     }
-    reloading_write(&self, 2, "latency: {assemble_ms: 50000}\n");
+    reloading_write(&self, 2, "recipes: {two: {}}\n");
     assert_false(reloading_ask(&self, "reload", answer));
     assert_non_null(strstr(answer, "fruits that were open at the last reloads still are"));
     for (int i = 0; i < CRN_GENERATIONS; i++) {
@@ -288,7 +283,7 @@ static void *reload_often(void *argument)
         case 0:
         case 2:
         case 4:
-            reloading_write(load->line, i / 2 % CRN_RELOADING_PEAKS + 1, patient);
+            reloading_write(load->line, i / 2 % CRN_RELOADING_PEAKS + 1, recipes);
             break;
         case 1:
             reloading_write(load->line, 2, "chain: [contour: {}]\n");
@@ -323,7 +318,7 @@ static int expect_settings(const reloading_line *self, expected_settings *ret_li
 {
     int count = 0;
     for (int peaks = 1; peaks <= CRN_RELOADING_PEAKS; peaks++) {
-        reloading_write(self, peaks, patient);
+        reloading_write(self, peaks, recipes);
         const struct {
             const char *recipe;
             uint32_t defects;
@@ -359,9 +354,9 @@ static void a_thousand_reloads_under_load_lose_nothing(void **state)
     reload_load load = {.line = &self};
     pthread_t thread;
     uint64_t sent = 0, received = 0;
-    reloading_start(&self, 3, patient);
+    reloading_start(&self, 3, recipes);
     int count = expect_settings(&self, list);
-    reloading_write(&self, 3, patient);
+    reloading_write(&self, 3, recipes);
     assert_int_equal(pthread_create(&thread, NULL, reload_often, &load), 0);
     seen_verdict verdict;
     while (!atomic_load(&load.done) || received < sent) {

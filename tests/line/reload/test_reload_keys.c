@@ -27,10 +27,7 @@ static int set_up(void **state)
     crn_test_keys_make(parent, &keys);
     crn_test_keys_add(&keys, "cnn", "ingest", &cnn);
     crn_test_keys_add(&keys, "grader", "grader", &grader);
-    snprintf(file, sizeof file,
-             "access: {keys: '%s', ipc: true}\n"
-             "latency: {budget_ms: 30000, assemble_ms: 30000}\n",
-             keys.folder);
+    snprintf(file, sizeof file, "access: {keys: '%s', ipc: true}\n", keys.folder);
     return 0;
 }
 
