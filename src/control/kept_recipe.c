@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "stages/base/file/new_file.h"
 #include "stages/base/log.h"
 #include "stages/base/utf8.h"
 
-#define NAME      "recipe"
-#define PART_NAME "recipe.part"
-#define MODE      0640
+#define NAME "recipe"
+#define MODE 0640
 
 #define TEXT_BYTES (PATH_MAX + 128)
 
@@ -30,67 +30,43 @@ static void absolute(const char *line_file, char ret_path[PATH_MAX])
     crn_utf8_clean(ret_path); /* no line ends */
 }
 
-static int write_all(int fd, const char *text, size_t size)
+static int replace(const char *path, const char *text, crn_error *error)
 {
-    while (size > 0) {
-        ssize_t count = write(fd, text, size);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count <= 0)
-            return count < 0 ? -errno : -EIO;
-        text += count;
-        size -= (size_t)count;
-    }
-    return 0;
-}
-
-static int replace(int folder, const char *text)
-{
-    if (unlinkat(folder, PART_NAME, 0) < 0 && errno != ENOENT) /* of one that was killed */
-        return -errno;
-    int fd = openat(folder, PART_NAME, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, MODE);
-    if (fd < 0)
-        return -errno;
-    int r = write_all(fd, text, strlen(text));
-    if (r == 0 && fsync(fd) < 0)
-        r = -errno;
-    if (close(fd) < 0 && r == 0)
-        r = -errno;
-    if (r == 0 && renameat(folder, PART_NAME, folder, NAME) < 0)
-        r = -errno;
+    crn_new_file file;
+    int r = crn_new_file_open_stream(path, &file, error);
     if (r < 0)
-        unlinkat(folder, PART_NAME, 0);
-    else if (fsync(folder) < 0)
-        r = -errno;
+        return r;
+    if (fchmod(file.fd, MODE) == 0) {
+        fputs(text, file.stream);
+        return crn_new_file_finish_synced(&file, error);
+    }
+    r = crn_error_set(error, -errno, "%s: cannot be written: %s", path, strerror(errno));
+    crn_new_file_drop(&file);
     return r;
 }
 
 /* Empties the file, for which a full disk has room, too. */
-static void make_unreadable(int folder)
+static void make_unreadable(const char *path)
 {
-    int fd = openat(folder, NAME,
-                    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, MODE);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, MODE);
     if (fd < 0)
         return;
     if (fsync(fd) < 0)
-        unlinkat(folder, NAME, 0);
+        unlink(path);
     close(fd);
 }
 
 int crn_kept_recipe_write(const char *dir, const char *line_file, const char *recipe,
                           crn_error *error)
 {
-    char path[PATH_MAX], text[TEXT_BYTES];
-    absolute(line_file, path);
-    snprintf(text, sizeof text, form, path, recipe);
-    int folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int r = folder < 0 ? -errno : replace(folder, text);
+    char line_path[PATH_MAX], text[TEXT_BYTES], path[PATH_MAX];
+    absolute(line_file, line_path);
+    snprintf(text, sizeof text, form, line_path, recipe);
+    if (snprintf(path, sizeof path, "%s/" NAME, dir) >= (int)sizeof path)
+        return crn_error_set(error, -ENAMETOOLONG, "%s: is too long a path", dir);
+    int r = replace(path, text, error);
     if (r < 0)
-        crn_error_set(error, r, "%s/" NAME ": cannot be written: %s", dir, strerror(-r));
-    if (r < 0 && folder >= 0)
-        make_unreadable(folder);
-    if (folder >= 0)
-        close(folder);
+        make_unreadable(path);
     return r;
 }
 

@@ -200,9 +200,21 @@ static void forget_name(crn_new_file *file)
     file->name = NULL;
 }
 
-int crn_new_file_finish(crn_new_file *file, crn_error *error)
+static int sync_folder(const char *folder)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    int r = fsync(fd) < 0 ? -errno : 0;
+    close(fd);
+    return r;
+}
+
+static int finish(crn_new_file *file, bool synced, crn_error *error)
 {
     int r = file->stream ? end_stream(file) : 0;
+    if (!r && synced && fsync(file->fd) < 0)
+        r = -errno;
     if (!r && !file->name)
         r = with_free_name(file->folder, make_link, file->fd, &file->name);
     if (!r) {
@@ -213,13 +225,24 @@ int crn_new_file_finish(crn_new_file *file, crn_error *error)
     }
     if (!r && rename(file->name, file->path))
         r = -errno;
-    if (r) {
-        crn_error_set(error, r, "%s: cannot be written: %s", file->path, strerror(-r));
-    } else {
+    if (!r) {
         forget_name(file);
+        r = synced ? sync_folder(file->folder) : 0;
     }
+    if (r)
+        crn_error_set(error, r, "%s: cannot be written: %s", file->path, strerror(-r));
     crn_new_file_drop(file);
     return r;
+}
+
+int crn_new_file_finish(crn_new_file *file, crn_error *error)
+{
+    return finish(file, false, error);
+}
+
+int crn_new_file_finish_synced(crn_new_file *file, crn_error *error)
+{
+    return finish(file, true, error);
 }
 
 void crn_new_file_drop(crn_new_file *file)

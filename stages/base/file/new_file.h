@@ -48,6 +48,10 @@ CRN_API int crn_new_file_open_stream(const char *path, crn_new_file *ret_file, c
  */
 CRN_API int crn_new_file_finish(crn_new_file *file, crn_error *error);
 
+/** The same once the file is on the disk, and its name, too: a loss of power leaves the former file
+ * or this one, whole. */
+CRN_API int crn_new_file_finish_synced(crn_new_file *file, crn_error *error);
+
 /** Makes SIGINT, SIGTERM and SIGHUP remove the unfinished file before they end the program: the
  * file that was opened last, if it has a name. Only for programs that have nothing else to do at
  * these signals and write one file at a time. */
