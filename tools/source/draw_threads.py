@@ -11,7 +11,7 @@ import html
 import pathlib
 import sys
 
-WIDTH, HEIGHT = 1646, 780
+WIDTH, HEIGHT = 1848, 780
 MARGIN = 24
 
 # class: (light, dark); the picture has a background of its own, so that it is readable on any page.
@@ -159,8 +159,14 @@ def queue_label(d, x, *lines):
 
 
 def draw_lower(d):
-    """Writers, workers, devices, viewers, HTTP, conditions, control, service."""
-    writers, workers, devices, viewers, http, conditions, control, service = (MARGIN + 202 * i for i in range(8))
+    """Slots, writers, workers, devices, viewers, HTTP, conditions, control, service."""
+    slots, writers, workers, devices, viewers, http, conditions, control, service = (MARGIN + 202 * i for i in range(9))
+    lower_thread(d, slots, LOWER_WIDTH, "slots' thread", "nice 10; accepts producers", "rings of slots: made,",
+                 "pinned, freed; the line's", "from offer to last view")
+    d.arrow((slots + 20, LINE_BOTTOM), (slots + 20, LOWER_TOP))
+    d.arrow((slots + LOWER_WIDTH - 20, LOWER_TOP), (slots + LOWER_WIDTH - 20, LINE_BOTTOM))
+    queue_label(d, slots + LOWER_WIDTH / 2, "eventfds: rings", "left, rings offered")
+
     lower_thread(d, writers, LOWER_WIDTH, "writers", "recorder; verdict log", "rings; slots of 256 MiB",
                  "what does not fit", "is dropped and counted", copies=2)
     d.arrow((writers + 24, LINE_BOTTOM), (writers + 24, LOWER_TOP))
@@ -201,7 +207,8 @@ def draw_lower(d):
     queue_label(d, service + 108, "a counter of each", "thread; the state")
 
     middle = LOWER_WIDTH / 2
-    for x, stack, title, what in ((writers, 5, "disk", "recordings, verdict log"), (devices, 5, "GPU", "four batches in flight"),
+    for x, stack, title, what in ((slots, 0, "producers", "headers go to ingest itself"),
+                                  (writers, 5, "disk", "recordings, verdict log"), (devices, 5, "GPU", "four batches in flight"),
                                   (viewers, 0, "viewers", "SUB, any number"), (http, 0, "HTTP clients", "Prometheus, browsers"),
                                   (conditions, 10, "/proc, /sys, disks", "asked once a second"),
                                   (control, 0, "cernitactl", "AF_UNIX; or SIGHUP"),
@@ -214,8 +221,8 @@ def draw_lower(d):
 def draw_legend(d):
     for i, (kind, text) in enumerate((("thread", "thread"), ("memory", "memory that it owns"),
                                       ("outside", "outside the daemon"))):
-        d.box(kind, 226, BOTTOM + 4 + 22 * i, 22, 14, 3)
-        d.text(256, BOTTOM + 16 + 22 * i, text, "ink small", "start")
+        d.box(kind, 428, BOTTOM + 4 + 22 * i, 22, 14, 3)
+        d.text(458, BOTTOM + 16 + 22 * i, text, "ink small", "start")
 
 
 def main():
