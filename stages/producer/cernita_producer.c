@@ -255,11 +255,13 @@ static int receive_answer(crn_producer *producer, int timeout_ms, producer_answe
     struct cmsghdr *header = size > 0 ? CMSG_FIRSTHDR(&message) : NULL;
     if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
         memcpy(ret_answer->fds, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
+    if (size <= 0) /* every cernitad answers, unless it ends or this program comes too late */
+        return fail(producer, ENOTCONN,
+                    "hung up before its answer: the daemon ends, or is another program: call "
+                    "crn_producer_connect() again");
     if (size != ANSWER_BYTES)
         return fail(producer, EPROTO,
-                    "what listens there %s: install a cernitad that has slots, and name its "
-                    "ingest.slots.path",
-                    size > 0 ? "is not a cernitad" : "hangs up without an answer");
+                    "what listens there is not a cernitad: name ingest.slots.path of a line");
     ret_answer->status = (uint32_t)get(bytes, 4);
     ret_answer->slots = (uint32_t)get(bytes + 4, 4);
     ret_answer->ring_id = get(bytes + 8, 8);

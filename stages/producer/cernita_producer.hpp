@@ -100,6 +100,7 @@ public:
     {
         crn_producer *made = nullptr;
         const crn_producer_settings settings = {path.c_str(), view_bytes, slots};
+        answer_ms = crn_producer_answer_ms(&settings);
         int result = crn_producer_create(&settings, &made);
         if (result == -ENOMEM)
             throw std::bad_alloc();
@@ -108,8 +109,12 @@ public:
         producer.reset(made, [](crn_producer *it) { crn_producer_free(&it); });
     }
 
-    /** Connects, or again after the daemon has ended. @throws ProducerFault */
-    void connect(std::chrono::milliseconds timeout = std::chrono::seconds(1))
+    /** Connects, or again after the daemon has ended; waits crn_producer_answer_ms() for its
+     * answer. @throws ProducerFault */
+    void connect() { connect(std::chrono::milliseconds(answer_ms)); }
+
+    /** The same with another timeout. @throws ProducerFault */
+    void connect(std::chrono::milliseconds timeout)
     {
         check(producer.get(), crn_producer_connect(producer.get(), to_ms(timeout)));
     }
@@ -152,6 +157,7 @@ private:
     }
 
     std::shared_ptr<crn_producer> producer;
+    int answer_ms = 0;
 };
 
 } // namespace cernita

@@ -47,7 +47,7 @@ int main(int count, char **arguments)
         fprintf(stderr, "usage: producer SOCKET\n");
         return 2;
     }
-    int result = crn_producer_connect(producer, 1000);
+    int result = crn_producer_connect(producer, crn_producer_answer_ms(&settings));
     for (; result == 0 && view.view < view.views; view.view++, view.sequence++)
         result = send_view(producer, &view);
     if (result < 0)

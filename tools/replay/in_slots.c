@@ -7,8 +7,7 @@
 
 #include "stages/base/clock.h"
 
-#define LOOK_MS   100  /* how often signals are looked for */
-#define ANSWER_MS 5000 /* for the line's answer: it makes the memory first, and may be busy */
+#define LOOK_MS 100 /* how often signals are looked for */
 
 /* Waits a moment; true after a termination signal. */
 static bool is_stopped(const crn_in_slots *to, int ms)
@@ -20,7 +19,8 @@ static bool is_stopped(const crn_in_slots *to, int ms)
 /* True while a line may still come: it is not there yet, or has no ring free. */
 static bool is_to_wait_for(int fault)
 {
-    return fault == -ENOENT || fault == -ECONNREFUSED || fault == -ETIMEDOUT || fault == -EUSERS;
+    return fault == -ENOENT || fault == -ECONNREFUSED || fault == -ENOTCONN ||
+           fault == -ETIMEDOUT || fault == -EUSERS;
 }
 
 int crn_in_slots_open(const char *path, uint64_t view_bytes, crn_in_slots *to, crn_error *error)
@@ -30,7 +30,8 @@ int crn_in_slots_open(const char *path, uint64_t view_bytes, crn_in_slots *to, c
     int r = crn_producer_create(&settings, &to->producer);
     if (r < 0)
         return crn_error_set(error, r, "%s: %s", path, strerror(-r));
-    while (is_to_wait_for(r = crn_producer_connect(to->producer, ANSWER_MS)) &&
+    int answer_ms = crn_producer_answer_ms(&settings);
+    while (is_to_wait_for(r = crn_producer_connect(to->producer, answer_ms)) &&
            crn_now_ns() < until_ns)
         if (is_stopped(to, LOOK_MS))
             return 0;

@@ -119,13 +119,13 @@ static void it_is_a_socket_of_another_kind(void **state)
     close(control);
 }
 
-static void the_daemon_is_too_old(void **state)
+static void the_daemon_ends_before_its_answer(void **state)
 {
     faults_fixture *f = *state;
     answers(f, SLOTS_HANGS_UP, 0, "");
-    fails_to_connect(f, PATIENCE_MS, EPROTO,
-                     "what listens there hangs up without an answer: install a cernitad that has "
-                     "slots, and name its ingest.slots.path");
+    fails_to_connect(f, PATIENCE_MS, ENOTCONN,
+                     "hung up before its answer: the daemon ends, or is another program: call "
+                     "crn_producer_connect() again");
 }
 
 static void it_lets_nobody_speak(void **state)
@@ -133,7 +133,7 @@ static void it_lets_nobody_speak(void **state)
     faults_fixture *f = *state;
     for (int i = 0; i < 50; i++) {
         answers(f, SLOTS_HANGS_UP_AT_ONCE, 0, "");
-        assert_int_equal(crn_producer_connect(f->producer, PATIENCE_MS), -EPROTO);
+        assert_int_equal(crn_producer_connect(f->producer, PATIENCE_MS), -ENOTCONN);
         slots_peer_close(&f->peer);
     }
 }
@@ -143,8 +143,7 @@ static void it_is_another_program(void **state)
     faults_fixture *f = *state;
     answers(f, SLOTS_SAYS_OTHER, 0, "");
     fails_to_connect(f, PATIENCE_MS, EPROTO,
-                     "what listens there is not a cernitad: install a cernitad that has slots, "
-                     "and name its ingest.slots.path");
+                     "what listens there is not a cernitad: name ingest.slots.path of a line");
 }
 
 static void it_says_nothing(void **state)
@@ -152,6 +151,21 @@ static void it_says_nothing(void **state)
     faults_fixture *f = *state;
     answers(f, SLOTS_SAYS_NOTHING, 0, "");
     fails_to_connect(f, 1, ETIMEDOUT, "no answer in 1 ms: is the daemon stopped?");
+}
+
+static void the_time_for_an_answer_allows_for_the_memory(void **state)
+{
+    (void)state;
+    crn_producer_settings settings = {.view_bytes = 18432};
+    assert_int_equal(crn_producer_answer_ms(&settings), 1160);
+    settings.view_bytes = UINT64_C(16) << 20;
+    assert_int_equal(crn_producer_answer_ms(&settings), 1000 + 10 * 17 * 16);
+    settings.slots = 1024;
+    assert_int_equal(crn_producer_answer_ms(&settings), 1000 + 10 * 17 * 1024);
+    settings.view_bytes = UINT64_MAX;
+    assert_int_equal(crn_producer_answer_ms(&settings), 600000);
+    settings.slots = UINT32_MAX;
+    assert_int_equal(crn_producer_answer_ms(&settings), 600000);
 }
 
 static void it_accepts_nobody(void **state)
@@ -214,7 +228,7 @@ static void a_fault_is_not_for_ever(void **state)
 {
     faults_fixture *f = *state;
     there_is_no_socket(state);
-    the_daemon_is_too_old(state);
+    the_daemon_ends_before_its_answer(state);
     slots_peer_close(&f->peer);
     answers(f, SLOTS_ANSWERS, 0, "");
     assert_int_equal(crn_producer_connect(f->producer, PATIENCE_MS), 0);
@@ -296,10 +310,11 @@ int main(void)
         cmocka_unit_test(nobody_listens),
         cmocka_unit_test(permission_is_denied),
         cmocka_unit_test(it_is_a_socket_of_another_kind),
-        cmocka_unit_test(the_daemon_is_too_old),
+        cmocka_unit_test(the_daemon_ends_before_its_answer),
         cmocka_unit_test(it_lets_nobody_speak),
         cmocka_unit_test(it_is_another_program),
         cmocka_unit_test(it_says_nothing),
+        cmocka_unit_test(the_time_for_an_answer_allows_for_the_memory),
         cmocka_unit_test(it_accepts_nobody),
         cmocka_unit_test(the_daemon_says_why_it_refuses),
         cmocka_unit_test(the_memory_is_not_what_was_promised),

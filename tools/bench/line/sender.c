@@ -12,9 +12,6 @@
 /* How often to look whether the peer has its socket already. */
 #define RETRY_MS 10
 
-/* For its answer: it makes the memory first, on a machine that may be busy. */
-#define ANSWER_MS 5000
-
 /* --- ZeroMQ --- */
 
 static void no_free(void *data, void *hint)
@@ -57,8 +54,9 @@ static int connect_producer(const crn_peer *peer, uint64_t view_bytes, crn_produ
     int r = crn_producer_create(&settings, ret_producer);
     if (r < 0)
         return r;
-    while ((r = crn_producer_connect(*ret_producer, ANSWER_MS)) == -ENOENT || r == -ECONNREFUSED ||
-           r == -ETIMEDOUT || r == -EUSERS) {
+    int answer_ms = crn_producer_answer_ms(&settings);
+    while ((r = crn_producer_connect(*ret_producer, answer_ms)) == -ENOENT || r == -ECONNREFUSED ||
+           r == -ENOTCONN || r == -ETIMEDOUT || r == -EUSERS) {
         if (crn_peer_has_ended(peer))
             return -ECHILD;
         poll(NULL, 0, RETRY_MS);

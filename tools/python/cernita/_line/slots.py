@@ -35,7 +35,8 @@ _CURES = {
     errno.EPROTOTYPE: "a socket of another kind: name ingest.slots.path of the line",
     errno.ETIMEDOUT: "no answer: is the daemon stopped?",
 }
-_NO_DAEMON = "what listens there {}: install a cernitad that has slots, and name its ingest.slots.path"
+_HUNG_UP = "hung up before its answer: the daemon ends, or is another program"
+_NO_DAEMON = "what listens there is not a cernitad: name ingest.slots.path of a line"
 
 
 class SlotsFault(Exception):
@@ -90,8 +91,7 @@ class Ring:
             raise SlotsFault(self._path, _CURES.get(number, fault.strerror or str(fault)),
                              number in (errno.ENOENT, errno.ECONNREFUSED)) from None
         if len(answer) != _ANSWER.size:
-            raise SlotsFault(self._path, _NO_DAEMON.format("is not a cernitad" if answer
-                                                           else "hangs up without an answer"), not answer)
+            raise SlotsFault(self._path, _NO_DAEMON if answer else _HUNG_UP, not answer)
         status, slots, ring, slot_bytes, text = _ANSWER.unpack(answer)
         if status:
             raise SlotsFault(self._path, "refused: " + text.split(b"\0")[0].decode("utf-8", "replace"))

@@ -10,7 +10,9 @@ import numpy.typing as npt
 from .files import Path
 from .slots import Ring, SlotsFault, intensity_at
 
-_ANSWER_S = 1.0  # in which a daemon makes the memory, unless its machine is busy
+_ANSWER_S = 1.0          # in which a daemon answers, beside the time for the memory
+_ANSWER_S_PER_MIB = 0.01  # in which it makes the memory: ten times what an idle machine needs
+_SLOTS = 16              # that a daemon gives unless told otherwise
 _RETRY_S = 0.05  # a daemon that is not there is asked again so often
 
 
@@ -24,17 +26,18 @@ class SlotsSender:
     def __init__(self, path: Path, view_bytes: int) -> None:
         self.path, self.fault, self.absent, self.lost = path, "", True, 0
         self._view_bytes, self._next_s = view_bytes, 0.0
+        self._answer_s = _ANSWER_S + _ANSWER_S_PER_MIB * _SLOTS * view_bytes / (1 << 20)
         self.ring: Ring | None = None
 
     def update(self, patience_s: float = 0.0) -> bool:
-        """Learns of the daemon's coming and going; waits for its answer so long, if that is more than a second. True:
-        it is connected."""
+        """Learns of the daemon's coming and going; waits for its answer so long, if that is more than it needs.
+        True: it is connected."""
         if self.ring and not self.ring.update():
             self.lost += self.ring.count_sent()
             self._end()
         if not self.ring and time.monotonic() >= self._next_s:
             try:
-                self.ring, self.fault = Ring(self.path, self._view_bytes, max(patience_s, _ANSWER_S)), ""
+                self.ring, self.fault = Ring(self.path, self._view_bytes, max(patience_s, self._answer_s)), ""
             except SlotsFault as fault:
                 self.fault, self.absent = str(fault), fault.absent
                 self._next_s = time.monotonic() + _RETRY_S
