@@ -40,10 +40,11 @@ void crn_log_find_journal(void)
     to_journal = strcmp(stream, ours) == 0;
 }
 
+const char *const crn_log_level_names[] = {"error", "warning", "info", "debug", NULL};
+
 /* Writes what precedes the text of a line; returns its length. */
 static int begin_line(crn_log_level level, char *line, size_t size)
 {
-    static const char *const names[] = {"error", "warning", "info", "debug"};
     static const char priorities[] = {'3', '4', '6', '7'}; /* as in sd-daemon(3) */
     if (to_journal)
         return snprintf(line, size, "<%c>", priorities[level]);
@@ -53,7 +54,7 @@ static int begin_line(crn_log_level level, char *line, size_t size)
     gmtime_r(&now.tv_sec, &utc);
     int used = (int)strftime(line, size, "%Y-%m-%dT%H:%M:%S", &utc);
     return used + snprintf(line + used, size - (size_t)used, ".%03ldZ %s ", now.tv_nsec / 1000000,
-                           names[level]);
+                           crn_log_level_names[level]);
 }
 
 /* True if a line can be written without waiting for whoever reads it. */

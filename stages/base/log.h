@@ -18,6 +18,9 @@ typedef enum crn_log_level {
     CRN_LOG_DEBUG,
 } crn_log_level;
 
+/** Their names in lines and in settings, by crn_log_level; NULL after the last. */
+CRN_API extern const char *const crn_log_level_names[];
+
 /** Lines above this level are dropped. The default is CRN_LOG_INFO. Thread-safe. */
 CRN_API void crn_log_set_level(crn_log_level level);
 

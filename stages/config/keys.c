@@ -2,6 +2,7 @@
 #include "stages/config/internal.h"
 
 #include "stages/backend.h"
+#include "stages/base/log.h"
 
 /* A row for a member of a section of the config, under the member's name. */
 #define KEY(section, member, ...) CRN_PARAM_AT(#member, crn_config, section.member, __VA_ARGS__)
@@ -242,11 +243,8 @@ static const crn_param state[] = {
             "/var/lib/cernita/NAME), otherwise none"),
     {0}};
 
-/* Indexed by crn_log_level. */
-static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
-
-static const crn_param logging[] = {KEY(log, level, .fallback = "info", .choices = levels,
-                                        .live = true,
+static const crn_param logging[] = {KEY(log, level, .fallback = "info",
+                                        .choices = crn_log_level_names, .live = true,
                                         .help = "least important lines that are logged"),
                                     {0}};
 

@@ -341,15 +341,10 @@ static bool find_ellipse(surface_outline *outline, const crn_surface_pose *box,
 int crn_surface_find_pose(crn_surface *surface, const crn_image *photograph,
                           crn_surface_pose *ret_pose)
 {
-    if (!surface)
-        return -EINVAL;
-    crn_error *error = crn_context_error_of(surface->context);
-    int r = crn_context_begin(surface->context);
-    if (r < 0)
-        return r;
-    if (!ret_pose)
-        return crn_error_set(error, -EINVAL, "ret_pose is NULL");
-    r = crn_surface_check_image("photograph", photograph, error);
+    crn_error *error;
+    int r = crn_surface_begin(surface, ret_pose, "ret_pose", &error);
+    if (r == 0)
+        r = crn_surface_check_image("photograph", photograph, error);
     if (r < 0)
         return r;
     double width = photograph->width, height = photograph->height;

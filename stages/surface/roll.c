@@ -159,14 +159,10 @@ int crn_surface_find_roll(crn_surface *surface, const crn_surface_photograph *fi
                           const crn_surface_photograph *second, double expected_rad,
                           double range_rad, crn_surface_roll *ret_roll)
 {
-    if (!surface)
-        return -EINVAL;
-    crn_error *error = crn_context_error_of(surface->context);
-    int r = crn_context_begin(surface->context);
+    crn_error *error;
+    int r = crn_surface_begin(surface, ret_roll, "ret_roll", &error);
     if (r < 0)
         return r;
-    if (!ret_roll)
-        return crn_error_set(error, -EINVAL, "ret_roll is NULL");
     if (!(fabs(expected_rad) <= 1e9))
         return crn_error_set(error, -EINVAL, "expected_rad is %g; it must be -1e9 to 1e9",
                              expected_rad);

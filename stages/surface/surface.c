@@ -57,6 +57,18 @@ static int reserve(crn_surface *surface)
     return all ? 0 : -ENOMEM;
 }
 
+int crn_surface_begin(crn_surface *surface, const void *output, const char *name,
+                      crn_error **ret_error)
+{
+    if (!surface)
+        return -EINVAL;
+    *ret_error = crn_context_error_of(surface->context);
+    int r = crn_context_begin(surface->context);
+    if (r == 0 && !output)
+        r = crn_error_set(*ret_error, -EINVAL, "%s is NULL", name);
+    return r;
+}
+
 int crn_surface_open(crn_context *context, const crn_surface_settings *settings,
                      crn_surface **ret_surface)
 {
@@ -149,15 +161,10 @@ static void begin_fruit(crn_surface *surface, const crn_surface_view *views)
 int crn_surface_measure(crn_surface *surface, const crn_surface_view *views, int32_t view_count,
                         const crn_surface_fruit **ret_fruit)
 {
-    if (!surface)
-        return -EINVAL;
-    crn_error *error = crn_context_error_of(surface->context);
-    int r = crn_context_begin(surface->context);
-    if (r < 0)
-        return r;
-    if (!ret_fruit)
-        return crn_error_set(error, -EINVAL, "ret_fruit is NULL");
-    r = crn_surface_check(surface, views, view_count, error);
+    crn_error *error;
+    int r = crn_surface_begin(surface, ret_fruit, "ret_fruit", &error);
+    if (r == 0)
+        r = crn_surface_check(surface, views, view_count, error);
     if (r == 0)
         r = arrange(surface, views, view_count, error);
     if (r < 0)

@@ -9,6 +9,12 @@
 #include "stages/base/error.h"
 #include "stages/cernita_surface.h"
 
+/** What each function begins with: clears the context's error. NULL surfaces and missing outputs,
+ * of which `name` is the parameter, are refused. *ret_error is then for the function's own texts.
+ */
+int crn_surface_begin(crn_surface *surface, const void *output, const char *name,
+                      crn_error **ret_error);
+
 /** A point of the unit sphere, to which the spheroid is stretched: x across the roll axis, y along
  * it, z towards the camera. */
 typedef struct crn_sphere_point {

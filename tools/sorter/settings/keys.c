@@ -1,4 +1,5 @@
 /* The keys of a sorter's file, one row each. */
+#include "stages/base/log.h"
 #include "tools/sorter/settings/internal.h"
 
 #define KEY(section, member, ...)                                                                  \
@@ -62,10 +63,8 @@ static const crn_param modbus_server[] = {
                 "counted and logged"),
     {0}};
 
-static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
-
-static const crn_param logging[] = {KEY(log, level, .fallback = "info", .choices = levels,
-                                        .live = true,
+static const crn_param logging[] = {KEY(log, level, .fallback = "info",
+                                        .choices = crn_log_level_names, .live = true,
                                         .help = "least important lines that are logged"),
                                     {0}};
 
