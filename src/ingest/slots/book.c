@@ -19,8 +19,12 @@ static crn_wire_fault check(crn_slots *slots, uint32_t number, const crn_slots_r
                             crn_slots_ring **ret_ring)
 {
     crn_slots_ring *ring = find_ring(slots, reference->ring);
-    bool other = number != CRN_SLOTS_ANY_RING && ring != &slots->ring[number];
-    if (!ring || other || crn_slots_is_over(slots, ring, crn_now_ns()))
+    if (!ring)
+        return CRN_WIRE_RING;
+    /* What came by the connection was sent before its end, whenever it is read. */
+    bool is_refused = number == CRN_SLOTS_ANY_RING ? crn_slots_is_over(slots, ring, crn_now_ns())
+                                                   : ring != &slots->ring[number];
+    if (is_refused)
         return CRN_WIRE_RING;
     if (reference->slot >= ring->slots)
         return CRN_WIRE_SLOT;

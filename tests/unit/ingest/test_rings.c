@@ -356,6 +356,27 @@ static void what_a_killed_producer_sent_is_read(void **state)
     crn_raw_producer_close(&producer);
 }
 
+/* However long the line's thread takes for the packets before it. */
+static void what_came_before_the_end_counts_whenever_it_is_read(void **state)
+{
+    (void)state;
+    crn_raw_producer producer;
+    crn_view *view[2];
+    crn_raw_producer_open(config.ingest.slots.path, 4, 4096, &producer);
+    for (uint32_t slot = 0; slot < 2; slot++) {
+        crn_view_header header = header_of(slot);
+        crn_raw_producer_send(&producer, slot, &header);
+    }
+    crn_raw_producer_hang_up(&producer);
+    view[0] = take_next(NULL);
+    assert_int_equal(crn_slots_get_stats(slots).left, 1); /* the end was read as well */
+    crn_clock_move(61 * CRN_NS_PER_S);
+    view[1] = take_next(NULL);
+    for (int i = 0; i < 2; i++)
+        crn_slots_release(slots, view[i]);
+    crn_raw_producer_close(&producer);
+}
+
 static void late_headers_count_and_then_the_ring_is_freed(void **state)
 {
     (void)state;
@@ -447,6 +468,7 @@ int main(void)
         WITH_SLOTS(a_producer_that_never_reads_its_wakes_holds_nobody_up),
         WITH_SLOTS(a_slot_whose_header_is_lost_is_taken_back),
         WITH_SLOTS(what_a_killed_producer_sent_is_read),
+        WITH_SLOTS(what_came_before_the_end_counts_whenever_it_is_read),
         WITH_SLOTS(late_headers_count_and_then_the_ring_is_freed),
         WITH_SLOTS(no_more_rings_are_made_than_allowed),
         WITH_SLOTS(a_packet_of_any_size_is_given_on),
