@@ -15,6 +15,10 @@
 #define BACKLOG 8
 #define MODE    0660
 
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83 /* Linux 6.16; not in older headers */
+#endif
+
 static int cannot_make(const char *key, const char *path, int code, crn_error *error)
 {
     return crn_error_set(
@@ -92,6 +96,16 @@ static int lock_path(const char *key, const char *path, int *ret_lock, crn_error
     return r < 0 ? cannot_make(key, path, r, error) : 0;
 }
 
+/* Whoever receives a descriptor that it has no use for closes it, and that may take as long as its
+ * sender likes: a TCP socket with SO_LINGER, say. Refused to those that connect, where the kernel
+ * can. */
+static void refuse_descriptors(int descriptor)
+{
+    int no = 0;
+    if (setsockopt(descriptor, SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof no) < 0)
+        return; /* before Linux 6.16 */
+}
+
 /* Binds the locked path. */
 static int bind_path(const char *key, const struct sockaddr_un *address, crn_listener *listener,
                      crn_error *error)
@@ -105,6 +119,8 @@ static int bind_path(const char *key, const struct sockaddr_un *address, crn_lis
     if (left)
         unlink(path);
     int descriptor = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (descriptor >= 0)
+        refuse_descriptors(descriptor);
     /* Before bind, so that the file is never open to others; after it, as the process's umask may
      * have taken the group's right away. */
     if (descriptor < 0 || fchmod(descriptor, MODE) < 0 ||
