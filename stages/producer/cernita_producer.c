@@ -246,8 +246,7 @@ static int receive_answer(crn_producer *producer, int timeout_ms, producer_answe
     unsigned char bytes[ANSWER_BYTES + 1];
     struct iovec part = {bytes, sizeof bytes};
     size_t control[CMSG_SPACE(sizeof ret_answer->fds) / sizeof(size_t)]; /* aligned */
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-    message.msg_control = control;
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control};
     message.msg_controllen = sizeof control;
     if (!await_input(producer, end_of(timeout_ms)))
         return fail(producer, ETIMEDOUT, "no answer in %d ms: is the daemon stopped?", timeout_ms);
@@ -408,12 +407,14 @@ int crn_producer_take(crn_producer *producer, const crn_producer_view *view, int
     return 0;
 }
 
-static void set_state(crn_producer *producer, const crn_producer_slot *slot, unsigned state)
+/* False: the daemon has taken the slot back, as it does where the header does not come for 10 s. */
+static int set_state(crn_producer *producer, const crn_producer_slot *slot, unsigned state)
 {
-    /* Release, which pairs with the daemon's acquire: who sees the state sees the maps as well,
-     * also where the header takes another way than the connection, whose calls order both. */
-    __atomic_store_n(producer->words + slot->index, slot->generation * SLOT_STATES + state,
-                     __ATOMIC_RELEASE);
+    uint64_t *word = producer->words + slot->index, old = __atomic_load_n(word, __ATOMIC_RELAXED);
+    /* Release: who sees the state sees the maps, also where the header goes through ZeroMQ. */
+    return old / SLOT_STATES == slot->generation &&
+           __atomic_compare_exchange_n(word, &old, slot->generation * SLOT_STATES + state, 0,
+                                       __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 static int is_of_ring(const crn_producer *producer, const crn_producer_slot *slot)
@@ -427,11 +428,11 @@ int crn_producer_pack(crn_producer *producer, const crn_producer_view *view,
 {
     producer->error[0] = '\0';
     int result = check_view(producer, view);
-    if (result < 0)
-        return result;
-    if (slot && !is_of_ring(producer, slot))
+    if (result == 0 && slot && !is_of_ring(producer, slot))
         return fail(producer, ESTALE, "the slot is not of this connection: take another one");
-    if (slot && (result = check_fits(producer, view)) < 0)
+    if (result == 0 && slot)
+        result = check_fits(producer, view);
+    if (result < 0)
         return result;
     pack_header(view, slot ? FLAG_IN_SLOT : FLAG_NO_SLOT, ret_message);
     if (!slot)
@@ -441,8 +442,9 @@ int crn_producer_pack(crn_producer *producer, const crn_producer_view *view,
     put(reference + 8, slot->index, 8); /* four bytes of it are the reserved ones */
     put(reference + 16, slot->generation, 8);
     /* Before it is sent: afterwards the daemon may have freed it already. */
-    set_state(producer, slot, SLOT_SENT);
-    return 0;
+    return set_state(producer, slot, SLOT_SENT)
+               ? 0
+               : fail(producer, ESTALE, "the daemon took the slot back: take another one");
 }
 
 static int send_packet(crn_producer *producer, const unsigned char *bytes, size_t size)

@@ -168,7 +168,7 @@ CRN_API int crn_producer_take(crn_producer *producer, const crn_producer_view *v
  * @param view of the shape for which it was taken
  * @param slot the line's on success, and all 0; else still the caller's
  * @return 0; -EINVAL, -EMSGSIZE as crn_producer_take(); -ESTALE: the slot is not of this
- * connection; -EAGAIN: the daemon reads nothing; -ENOTCONN
+ * connection, or the daemon took it back; -EAGAIN: the daemon reads nothing; -ENOTCONN
  */
 CRN_API int crn_producer_send(crn_producer *producer, const crn_producer_view *view,
                               crn_producer_slot *slot);

@@ -395,6 +395,23 @@ static void a_message_that_zeromq_refuses_gives_its_slot_back(void **state)
     assert_int_equal(f->peer.words[0], 0);
 }
 
+/* As it does where no header comes for 10 s: say the producer was stopped, or ZeroMQ has it. */
+static void a_slot_that_the_daemon_took_back_stays_the_daemons(void **state)
+{
+    producer_fixture *f = *state;
+    unsigned char message[CRN_PRODUCER_MESSAGE_BYTES];
+    crn_producer_slot slot;
+    take(f, &slot);
+    assert_int_equal(crn_producer_pack(f->producer, &f->view, &slot, message), 0);
+    slots_peer_free_slot(&f->peer, 0);
+    assert_int_equal(crn_producer_send(f->producer, &f->view, &slot), -ESTALE);
+    assert_int_equal(f->peer.words[0], crn_slots_word(1, CRN_SLOTS_FREE));
+    crn_producer_drop(f->producer, &slot);
+    assert_int_equal(f->peer.words[0], crn_slots_word(1, CRN_SLOTS_FREE));
+    take(f, &slot);
+    assert_int_equal(slot.generation, 1);
+}
+
 static void a_daemon_that_reads_nothing_is_not_waited_for(void **state)
 {
     producer_fixture *f = *state;
@@ -455,6 +472,7 @@ int main(void)
         cmocka_unit_test(a_slot_of_an_earlier_connection_is_refused),
         cmocka_unit_test(the_same_message_may_go_through_zeromq),
         cmocka_unit_test(a_message_that_zeromq_refuses_gives_its_slot_back),
+        cmocka_unit_test(a_slot_that_the_daemon_took_back_stays_the_daemons),
         cmocka_unit_test(a_daemon_that_reads_nothing_is_not_waited_for),
         cmocka_unit_test(the_ring_can_be_registered_with_a_gpu),
         cmocka_unit_test(classes_have_the_number_of_the_line),
