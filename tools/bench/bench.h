@@ -19,10 +19,13 @@ int crn_bench_phases(int argc, char **argv);
 int crn_bench_values(int argc, char **argv);
 int crn_bench_verdict(int argc, char **argv);
 int crn_bench_judge(int argc, char **argv);
-int crn_bench_line(int argc, char **argv);
+int crn_bench_of_line(int argc, char **argv);
 int crn_bench_list(int argc, char **argv);
 
 /* `cernita-bench receiver IN OUT`: the baseline process of the line benchmark, see peer.h. */
 int crn_bench_receiver(int argc, char **argv);
+
+/* `cernita-bench floor LINE.yaml OUT`: the least that a line with slots can cost, see floor.c. */
+int crn_bench_floor(int argc, char **argv);
 
 #endif

@@ -28,8 +28,8 @@ static const struct {
     {"operators", crn_bench_operators}, {"gpu", crn_bench_gpu},
     {"phases", crn_bench_phases},       {"values", crn_bench_values},
     {"judge", crn_bench_judge},         {"verdict", crn_bench_verdict},
-    {"line", crn_bench_line},           {"list", crn_bench_list},
-    {"receiver", crn_bench_receiver},
+    {"line", crn_bench_of_line},        {"list", crn_bench_list},
+    {"receiver", crn_bench_receiver},   {"floor", crn_bench_floor},
 };
 
 int main(int argc, char **argv)

@@ -297,6 +297,37 @@ static void the_ways_of_views_are_compared(void **state)
     assert_int_equal(ways, 3);
 }
 
+static void check_pairs(yajl_val line)
+{
+    static const char *const names[] = {"floor", "tcp", "ipc", "slots", "slots+zmq"};
+    assert_true(number_of(line, "pairs") == 1 && number_of(line, "unfinished") == 0);
+    for (int i = 0; i < 5; i++) {
+        const char *path[] = {names[i], "full_per_s", NULL};
+        yajl_val of = yajl_tree_get(line, path, yajl_t_array);
+        assert_non_null(of);
+        assert_true(YAJL_GET_DOUBLE(YAJL_GET_ARRAY(of)->values[0]) > 0);
+    }
+    const char *ratio[] = {"slots/floor", NULL};
+    assert_non_null(yajl_tree_get(line, ratio, yajl_t_array));
+}
+
+/* By turns with the floor; each fruit has time enough on any machine. */
+static void floor_and_ways_take_turns(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        apply_run_program(CRN_BIN "/cernita-synth", "one.tif --fruits 1 --size 32x32 --classes 12"),
+        0);
+    assert_int_equal(crn_test_shell("sed 's/budget_ms: [0-9]*/budget_ms: 60000/; "
+                                    "s/assemble_ms: [0-9]*/assemble_ms: 60000/' " CRN_TEST_DATA
+                                    "/../config/line.yaml > patient.yaml && " CRN_BIN
+                                    "/cernita-bench line --recording one.tif --config patient.yaml "
+                                    "--pairs 1 --rate 20 --probe-seconds 0.5 --json",
+                                    apply_output, sizeof apply_output),
+                     0);
+    assert_int_equal(check_lines(check_pairs), 1);
+}
+
 /* Writes a .npy file, version 1.0, with that header and `count` floats 0, 1, 2… */
 static void write_npy(const char *header, size_t count)
 {
@@ -429,6 +460,7 @@ int main(void)
                                         apply_teardown),
         cmocka_unit_test_setup_teardown(the_ways_of_views_are_compared, apply_setup,
                                         apply_teardown),
+        cmocka_unit_test_setup_teardown(floor_and_ways_take_turns, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(a_frame_is_read_from_npy, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(other_files_are_no_frames, apply_setup, apply_teardown),
 #ifndef CRN_SANITIZED

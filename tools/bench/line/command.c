@@ -12,7 +12,7 @@
 #include "stages/config/config.h"
 #include "stages/backend.h"
 #include "tools/bench/bench.h"
-#include "tools/bench/line/drive.h"
+#include "tools/bench/line/line.h"
 #include "tools/bench/line/search.h"
 #include "stages/base/clock.h"
 
@@ -26,19 +26,7 @@
 /* Views sent in a loop. */
 #define FRAMES_MAX 32
 
-typedef struct bench_line_settings {
-    const char *recording, *daemon_config;
-    int32_t backend;
-    double rate;
-    double seconds;        /* of the run at `rate` */
-    double probe_seconds;  /* of each run of the throughput search */
-    double search_seconds; /* of the search, for receiver and daemon together */
-    bool json, slots;
-    crn_config config; /* the daemon's */
-    crn_bench_frames frames;
-} bench_line_settings;
-
-static const crn_tool tool = {
+const crn_tool crn_bench_line_tool = {
     .name = "cernita-bench line",
     .operands = "",
     .about =
@@ -49,76 +37,75 @@ static const crn_tool tool = {
         "What it does is told on stderr, and each figure once it is known.",
     .options =
         (const crn_option[]){
-            CRN_OPTION_AT("recording", "REC.tif|DIR", bench_line_settings, recording,
+            CRN_OPTION_AT("recording", "REC.tif|DIR", crn_bench_line, recording,
                           .help = "the views to send, or a folder of recordings (cernita-synth "
                                   "makes one)",
                           .required = true),
-            CRN_OPTION_AT("config", "FILE", bench_line_settings, daemon_config,
+            CRN_OPTION_AT("config", "FILE", crn_bench_line, daemon_config,
                           .help = "the daemon's, except for its sockets; default: the installed "
                                   "line.yaml"),
-            CRN_OPTION_AT("rate", "N", bench_line_settings, rate,
+            CRN_OPTION_AT("rate", "N", crn_bench_line, rate,
                           .help = "fruits per second of the steady run, default 10", .min = 0.1,
                           .max = 1e6),
-            CRN_OPTION_AT("seconds", "S", bench_line_settings, seconds,
+            CRN_OPTION_AT("seconds", "S", crn_bench_line, seconds,
                           .help = "of the steady run, default 60", .min = 1, .max = 1e6),
-            CRN_OPTION_AT("probe-seconds", "S", bench_line_settings, probe_seconds,
+            CRN_OPTION_AT("probe-seconds", "S", crn_bench_line, probe_seconds,
                           .help = "of each run of the throughput search, default 4", .min = 0.5,
                           .max = 1e4),
             CRN_OPTION_AT(
-                "search-seconds", "S", bench_line_settings, search_seconds,
+                "search-seconds", "S", crn_bench_line, search_seconds,
                 .help = "of the throughput search, after which no run begins, default 80; if they\n"
                         "do not suffice, the highest rate so far is given with \"at least\"",
                 .min = 1, .max = 1e5),
-            CRN_OPTION_AT("backend", "B", bench_line_settings, backend,
+            CRN_OPTION_AT("backend", "B", crn_bench_line, backend,
                           .help = "its run.backend, default openmp; serial makes the work, not the "
                                   "transport, the limit",
                           .choices = crn_backend_names),
-            CRN_OPTION_AT("slots", NULL, bench_line_settings, slots,
+            CRN_OPTION_AT("slots", NULL, crn_bench_line, slots,
                           .help =
                               "compares instead the ways by which views reach the daemon: tcp,\n"
                               "ipc, and slots, without copies"),
-            CRN_OPTION_AT("json", NULL, bench_line_settings, json,
+            CRN_OPTION_AT("pairs", "N", crn_bench_line, pairs,
+                          .help =
+                              "compares these, and a bare reader that runs the same chain over\n"
+                              "the same slots (the floor), by turns: medians of N rounds; each\n"
+                              "takes 10 times --probe-seconds",
+                          .min = 1, .max = 1000),
+            CRN_OPTION_AT("json", NULL, crn_bench_line, json,
                           .help = "one JSON object instead of the table"),
             {0}},
     .operands_min = 0,
     .operands_max = 0,
 };
 
-/* What is measured: the daemon by one of its paths, or the receiver. */
-typedef struct bench_subject {
-    bool daemon;
-    crn_peer_path path;
-    const char *name;
-} bench_subject;
+static const crn_bench_subject only_receives = {CRN_PEER_RECEIVER, CRN_PEER_IPC, "receiver"};
+static const crn_bench_subject daemon_ipc = {CRN_PEER_DAEMON, CRN_PEER_IPC, "daemon"};
 
-static const bench_subject only_receives = {.name = "receiver"};
-static const bench_subject daemon_ipc = {true, CRN_PEER_IPC, "daemon"};
-
-static int run_once(const bench_line_settings *given, const bench_subject *of,
-                    const crn_drive_load *load, crn_drive_result *ret_result)
+int crn_bench_line_run(const crn_bench_line *given, const crn_bench_subject *of,
+                       const crn_drive_load *load, crn_drive_result *ret_result)
 {
     crn_peer peer;
-    int r = of->daemon ? crn_peer_start_daemon(&peer, &given->config, of->path)
-                       : crn_peer_start_receiver(&peer);
+    int r = crn_peer_start(&peer, of->kind, &given->config, of->path);
     if (r == 0)
         r = crn_drive(&peer, &given->frames, load, ret_result);
     crn_peer_stop(&peer);
     return r;
 }
 
-static int run_steady(const bench_line_settings *given, const bench_subject *of,
+static int run_steady(const crn_bench_line *given, const crn_bench_subject *of,
                       crn_drive_result *ret_result)
 {
     crn_drive_load load = {.fruits = (uint64_t)(given->rate * given->seconds), .rate = given->rate};
-    crn_tool_note(&tool, "%s at %.4g fruits/s for %.4g s", of->name, given->rate, given->seconds);
-    return run_once(given, of, &load, ret_result);
+    crn_tool_note(&crn_bench_line_tool, "%s at %.4g fruits/s for %.4g s", of->name, given->rate,
+                  given->seconds);
+    return crn_bench_line_run(given, of, &load, ret_result);
 }
 
 /* --- the throughput search --- */
 
 typedef struct bench_trial {
-    const bench_line_settings *given;
-    const bench_subject *of;
+    const crn_bench_line *given;
+    const crn_bench_subject *of;
     crn_drive_result best; /* of the highest rate that was kept up with */
 } bench_trial;
 
@@ -138,13 +125,13 @@ static int keeps_up(void *context, double rate)
     bool good = false;
     for (int attempts = 0; attempts < 2 && !good; attempts++) {
         crn_drive_result result;
-        int r = run_once(trial->given, trial->of, &load, &result);
+        int r = crn_bench_line_run(trial->given, trial->of, &load, &result);
         if (r < 0)
             return r;
         good = carried(&result);
         if (good && result.fruits_per_s > trial->best.fruits_per_s)
             trial->best = result;
-        crn_tool_note(&tool, "%s at %.1f fruits/s: %s", trial->of->name, rate,
+        crn_tool_note(&crn_bench_line_tool, "%s at %.1f fruits/s: %s", trial->of->name, rate,
                       good              ? "kept up"
                       : result.given_up ? "the sender could not keep its pace"
                                         : "not all fruits were complete");
@@ -166,14 +153,14 @@ static int guess_rate(const bench_trial *trial, double *ret_rate)
     uint64_t fruits = GUESS_BYTES / bytes;
     crn_drive_load load = {.fruits = fruits < 20 ? 20 : fruits > 500 ? 500 : fruits};
     crn_drive_result result;
-    int r = run_once(trial->given, trial->of, &load, &result);
+    int r = crn_bench_line_run(trial->given, trial->of, &load, &result);
     if (r == 0)
         *ret_rate = result.fruits_per_s;
     return r;
 }
 
 /* The highest sustained rate, within 5 % if there is time; *ret_best is the run at it. */
-static int find_carried(const bench_line_settings *given, const bench_subject *of, int64_t until_ns,
+static int find_carried(const crn_bench_line *given, const crn_bench_subject *of, int64_t until_ns,
                         crn_search_result *ret_result, crn_drive_result *ret_best)
 {
     bench_trial trial = {.given = given, .of = of};
@@ -242,7 +229,7 @@ static void print_json(const bench_line_results *all)
            overload->past_p999_ms);
 }
 
-static void print_steady(const bench_line_settings *given, const bench_line_results *all)
+static void print_steady(const crn_bench_line *given, const bench_line_results *all)
 {
     printf("%u views of %ux%ux%u a fruit, %ld cores\n", given->frames.views,
            given->frames.view[0].header.width, given->frames.view[0].header.height,
@@ -270,19 +257,19 @@ static void print_carried(const crn_search_result *receiver, const crn_search_re
 }
 
 /* At twice what it carries; at the lowest rate where the search found none. */
-static int run_overload(const bench_line_settings *given, bench_line_results *all)
+static int run_overload(const crn_bench_line *given, bench_line_results *all)
 {
     double carries = all->daemon_carries.rate;
     double rate = 2 * (carries > 0 ? carries : CRN_SEARCH_RATE_MIN);
     crn_drive_load load = {.fruits = (uint64_t)(rate * given->probe_seconds * 4) + 4, .rate = rate};
-    crn_tool_note(&tool, "daemon at %.1f fruits/s", rate);
-    int r = run_once(given, &daemon_ipc, &load, &all->overload);
+    crn_tool_note(&crn_bench_line_tool, "daemon at %.1f fruits/s", rate);
+    int r = crn_bench_line_run(given, &daemon_ipc, &load, &all->overload);
     if (r == 0 && !given->json)
         print_overload(&all->overload, rate);
     return r;
 }
 
-static int run_all(const bench_line_settings *given)
+static int run_all(const crn_bench_line *given)
 {
     bench_line_results all;
     crn_drive_result best;
@@ -309,27 +296,30 @@ static int run_all(const bench_line_settings *given)
 
 /* --- the ways by which views come --- */
 
+/* The paths that are compared: the first ones. */
+#define WAYS (CRN_PEER_SLOTS + 1)
+
 typedef struct bench_way {
     crn_drive_result steady, best;
     crn_search_result carries;
 } bench_way;
 
-static void print_ways(const bench_line_settings *given, const bench_way ways[CRN_PEER_PATHS])
+static void print_ways(const crn_bench_line *given, const bench_way ways[WAYS])
 {
     printf("%u views of %ux%ux%u a fruit, %ld cores; steady: %.4g fruits/s\n", given->frames.views,
            given->frames.view[0].header.width, given->frames.view[0].header.height,
            given->frames.view[0].header.channels, sysconf(_SC_NPROCESSORS_ONLN), given->rate);
     printf("%-8s %10s %12s %12s %12s %14s\n", "", "carried/s", "CPU ms/fruit", "steady p50",
            "steady p99", "CPU ms/fruit");
-    for (int i = 0; i < CRN_PEER_PATHS; i++)
+    for (int i = 0; i < WAYS; i++)
         printf("%-8s %10.1f %12.3f %9.3f ms %9.3f ms %14.3f\n", crn_peer_path_names[i],
                ways[i].carries.rate, ways[i].best.cpu_ms_per_fruit, ways[i].steady.p50_ms,
                ways[i].steady.p99_ms, ways[i].steady.cpu_ms_per_fruit);
 }
 
-static void print_ways_json(const bench_way ways[CRN_PEER_PATHS])
+static void print_ways_json(const bench_way ways[WAYS])
 {
-    for (int i = 0; i < CRN_PEER_PATHS; i++)
+    for (int i = 0; i < WAYS; i++)
         printf("%s\"%s\":{\"carries\":%.2f,\"carries_exactly\":%s,\"cpu_ms_per_fruit\":%.4f,"
                "\"steady\":{\"complete\":%llu,\"p50_ms\":%.4f,\"p99_ms\":%.4f,"
                "\"cpu_ms_per_fruit\":%.4f}}",
@@ -341,13 +331,13 @@ static void print_ways_json(const bench_way ways[CRN_PEER_PATHS])
 }
 
 /* The daemon by each of its paths: a steady run, and the highest rate that it keeps up with. */
-static int compare_ways(const bench_line_settings *given)
+static int compare_ways(const crn_bench_line *given)
 {
-    bench_way ways[CRN_PEER_PATHS];
-    int64_t share_ns = (int64_t)(given->search_seconds / CRN_PEER_PATHS * 1e9);
+    bench_way ways[WAYS];
+    int64_t share_ns = (int64_t)(given->search_seconds / WAYS * 1e9);
     int r = 0;
-    for (int i = 0; i < CRN_PEER_PATHS && r == 0; i++) {
-        const bench_subject of = {true, (crn_peer_path)i, crn_peer_path_names[i]};
+    for (int i = 0; i < WAYS && r == 0; i++) {
+        const crn_bench_subject of = {CRN_PEER_DAEMON, (crn_peer_path)i, crn_peer_path_names[i]};
         r = run_steady(given, &of, &ways[i].steady);
         if (r == 0)
             r = find_carried(given, &of, crn_now_ns() + share_ns, &ways[i].carries, &ways[i].best);
@@ -374,25 +364,25 @@ static bool find_config(char path[PATH_MAX])
     return access(path, R_OK) == 0;
 }
 
-int crn_bench_line(int argc, char **argv)
+int crn_bench_of_line(int argc, char **argv)
 {
-    static bench_line_settings given = {.backend = CRN_BACKEND_OPENMP,
-                                        .rate = 10,
-                                        .seconds = 60,
-                                        .probe_seconds = 4,
-                                        .search_seconds = 80};
+    static crn_bench_line given = {.backend = CRN_BACKEND_OPENMP,
+                                   .rate = 10,
+                                   .seconds = 60,
+                                   .probe_seconds = 4,
+                                   .search_seconds = 80};
     char installed[PATH_MAX];
-    crn_options_read(&tool, argc, argv, &given);
+    crn_options_read(&crn_bench_line_tool, argc, argv, &given);
     if (!given.daemon_config && !find_config(installed))
-        return crn_tool_fail(&tool, "%s: does not exist; name a configuration with --config",
-                             installed);
+        return crn_tool_fail(&crn_bench_line_tool,
+                             "%s: does not exist; name a configuration with --config", installed);
     if (crn_config_load(given.daemon_config ? given.daemon_config : installed, stderr,
                         &given.config) < 0)
         return CRN_EXIT_FAILED;
     given.config.run.backend = given.backend;
     const char *why = "";
     if (!crn_backend_ops((crn_backend)given.config.run.backend, &why))
-        return crn_tool_fail(&tool, "--backend %s: %s; choose openmp, or auto",
+        return crn_tool_fail(&crn_bench_line_tool, "--backend %s: %s; choose openmp, or auto",
                              crn_backend_names[given.backend], why);
     crn_peer_stop_on_signal();
     crn_recordings recordings = {0};
@@ -402,11 +392,14 @@ int crn_bench_line(int argc, char **argv)
         r = crn_frames_load(&recordings, FRAMES_MAX, &given.frames, &error);
     crn_recordings_free(&recordings);
     if (r < 0)
-        return crn_tool_fail(&tool, "%s", error.text);
-    r = given.slots ? compare_ways(&given) : run_all(&given);
+        return crn_tool_fail(&crn_bench_line_tool, "%s", error.text);
+    r = given.pairs   ? crn_bench_line_pairs(&given)
+        : given.slots ? compare_ways(&given)
+                      : run_all(&given);
     crn_frames_free(&given.frames);
     if (r == -ECHILD)
-        return crn_tool_fail(&tool, "the daemon, or the receiver, ended before it had all views; "
-                                    "cernitad with this configuration says why");
-    return r < 0 ? crn_tool_fail(&tool, "%s", strerror(-r)) : 0;
+        return crn_tool_fail(&crn_bench_line_tool,
+                             "the daemon, or the receiver, ended before it had all views; "
+                             "cernitad with this configuration says why");
+    return r < 0 ? crn_tool_fail(&crn_bench_line_tool, "%s", strerror(-r)) : 0;
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,9 @@
 
 /* Without an answer for this long after the last view, no more are expected. */
 #define SILENCE_MS 3000
+
+/* How often to look whether a peer that does not answer still runs. */
+#define CHECK_MS 100
 
 #define ANSWER_TOPIC "fruit/"
 
@@ -31,6 +35,7 @@ typedef struct drive {
     int64_t *sent_ns; /* by fruit: when its last view was sent */
     answer *answers;
     uint64_t answer_count;
+    sem_t answered; /* one post for each answer */
     atomic_bool all_sent, given_up;
 } drive;
 
@@ -105,10 +110,12 @@ static bool receive_answer(drive *self, void *socket)
     zmq_msg_init(&one->message);
     zmq_msg_recv(&one->message, socket, 0);
     one->arrived_ns = crn_now_ns();
-    if (is_answer)
+    if (is_answer) {
         self->answer_count++;
-    else
+        sem_post(&self->answered);
+    } else {
         zmq_msg_close(&one->message);
+    }
     return is_answer;
 }
 
@@ -176,6 +183,21 @@ static uint64_t largest_of(const crn_bench_frames *frames)
     return bytes;
 }
 
+/* Waits for one more answer. -ECHILD: none can come; -ETIMEDOUT: none comes. */
+static int await_answer(drive *self)
+{
+    for (int waited_ms = 0; waited_ms < SILENCE_MS; waited_ms += CHECK_MS) {
+        int64_t until_ns = crn_realtime_ns() + CHECK_MS * CRN_NS_PER_MS;
+        struct timespec until = {.tv_sec = until_ns / CRN_NS_PER_S,
+                                 .tv_nsec = until_ns % CRN_NS_PER_S};
+        if (sem_timedwait(&self->answered, &until) == 0)
+            return 0;
+        if (crn_peer_has_ended(self->peer))
+            return -ECHILD;
+    }
+    return -ETIMEDOUT;
+}
+
 static int send_fruits(drive *self, const crn_drive_load *load, crn_drive_result *result)
 {
     double rate = load->rate;
@@ -189,6 +211,8 @@ static int send_fruits(drive *self, const crn_drive_load *load, crn_drive_result
     uint64_t first = 0; /* view at start_ns */
     wait_until(start_ns);
     for (uint64_t fruit = 0; fruit < self->fruits && r == 0 && !result->given_up; fruit++) {
+        if (load->at_once && fruit >= load->at_once)
+            r = await_answer(self);
         for (uint32_t view = 0; view < frames->views && r == 0; view++, number++) {
             int64_t due_ns = start_ns + (int64_t)(gap_ns * (double)(number - first));
             int64_t now_ns = crn_now_ns();
@@ -311,6 +335,7 @@ int crn_drive(const crn_peer *peer, const crn_bench_frames *frames, const crn_dr
         .sent_ns = calloc(fruits, sizeof *self.sent_ns),
         .answers = calloc(2 * fruits, sizeof *self.answers),
     };
+    sem_init(&self.answered, 0, 0);
     atomic_init(&self.all_sent, false);
     atomic_init(&self.given_up, false);
     pthread_t collector;
@@ -328,6 +353,7 @@ int crn_drive(const crn_peer *peer, const crn_bench_frames *frames, const crn_dr
     }
     if (self.zmq)
         zmq_ctx_term(self.zmq);
+    sem_destroy(&self.answered);
     free(self.sent_ns);
     free(self.answers);
     if (r == 0)

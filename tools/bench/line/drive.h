@@ -36,6 +36,7 @@ typedef struct crn_drive_load {
     uint64_t fruits;
     double rate;          /* fruits per second, 0: as fast as possible */
     double behind_max_ms; /* stops when it is further behind; 0: never */
+    uint32_t at_once;     /* fruits without an answer at most; 0: any number */
 } crn_drive_load;
 
 /*

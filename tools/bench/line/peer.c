@@ -20,8 +20,10 @@ static crn_peer *running;
 
 static sigset_t signals;
 
-const char *const crn_peer_path_names[CRN_PEER_PATHS] = {
-    [CRN_PEER_TCP] = "tcp", [CRN_PEER_IPC] = "ipc", [CRN_PEER_SLOTS] = "slots"};
+const char *const crn_peer_path_names[CRN_PEER_PATHS] = {[CRN_PEER_TCP] = "tcp",
+                                                         [CRN_PEER_IPC] = "ipc",
+                                                         [CRN_PEER_SLOTS] = "slots",
+                                                         [CRN_PEER_SLOTS_ZMQ] = "slots+zmq"};
 
 static int make_folder(crn_peer *peer)
 {
@@ -46,7 +48,7 @@ static void sibling(const char *name, char *path, size_t size)
         snprintf(slash + 1, size - (size_t)(slash + 1 - path), "%s", name);
 }
 
-static int start(crn_peer *peer, const char *program, const char *const arguments[])
+static int start_program(crn_peer *peer, const char *program, const char *const arguments[])
 {
     char path[512];
     sibling(program, path, sizeof path);
@@ -88,7 +90,8 @@ static int find_port(uint16_t *ret_port)
 static int choose_path(crn_peer *peer, crn_peer_path path)
 {
     uint16_t port;
-    if (path == CRN_PEER_SLOTS)
+    peer->headers_go_in = path == CRN_PEER_SLOTS_ZMQ;
+    if (path == CRN_PEER_SLOTS || path == CRN_PEER_SLOTS_ZMQ)
         snprintf(peer->slots, sizeof peer->slots, "%s/slots", peer->folder);
     if (path != CRN_PEER_TCP)
         return 0;
@@ -98,13 +101,9 @@ static int choose_path(crn_peer *peer, crn_peer_path path)
     return r;
 }
 
-int crn_peer_start_daemon(crn_peer *peer, const crn_config *config, crn_peer_path path)
+/* Writes the settings with the peer's own sockets. */
+static int write_config(const crn_peer *peer, const crn_config *config, const char *path)
 {
-    int r = make_folder(peer);
-    if (r == 0)
-        r = choose_path(peer, path);
-    if (r < 0)
-        return r;
     crn_config *own = malloc(sizeof *own);
     if (!own)
         return -ENOMEM;
@@ -115,25 +114,30 @@ int crn_peer_start_daemon(crn_peer *peer, const crn_config *config, crn_peer_pat
     snprintf(own->publish.grader.bind, CRN_TEXT_BYTES, "%s", peer->out);
     snprintf(own->publish.viewers.bind, CRN_TEXT_BYTES, "ipc://%s/viewers", peer->folder);
     own->monitor.http[0] = '\0';
-    char yaml[128];
-    snprintf(yaml, sizeof yaml, "%s/line.yaml", peer->folder);
-    FILE *file = fopen(yaml, "w");
+    FILE *file = fopen(path, "w");
     if (file)
         crn_config_print(own, file);
     free(own);
-    if (!file || fclose(file) != 0)
-        return -errno;
-    const char *const arguments[] = {"cernitad", "--config", yaml, NULL};
-    return start(peer, "cernitad", arguments);
+    return !file || fclose(file) != 0 ? -errno : 0;
 }
 
-int crn_peer_start_receiver(crn_peer *peer)
+int crn_peer_start(crn_peer *peer, crn_peer_kind kind, const crn_config *config, crn_peer_path path)
 {
+    char yaml[128];
     int r = make_folder(peer);
+    if (r == 0)
+        r = choose_path(peer, path);
+    snprintf(yaml, sizeof yaml, "%s/line.yaml", peer->folder);
+    if (r == 0)
+        r = write_config(peer, config, yaml);
     if (r < 0)
         return r;
-    const char *const arguments[] = {"cernita-bench", "receiver", peer->in, peer->out, NULL};
-    return start(peer, "cernita-bench", arguments);
+    const char *const arguments[][5] = {
+        [CRN_PEER_DAEMON] = {"cernitad", "--config", yaml, NULL},
+        [CRN_PEER_RECEIVER] = {"cernita-bench", "receiver", peer->in, peer->out, NULL},
+        [CRN_PEER_FLOOR] = {"cernita-bench", "floor", yaml, peer->out, NULL},
+    };
+    return start_program(peer, arguments[kind][0], arguments[kind]);
 }
 
 bool crn_peer_has_ended(const crn_peer *peer)

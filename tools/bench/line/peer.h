@@ -1,6 +1,6 @@
 /*
- * The processes that the line benchmark measures: cernitad, and a receiver that only receives each
- * view and copies it into its own memory, the minimum for any consumer of these messages.
+ * The processes that the line benchmark measures: cernitad, and two that show the least that any
+ * consumer needs: of messages, and of slots.
  */
 #ifndef CRN_TOOLS_BENCH_LINE_PEER_H
 #define CRN_TOOLS_BENCH_LINE_PEER_H
@@ -11,11 +11,18 @@
 
 #include "stages/config/config.h"
 
+typedef enum crn_peer_kind {
+    CRN_PEER_DAEMON,
+    CRN_PEER_RECEIVER, /* only receives each view and copies it, by ipc */
+    CRN_PEER_FLOOR     /* only runs the chain on each view, in slots */
+} crn_peer_kind;
+
 typedef struct crn_peer {
     pid_t pid;
     char folder[64]; /* of its sockets and configuration */
     char in[112], out[112];
-    char slots[112]; /* path at which it gives out slots; "": views are sent to `in` */
+    char slots[112];    /* path at which it gives out slots; "": views are sent to `in` */
+    bool headers_go_in; /* of views in slots: to `in`, else by the slots' connection */
 } crn_peer;
 
 /* How views reach the daemon. */
@@ -23,10 +30,12 @@ typedef enum crn_peer_path {
     CRN_PEER_TCP,
     CRN_PEER_IPC,
     CRN_PEER_SLOTS,
+    CRN_PEER_SLOTS_ZMQ, /* with the header through ZeroMQ */
     CRN_PEER_PATHS
 } crn_peer_path;
 
-extern const char *const crn_peer_path_names[CRN_PEER_PATHS]; /* "tcp", "ipc", "slots" */
+extern const char
+    *const crn_peer_path_names[CRN_PEER_PATHS]; /* "tcp", "ipc", "slots", "slots+zmq" */
 
 /*
  * On SIGINT, SIGTERM or SIGHUP the peer that runs is stopped as by crn_peer_stop before the signal
@@ -34,10 +43,9 @@ extern const char *const crn_peer_path_names[CRN_PEER_PATHS]; /* "tcp", "ipc", "
  */
 void crn_peer_stop_on_signal(void);
 
-/* Starts the daemon with these settings but its own
- * sockets, or the receiver. 0 or negative errno. */
-int crn_peer_start_daemon(crn_peer *peer, const crn_config *config, crn_peer_path path);
-int crn_peer_start_receiver(crn_peer *peer);
+/* Starts it, daemon and floor with these settings but sockets of their own. 0 or negative errno. */
+int crn_peer_start(crn_peer *peer, crn_peer_kind kind, const crn_config *config,
+                   crn_peer_path path);
 
 /* True if it ended by itself, such as after a failed start. */
 bool crn_peer_has_ended(const crn_peer *peer);

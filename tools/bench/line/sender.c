@@ -80,6 +80,21 @@ static crn_producer_view describe(const crn_view_header *header)
                                .layout = (crn_producer_layout)header->layout};
 }
 
+/* Sends the header and the reference through ZeroMQ. */
+static int send_reference(crn_bench_sender *sender, const crn_producer_view *view,
+                          const crn_producer_slot *slot)
+{
+    unsigned char message[CRN_PRODUCER_MESSAGE_BYTES];
+    int r = crn_producer_pack(sender->producer, view, slot, message);
+    while (r == 0 && zmq_send(sender->socket, message, CRN_WIRE_HEADER_BYTES, ZMQ_SNDMORE) < 0)
+        if (crn_peer_has_ended(sender->peer))
+            return -ECHILD;
+    if (r == 0)
+        zmq_send(sender->socket, message + CRN_WIRE_HEADER_BYTES,
+                 sizeof message - CRN_WIRE_HEADER_BYTES, 0);
+    return r;
+}
+
 static int leave_in_slot(crn_bench_sender *sender, const crn_view_header *header, const void *maps)
 {
     crn_producer_view view = describe(header);
@@ -91,6 +106,8 @@ static int leave_in_slot(crn_bench_sender *sender, const crn_view_header *header
     if (r < 0)
         return r == -ENOTCONN ? -ECHILD : r;
     memcpy(slot.tensor, maps, header->payload_bytes);
+    if (sender->socket)
+        return send_reference(sender, &view, &slot);
     while ((r = crn_producer_send(sender->producer, &view, &slot)) == -EAGAIN)
         if (crn_peer_has_ended(sender->peer))
             return -ECHILD;
@@ -103,10 +120,9 @@ int crn_bench_sender_open(const crn_peer *peer, void *zmq, uint64_t view_bytes,
                           crn_bench_sender *ret_sender)
 {
     *ret_sender = (crn_bench_sender){.peer = peer};
-    if (peer->slots[0])
-        return connect_producer(peer, view_bytes, &ret_sender->producer);
-    ret_sender->socket = connect_socket(peer, zmq);
-    return 0;
+    if (!peer->slots[0] || peer->headers_go_in)
+        ret_sender->socket = connect_socket(peer, zmq);
+    return peer->slots[0] ? connect_producer(peer, view_bytes, &ret_sender->producer) : 0;
 }
 
 int crn_bench_sender_send(crn_bench_sender *sender, const crn_view_header *header, const void *maps)

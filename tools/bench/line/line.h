@@ -1,0 +1,39 @@
+/* What the measurements of the line benchmark share. */
+#ifndef CRN_TOOLS_BENCH_LINE_LINE_H
+#define CRN_TOOLS_BENCH_LINE_LINE_H
+
+#include "stages/config/config.h"
+#include "tools/bench/line/drive.h"
+#include "tools/common/options.h"
+
+typedef struct crn_bench_line {
+    const char *recording, *daemon_config;
+    int32_t backend;
+    int32_t pairs;
+    double rate;
+    double seconds;        /* of the run at `rate` */
+    double probe_seconds;  /* of each run of the throughput search */
+    double search_seconds; /* of the search, for receiver and daemon together */
+    bool json, slots;
+    crn_config config; /* the daemon's */
+    crn_bench_frames frames;
+} crn_bench_line;
+
+extern const crn_tool crn_bench_line_tool;
+
+/* What is measured. */
+typedef struct crn_bench_subject {
+    crn_peer_kind kind;
+    crn_peer_path path; /* by which views reach it */
+    const char *name;
+} crn_bench_subject;
+
+/* Starts the peer, sends it that load, and stops it. As crn_drive(). */
+int crn_bench_line_run(const crn_bench_line *given, const crn_bench_subject *of,
+                       const crn_drive_load *load, crn_drive_result *ret_result);
+
+/* Measures floor and daemon by turns, given->pairs times, and prints the medians. 0 or a negative
+ * errno. */
+int crn_bench_line_pairs(const crn_bench_line *given);
+
+#endif
