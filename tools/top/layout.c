@@ -23,7 +23,10 @@ static void draw_head(const crn_top_view *view, crn_area area)
                      status->backend, status->workers, status->workers == 1 ? "" : "s",
                      status->devices_lost > 0 ? ", devices lost" : "");
     column = crn_area_put(area, 1, 0, line.style, "%s %s ", line.glyph, line.text);
-    crn_area_put(area, 1, column, CRN_STYLE_PLAIN, " %s", line.detail);
+    if (column + 1 + (int)strlen(line.detail) > area.columns)
+        crn_area_put(area, 2, 2, CRN_STYLE_PLAIN, "%s", line.detail);
+    else
+        crn_area_put(area, 1, column, CRN_STYLE_PLAIN, " %s", line.detail);
 }
 
 /* The conditions behind the worst, a row each, the last one saying how many more there are. Returns

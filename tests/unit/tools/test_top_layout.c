@@ -140,7 +140,8 @@ static void states_have_their_words(void **state)
     (void)state;
     status.budget_kept = false;
     status.missed = 3;
-    expect(draw(24, 80), "✓ NOTHING OUT OF THE ORDINARY  3 of 1200 fruits of the last two");
+    expect(draw(24, 80),
+           "ORDINARY\n  3 of 1200 fruits of the last two minutes missed the budget\n");
     status.level = CRN_LEVEL_NONE;
     strcpy(status.state, "ready");
     expect(draw(24, 80), "READY, NO VIEW HAS ARRIVED YET");
@@ -172,6 +173,17 @@ static void alarms_that_nobody_acknowledged_are_told(void **state)
     expect(draw(24, 120), "  12 alarms unacknowledged");
     status.alarms = NAN; /* of a daemon that does not know them */
     assert_null(strstr(draw(24, 120), "unacknowledged"));
+}
+
+/* What does not fit beside the sentence has the row below it. */
+static void what_to_do_is_whole(void **state)
+{
+    (void)state;
+    hold(0, CRN_LEVEL_CRITICAL, "The recipe was lost in a restart: fruit is sorted by other limits",
+         "Choose the recipe again.");
+    status.alarms = 12;
+    expect(draw(24, 80), "other limits.\n  Choose the recipe again.  12 alarms unacknowledged\n");
+    expect(draw(24, 140), "other limits.  Choose the recipe again.  12 alarms unacknowledged\n");
 }
 
 static void the_worst_condition_is_the_headline(void **state)
@@ -239,6 +251,7 @@ int main(void)
         TEST(all_lanes_can_be_seen),
         TEST(states_have_their_words),
         TEST(alarms_that_nobody_acknowledged_are_told),
+        TEST(what_to_do_is_whole),
         TEST(the_worst_condition_is_the_headline),
         TEST(any_size_is_drawn),
         TEST(unknown_numbers_are_dashes),
