@@ -196,6 +196,26 @@ def sound_on_and_off(test):
         stand_in.close()
 
 
+def a_lost_connection_sounds(test):
+    """Where the sound is on, as an alarm does, though none was to acknowledge."""
+    stand_in = open_page(test, normal_event())
+    browser = test.browser
+    try:
+        browser.run(FAKE_AUDIO)
+        open_alarms(test)
+        browser.elements("#sound")[0].click()
+        browser.wait("the sound of the button", lambda: browser.run("return window.tones.splice(0)") == [600])
+        show(test, stand_in, normal_event())
+        assert browser.run("return window.tones") == []
+        stand_in.close()
+        browser.wait_text("#headline", "No connection to the line")
+        assert browser.run("return document.getElementById('verdict').dataset.level") == "bad"
+        browser.wait("the alarm, and again", lambda: browser.run("return window.tones.length") >= 6)
+        assert set(browser.run("return window.tones")) == {1000}
+    finally:
+        browser.run("localStorage.removeItem('sound')")
+
+
 def alarms_are_said_once(test):
     """A new alarm is said once: by the headline, or else by the region of new alarms; in the dialog there."""
     stand_in = open_page(test, normal_event())
@@ -375,6 +395,6 @@ def the_dialog_fits(test):
     test.browser.resize(*DESKTOP)
 
 
-ALARM_TESTS = [from_raised_to_shelved, all_at_once, refused_and_token, sound_on_and_off, alarms_are_said_once,
+ALARM_TESTS = [from_raised_to_shelved, all_at_once, refused_and_token, sound_on_and_off, a_lost_connection_sounds, alarms_are_said_once,
                focus_in_the_dialog, table_and_older_daemon,
                alarms_of_a_daemon, another_day_is_named, the_dialog_fits]

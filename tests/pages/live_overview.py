@@ -89,12 +89,12 @@ def every_condition_fits(test):
         for lanes, size in ((4, (1024, 600)), (8, (1024, 600)), (8, (1280, 900))):
             test.browser.resize(*size)
             stand_in = open_page(test, normal_event(lanes), language, table)
-            test.browser.wait("the table", lambda: test.browser.text("#headline") != "")
             for name, row in table.items():
                 condition = held_row(name, row, lanes - 1)
                 event = faulty_event(condition) | {"lanes": normal_event(lanes)["lanes"]}
                 stand_in.alarms.raised(condition, cleared_ms=round(1000 * event["now_s"]))
                 show(test, stand_in, event)
+                test.browser.wait("the table", lambda: "{" not in test.browser.text("#headline"))
                 test.browser.wait("the alarm", lambda: test.browser.text("#headline") in test.browser.text("#last-alarm"))
                 cut = test.browser.run(CUT)
                 said = test.browser.text("#headline") + test.browser.text("#action")
@@ -121,8 +121,8 @@ def large_figures_fit(test):
             test.browser.resize(*size)
             stand_in = open_page(test, event)
             test.browser.run("document.getElementById('technical').open = true")
-            stand_in.alarms.raised(held("too_many_fruits", "critical", "Too many fruits at once: 99,999 judged before all pictures "
-                                        "were there", "Slow the belt down."), cleared_ms=round(1000 * event["now_s"]))
+            stand_in.alarms.raised(held("too_many_fruits", "critical", "Too many fruits at once, judged before all pictures were "
+                                        "there (99,999)", "Slow the belt down."), cleared_ms=round(1000 * event["now_s"]))
             show(test, stand_in, event)
             test.browser.wait_text("#last-alarm", "Too many fruits")
             assert test.browser.text("#p99") == "> 99,999 ms" and test.browser.text("#fruits-per-s") == "99,999"
@@ -234,6 +234,86 @@ def lanes_keep_their_places(test):
         stand_in.close()
 
 
+def all_lanes_are_on_the_screen(test):
+    """64 lanes beside the longest headline: none has to be scrolled to, its number and its sign are whole."""
+    row = read_table(test)["line_hangs"]
+    event = faulty_event(held_row("line_hangs", row, 0), *(held(f"b{at}", "warning", "The recording has gaps; sorting goes on", "Do.")
+                                                           for at in range(3))) | {"lanes": normal_event(64)["lanes"]}
+    event["conditions"].append(held("lane_silent", "critical", "Lane 63: no pictures", "Check.", lane=63))
+    hidden = """
+        const list = document.getElementById('lane-list'), { bottom, right } = list.getBoundingClientRect();
+        return [...list.querySelectorAll('li, .number, .sign')].filter((e) => e.checkVisibility()).filter((e) => {
+            const box = e.getBoundingClientRect(), tile = e.closest('li').getBoundingClientRect();
+            return box.bottom > bottom + 1 || box.right > right + 1 || box.right > tile.right || box.bottom > tile.bottom + 1;
+        }).map((e) => e.textContent)"""
+    try:
+        for size in SCREENS:
+            test.browser.resize(*size)
+            for language in LANGUAGES:
+                stand_in = open_page(test, event, language, {"line_hangs": row})
+                assert len(test.browser.elements("#lane-list li")) == 64
+                found = test.browser.run(hidden)
+                assert not found, f"{size}, {language}: {found}"
+                stand_in.close()
+    finally:
+        test.browser.resize(*DESKTOP)
+
+
+def no_lane_is_normal_while_all_misjudge(test):
+    """A fault of the whole line: its lanes run, and are not called normal."""
+    tiles = """return [...document.querySelectorAll('#lane-list li')].map((e) => [e.querySelector('.sign').textContent,
+        e.querySelector('.text').textContent])"""
+    stand_in = open_page(test, faulty_event(held("overload", "critical", "Too many fruits", "Slow the belt down.", misjudged=True)))
+    try:
+        assert test.browser.run(tiles) == [["–", "running"]] * 4, test.browser.run(tiles)
+        show(test, stand_in, faulty_event(held("disk_full_soon", "warning", "The disk will be full", "Free space.")))
+        assert test.browser.run(tiles) == [["✓", "normal"]] * 4
+    finally:
+        stand_in.close()
+
+
+def fruits_do_not_move_the_page(test):
+    """Who reads below the overview stays there, whatever fruits come and go above and beside."""
+    stand_in = StandIn()
+    names = [f"{at % 4}/1/{at}" for at in range(12)]
+    stand_in.fruits = {name: fruit_of(name) for name in names}
+    event = lambda first: normal_event() | {"shown": names[first:first + 6][::-1]}
+    stand_in.event = event(0)
+    try:
+        test.browser.resize(*PHONE)
+        test.browser.open(stand_in.address)
+        test.browser.wait("six fruits", lambda: len(test.browser.elements("[data-fruit]")) == 6)
+        place = lambda: test.browser.run("return document.getElementById('bad').getBoundingClientRect().top")
+        test.browser.run("document.querySelector('[data-fruit] a').focus(); document.querySelectorAll('[data-fruit]')[1].scrollIntoView()")
+        before = place()
+        for first in range(1, 5):
+            show(test, stand_in, event(first))
+            test.browser.wait("the fruit", lambda: test.browser.elements(f"[data-fruit='{names[first + 5]}']"))
+            assert abs(place() - before) < 2, f"moved from {before} to {place()}"
+    finally:
+        test.browser.resize(*DESKTOP)
+        stand_in.close()
+
+
+def names_fit_any_picture(test):
+    """The name of a defect is as high beside a picture of few pixels as beside one of many."""
+    defect = {"view": 0, "class": "transport damage", "hole": False, "closed": True, "area_px": 9, "bbox": [1, 1, 4, 4],
+              "mean_probability": 0.9, "xy": [[1, 1], [4, 1], [4, 4]]}
+    stand_in = StandIn()
+    fruit = fruit_of(NAME, defects=[defect])
+    for view, width in zip(fruit["views"], (24, 511, 2048)):
+        view["width_px"], view["height_px"] = width, width // 2
+    fruit["verdict"]["defects"] = [defect | {"view": view} for view in range(3)]
+    stand_in.fruits, stand_in.event = {NAME: fruit}, normal_event() | {"shown": [NAME]}
+    try:
+        test.browser.open(stand_in.address)
+        test.browser.wait("the fruit", lambda: test.browser.elements("[data-fruit]"))
+        heights = test.browser.run("return [...document.querySelectorAll('.tag')].map((e) => e.getBoundingClientRect().height)")
+        assert len(heights) == 3 and max(heights) - min(heights) < 1 and 10 < heights[0] < 30, heights
+    finally:
+        stand_in.close()
+
+
 def no_fruit_is_neither_good_nor_bad(test):
     """A belt that stands, a line that waits for its first fruit, starts or stops: grey, and said."""
     event = normal_event()
@@ -319,4 +399,5 @@ def a_fruit_says_why(test):
 
 
 OVERVIEW_TESTS = [every_condition_fits, large_figures_fit, screens, said_once, focus_stays, lanes_keep_their_places,
-                  no_fruit_is_neither_good_nor_bad, targets_are_large, a_fruit_says_why]
+                  all_lanes_are_on_the_screen, no_lane_is_normal_while_all_misjudge, fruits_do_not_move_the_page,
+                  names_fit_any_picture, no_fruit_is_neither_good_nor_bad, targets_are_large, a_fruit_says_why]

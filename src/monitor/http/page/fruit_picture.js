@@ -8,6 +8,8 @@ const SVG = 'http://www.w3.org/2000/svg';
 const COLOURS = ['#ff5252', '#33ccff', '#ffc71a', '#47e680', '#c28fff', '#ff8c33',
   '#ff7acc', '#1ad1bd', '#ccff66', '#7aa3ff', '#e0ad80', '#fafa9e'];
 
+const TAG_SHARE = 1 / 28; // of a picture's width, that its defects' names are high
+
 function makeSvg(name, attributes) {
   const element = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
@@ -67,13 +69,16 @@ function largestOfEach(defects) {
   return largest.values();
 }
 
+// As large beside a picture's width in every picture, whatever its pixels.
 function nameTag(defect, colour, width, height) {
   const [x0, y0, x1, y1] = defect.bbox;
-  const above = y0 > 14;
+  const size = width * TAG_SHARE;
+  const above = y0 > 1.1 * size;
   const atEnd = x0 > width * 0.75;
   const text = makeSvg('text', {
+    'font-size': size,
     x: atEnd ? x1 : x0,
-    y: above ? y0 - 4 : Math.min(y1 + 13, height - 4),
+    y: above ? y0 - 0.3 * size : Math.min(y1 + size, height - 0.3 * size),
     'text-anchor': atEnd ? 'end' : 'start',
     fill: colour,
     class: 'tag',

@@ -5,7 +5,7 @@ import { updateList } from './lists.js';
 import { few, say } from './words.js';
 
 const RATE_S = 10; // over which a lane's rate is taken
-const FEW = 4, SOME = 12; // lanes: up to these, tiles are large, and not yet small
+const FEW = 4, SOME = 12, MANY = 32; // lanes: up to these, tiles are large, not yet small, and small
 
 const numbers = new Set(); // seen since the page was opened: a lane keeps its place
 const history = []; // [{now_s, verdicts by lane}] of the last RATE_S
@@ -30,6 +30,13 @@ function rateOf(number) {
   return passed > 0 && count >= 0 ? count / passed : null;
 }
 
+// What is said of a lane that no condition names. While the whole line misjudges, none is normal.
+function wordOf(lane, event) {
+  if (!lane) return 'lane_gone';
+  if (lane.state === 'silent') return 'lane_idle';
+  return event.conditions.some((one) => one.misjudged && one.lane === undefined) ? 'lane_runs' : 'lane_normal';
+}
+
 // {number, level, text, word, rate} of a lane; `word` is what a small tile has room for.
 function stateOf(number, event) {
   const lane = event.lanes.find((one) => one.lane === number);
@@ -38,9 +45,8 @@ function stateOf(number, event) {
   if (condition) {
     return { number, level: levelOf(condition), text: shortText(condition), word: say('severities')[condition.severity], rate };
   }
-  const idle = !lane || lane.state === 'silent';
-  const text = say(lane ? (idle ? 'lane_idle' : 'lane_normal') : 'lane_gone');
-  return { number, level: idle ? 'none' : 'good', text, word: text, rate };
+  const word = say(wordOf(lane, event));
+  return { number, level: word === say('lane_normal') ? 'good' : 'none', text: word, word, rate };
 }
 
 function makeLane({ number }) {
@@ -63,7 +69,7 @@ export function showLanes(event) {
   for (const { lane } of [...event.lanes, ...event.conditions]) if (lane !== undefined) numbers.add(lane);
   const lanes = [...numbers].sort((a, b) => a - b).map((number) => stateOf(number, event));
   byId('no-lanes').hidden = lanes.length > 0;
-  byId('lane-list').className = lanes.length <= FEW ? 'few' : lanes.length <= SOME ? 'some' : 'many';
+  byId('lane-list').className = lanes.length <= FEW ? 'few' : lanes.length <= SOME ? 'some' : lanes.length <= MANY ? 'many' : 'many dense';
   byId('lane-list').tabIndex = lanes.length > SOME ? 0 : -1; // it may have to be scrolled
   updateList(byId('lane-list'), lanes, ({ number }) => number, makeLane, fillLane);
 }

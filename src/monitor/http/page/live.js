@@ -1,5 +1,5 @@
 // The live page: shows the daemon's events, one a second.
-import { soundIsOn } from './alarms/sound.js';
+import { soundAlarm, soundIsOn } from './alarms/sound.js';
 import { showAlarms, startAlarms } from './alarms/alarms.js';
 import { headlineOf, loadConditions, showConditions, showHeadline } from './conditions.js';
 import { showDetails, startDetails } from './details.js';
@@ -52,7 +52,12 @@ function connect() {
   });
 }
 
+// By the daemon's clock, as the times of events are.
+const nowSeconds = () => (latest?.now_s ?? lastEventMs / 1000) + (Date.now() - lastEventMs) / 1000;
+
+// The last alarms may be over or not: what is known is that nobody watches the line from here.
 function showLost() {
+  soundAlarm('critical', nowSeconds());
   const action = latest ? say('connection_lost', timeOfDay(lastEventMs / 1000)) : say('never_connected');
   setConnection('lost', say('not_connected'));
   document.title = `${say('not_connected')} – cernita`;

@@ -55,7 +55,7 @@ async function toggle() {
   if (canPlay()) play(PATTERNS.notice); // what was switched on is heard
 }
 
-// `severity`: the worst of the alarms that nobody has acknowledged, or none.
+// `severity`: the worst of the alarms that nobody has acknowledged, or none; `now_s` by the clock of whoever looks.
 export function soundAlarm(severity, now_s) {
   const pattern = PATTERNS[severity];
   const due = severity !== last.severity || now_s - last.at_s >= pattern?.every_s;
