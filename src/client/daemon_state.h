@@ -64,7 +64,7 @@ typedef enum crn_state_level {
 typedef struct crn_state_condition {
     char id[CRN_STATE_TEXT];
     crn_state_level severity;
-    bool misjudged; /* fruit is judged wrongly or not at all */
+    bool misjudged; /* fruit is sorted wrongly or not at all */
     int64_t lane;   /* -1: it is of the whole line */
     double since_s; /* since 1970 */
     char what[CRN_STATE_SENTENCE], action[CRN_STATE_SENTENCE], details[CRN_STATE_SENTENCE];

@@ -56,7 +56,7 @@ typedef struct crn_condition {
     const char *id;    /* for programs */
     const char *alert; /* of Prometheus */
     crn_severity severity;
-    bool misjudged;  /* fruit is judged wrongly or not at all */
+    bool misjudged;  /* fruit is sorted wrongly or not at all */
     int32_t raise_s; /* it is raised after it held for so long, */
     int32_t clear_s; /* and ends after it did not hold for so long */
     void (*find)(const crn_condition_look *look, crn_condition_found *found);

@@ -64,7 +64,7 @@ const char *crn_condition_clause(const crn_condition_held *held,
 {
     char what[CRN_CONDITION_TEXT_BYTES], action[CRN_CONDITION_TEXT_BYTES];
     const crn_condition_words *words = &held->row->words[CRN_ENGLISH];
-    snprintf(ret_clause, CRN_CONDITION_CLAUSE_BYTES, "%s: %s",
+    snprintf(ret_clause, CRN_CONDITION_CLAUSE_BYTES, "%s. %s",
              crn_condition_text(words->what, &held->values, what),
              crn_condition_text(words->action, &held->values, action));
     return ret_clause;

@@ -41,7 +41,7 @@ const crn_condition crn_condition_not_finite = {
               {"Ligne {lane} : le CNN envoie des nombres invalides",
                "Redémarrez le CNN de cette ligne."},
               {"Bahn {lane}: das CNN sendet ungültige Zahlen", "CNN dieser Bahn neu starten."}},
-    .details = "not_finite: NaN or infinity in a class with a level: the CNN overflows; look at "
+    .details = "NaN or infinity in a class with a level: the CNN overflows; look at "
                "its weights and input",
 };
 

@@ -12,7 +12,6 @@ static const char *const meanings[CRN_STATES] = {
 
 void crn_sentence_write(const crn_condition_list *list, char *text, size_t size)
 {
-    static const char more[] = "; and more";
     const char *meaning = meanings[list->state], *state = crn_state_names[list->state];
     if (meaning)
         snprintf(text, size, "%s: %s", state, meaning);
@@ -22,11 +21,15 @@ void crn_sentence_write(const crn_condition_list *list, char *text, size_t size)
     for (uint32_t i = 0; i < list->count; i++) {
         char clause[CRN_CONDITION_CLAUSE_BYTES];
         crn_condition_clause(&list->at[i], clause);
-        if (used + strlen("; ") + strlen(clause) + sizeof more > size) {
+        const char *more = i ? " And more." : "; and more";
+        if (used + strlen("; ") + strlen(clause) + strlen(more) >= size) {
             snprintf(text + used, size - used, "%s", more);
             return;
         }
-        used +=
-            (size_t)snprintf(text + used, size - used, "%s%s", i || meaning ? "; " : ": ", clause);
+        used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                 i         ? " "
+                                 : meaning ? "; "
+                                           : ": ",
+                                 clause);
     }
 }

@@ -213,7 +213,7 @@ static void await_status(const char *said, bool there)
     } while ((strstr(output, said) != NULL) != there);
 }
 
-static const char lost[] = "The recipe was lost in a restart";
+static const char lost[] = "' was lost in a restart";
 
 static void the_settings_are_those_before_the_kill(void **state)
 {
@@ -270,7 +270,7 @@ static void a_recipe_that_the_file_lacks_is_told_until_one_is_chosen(void **stat
     assert_non_null(strstr(line.text, "the file has no recipe 'peach' any more"));
     judge(1);
     assert_string_equal(named, "");
-    await_status(lost, true);
+    await_status("Recipe 'peach' was lost in a restart", true);
     reload_and_look();
     assert_int_equal(control("recipe --none", output), 0);
     await_status(lost, false);

@@ -40,7 +40,7 @@ static void sixty_four_silent_lanes_are_one_line(void **state)
         add("lane_silent", lane, CRN_CONDITION_RAISED);
     const char *told = write_log();
     assert_int_equal(lines_of(told), 1);
-    assert_non_null(strstr(told, "Lane 63: no pictures: Check camera and CNN of this lane. "
+    assert_non_null(strstr(told, "Lane 63: no pictures. Check camera and CNN of this lane. "
                                  "Likewise lanes 0-62 [lane_silent: "));
     assert_string_equal(write_log(), ""); /* told once */
 }
@@ -56,9 +56,9 @@ static void others_have_lines_of_their_own(void **state)
     add("lane_silent", 6, CRN_CONDITION_HOLDS);
     const char *told = write_log();
     assert_int_equal(lines_of(told), 3);
-    assert_non_null(strstr(told, "still: Lane 4: no pictures: Check camera and CNN of this lane. "
+    assert_non_null(strstr(told, "still: Lane 4: no pictures. Check camera and CNN of this lane. "
                                  "Likewise lanes 2, 6-7 [lane_silent]\n"));
-    assert_non_null(strstr(told, "ended: Lane 9: no pictures: Check camera and CNN of this lane. "
+    assert_non_null(strstr(told, "ended: Lane 9: no pictures. Check camera and CNN of this lane. "
                                  "[lane_silent]\n"));
     assert_non_null(strstr(told, "[no_grader: "));
 }

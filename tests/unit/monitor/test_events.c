@@ -121,10 +121,10 @@ static void conditions_are_told_in_full(void **state)
     expect(
         f,
         ",\"what\":\"Lane 2: the CNN sends invalid numbers\",\"action\":\"Restart the CNN of this "
-        "lane.\",\"details\":\"not_finite: ",
+        "lane.\",\"details\":\"NaN or infinity",
         true, true);
     expect(f,
-           "\"reasons\":[\"Nothing is ejected: no ejector program is connected: Start the ejector "
+           "\"reasons\":[\"Nothing is ejected: no ejector program is connected. Start the ejector "
            "program.\",\"Lane 2: ",
            true, true);
 }
@@ -160,13 +160,21 @@ static void a_sentence_has_the_state_and_the_conditions_that_fit(void **state)
     hold(f, "no_grader", 0);
     crn_sentence_write(&f->conditions, text, sizeof text);
     assert_string_equal(text, "ready: no view has arrived yet; Nothing is ejected: no ejector "
-                              "program is connected: Start the ejector program.");
+                              "program is connected. Start the ejector program.");
     crn_sentence_write(&f->conditions, text, 60);
     assert_string_equal(text, "ready: no view has arrived yet; and more");
     f->conditions.state = CRN_STATE_RUNNING;
     crn_sentence_write(&f->conditions, text, sizeof text);
-    assert_string_equal(text, "running: Nothing is ejected: no ejector program is connected: Start "
+    assert_string_equal(text, "running: Nothing is ejected: no ejector program is connected. Start "
                               "the ejector program.");
+    hold(f, "recipe_lost", 0);
+    crn_sentence_write(&f->conditions, text, sizeof text);
+    assert_string_equal(text, "running: Nothing is ejected: no ejector program is connected. Start "
+                              "the ejector program. Recipe '' was lost in a restart: fruit is "
+                              "sorted by other limits. Choose the recipe again.");
+    crn_sentence_write(&f->conditions, text, 120);
+    assert_string_equal(text, "running: Nothing is ejected: no ejector program is connected. Start "
+                              "the ejector program. And more.");
     crn_sentence_write(&f->conditions, text, 20);
     assert_string_equal(text, "running; and more");
 }

@@ -43,7 +43,7 @@ void crn_state_print(const crn_daemon_state *state, FILE *out)
         fputs(", nothing out of the ordinary", out);
     else if (state->level != CRN_LEVEL_NONE)
         fprintf(out, ", %s%s", crn_state_level_name(state->level),
-                state->misjudged ? ": fruit is judged wrongly or not at all" : "");
+                state->misjudged ? ": fruit is sorted wrongly or not at all" : "");
     fputc('\n', out);
     for (int i = 0; i < state->condition_count; i++) {
         const crn_state_condition *condition = &state->conditions[i];
