@@ -8,6 +8,9 @@
 
 #define LANES_MAX    1024 /* as many as limits.lanes of a line allows */
 #define MISSED_ALIVE 3    /* messages in a row, until the line counts as silent */
+/* After its limit silence is looked for again: a program that was not run for so long finds what
+ * arrived meanwhile. */
+#define CONFIRM_NS (5 * CRN_NS_PER_MS)
 
 const char *const crn_decision_reason_names[CRN_DECISION_REASONS] = {
     "rule", "default", "unmeasured", "partial", "late", "stale", "lost", "silence"};
@@ -20,9 +23,10 @@ struct crn_decider {
     void *context;
     crn_sequence_check *sequences;
     crn_line_state state;
-    int64_t heard_ns; /* the last message */
-    int64_t alive_ns; /* publish.grader.alive_ms of the line; 0: not told */
-    bool restarted;   /* this run of the line was heard from its beginning */
+    int64_t heard_ns;  /* the last message */
+    int64_t missed_ns; /* when silence was first seen since; CRN_NEVER_NS */
+    int64_t alive_ns;  /* publish.grader.alive_ms of the line; 0: not told */
+    bool restarted;    /* this run of the line was heard from its beginning */
     uint64_t lanes[LANES_MAX];
     int32_t lane_count;
     crn_decider_stats stats;
@@ -107,6 +111,7 @@ static void hear(crn_decider *decider, const char *run, int64_t now_ns)
 {
     decider->state = CRN_LINE_HEARD;
     decider->heard_ns = now_ns;
+    decider->missed_ns = CRN_NEVER_NS;
     if (crn_sequence_check_run(decider->sequences, run))
         decider->restarted = true;
 }
@@ -199,6 +204,10 @@ int64_t crn_decider_look(crn_decider *decider, int64_t now_ns)
         return CRN_NEVER_NS;
     if (now_ns - decider->heard_ns < limit_ns)
         return decider->heard_ns + limit_ns;
+    if (decider->missed_ns == CRN_NEVER_NS)
+        decider->missed_ns = now_ns;
+    if (now_ns - decider->missed_ns < CONFIRM_NS)
+        return decider->missed_ns + CONFIRM_NS;
     decider->state = CRN_LINE_SILENT;
     decider->stats.silences++;
     for (int32_t i = 0; i < decider->lane_count; i++)

@@ -197,6 +197,8 @@ static void a_silent_line_is_told_once_for_each_lane(void **state)
     crn_decider_look(decider, due_ns - 1);
     assert_int_equal(told_count, 0);
     assert_int_equal(crn_decider_state(decider), CRN_LINE_HEARD);
+    due_ns = crn_decider_look(decider, due_ns);
+    assert_int_equal(told_count, 0);
     crn_decider_look(decider, due_ns);
     assert_int_equal(told_count, 2);
     expect(0, SILENCE, CRN_DECIDED_SILENCE);
@@ -207,6 +209,24 @@ static void a_silent_line_is_told_once_for_each_lane(void **state)
     assert_int_equal(told_count, 2);
     assert_int_equal(crn_decider_get_stats(decider)->outlet[SILENCE], 0);
     give(3, 1, 1);
+    assert_int_equal(crn_decider_state(decider), CRN_LINE_HEARD);
+}
+
+/* It looks too late, and then takes what had come in time. */
+static void a_program_that_was_not_run_finds_no_silence(void **state)
+{
+    (void)state;
+    settings.line.silence_ms = 40;
+    give(3, 0, 1);
+    told_count = 0;
+    int64_t late_ns = now_ns + CRN_NS_PER_S;
+    int64_t again_ns = crn_decider_look(decider, late_ns);
+    assert_true(again_ns > late_ns && again_ns < late_ns + 10 * CRN_NS_PER_MS);
+    now_ns = late_ns;
+    give(3, 1, 1);
+    told_count = 0;
+    assert_int_equal(crn_decider_look(decider, again_ns), late_ns + 40 * CRN_NS_PER_MS);
+    assert_int_equal(told_count, 0);
     assert_int_equal(crn_decider_state(decider), CRN_LINE_HEARD);
 }
 
@@ -232,6 +252,7 @@ int main(void)
         TEST(a_restarted_line_counts_from_zero),
         TEST(alive_messages_show_lost_last_verdicts),
         TEST(a_silent_line_is_told_once_for_each_lane),
+        TEST(a_program_that_was_not_run_finds_no_silence),
         TEST(the_file_s_own_limit_of_silence_counts_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
