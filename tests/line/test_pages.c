@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "src/monitor/log_messages/losses.h"
+#include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/line_fixture.h"
 #include "tests/support/peers/http.h"
@@ -57,23 +58,34 @@ static int tear_down(void **state)
 
 #define EPOCH 9007199254740993 /* 2^53 + 1, which JavaScript and jq round to 2^53 */
 
-/* Sends a fruit, without its last view if `whole` is false: it will be partial. */
+/* Sends a fruit, without its last view if `whole` is false. */
 static void send_fruit(pages_fixture *f, uint64_t fruit, bool whole)
 {
     for (uint16_t view = 0; view < (whole ? VIEWS : VIEWS - 1); view++) {
         crn_view_header header = line_header(&f->line, fruit, view, VIEWS, 40, 60);
         header.flags = CRN_WIRE_FLAG_INTENSITY;
         header.epoch = EPOCH;
-        if (!whole)
-            header.deadline_ns = (uint64_t)crn_realtime_ns() + 300 * CRN_NS_PER_MS;
         line_send(&f->line, header, f->maps, f->photo);
     }
+}
+
+/* The verdict of a whole fruit shows that a view before it has arrived; then its fruit is due. */
+static void send_partial(pages_fixture *f, uint64_t fruit)
+{
+    size_t size;
+    send_fruit(f, fruit, false);
+    send_fruit(f, fruit + 1000, true);
+    free(line_receive_bytes(&f->line, CRN_FIXTURE_PATIENCE_MS, &size));
+    line_move_clock(&f->line, 60 * CRN_NS_PER_S);
 }
 
 static void judge(pages_fixture *f, uint64_t fruit, bool whole)
 {
     seen_verdict verdict;
-    send_fruit(f, fruit, whole);
+    if (whole)
+        send_fruit(f, fruit, true);
+    else
+        send_partial(f, fruit);
     assert_true(line_receive(&f->line, CRN_FIXTURE_PATIENCE_MS, &verdict));
     assert_string_equal(verdict.verdict, whole ? "complete" : "partial");
 }
@@ -183,7 +195,7 @@ static void a_fruit_has_outlines_also_if_sockets_use_json(void **state)
 {
     pages_fixture *f = *state;
     char text[16384], name[128];
-    send_fruit(f, 8, false);
+    send_partial(f, 8);
     int stream = open_events(f);
     assert_true(http_read_until(stream, "\"verdict\":\"partial\"", text, sizeof text));
     close(stream);
