@@ -18,7 +18,7 @@ static const char yaml[] =
     "chain: [contours: {border: closed}]\n"
     "run: {backend: openmp, workers: 1, threads: 1}\n"
     "limits: {view_mib: 1, lanes: 1024}\n"
-    "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
+    "latency: {budget_ms: 60000, assemble_ms: 60000}\n"
     "log: {level: error}\n";
 
 static uint64_t number_from(const char *name, uint64_t otherwise)

@@ -16,7 +16,7 @@ static const char yaml[] =
     "chain: [contours: {border: closed}]\n"
     "run: {backend: openmp, workers: 1, threads: 1}\n"
     "limits: {slots: 128}\n"
-    "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
+    "latency: {budget_ms: 60000, assemble_ms: 60000}\n"
     "log: {level: warning}\n";
 
 static unsigned char *verdicts[2 * FRUITS];

@@ -15,7 +15,7 @@
 static const char yaml[] = "classes: [{name: ground}, {name: rot, level: 0.5}]\n"
                            "chain: [contours: {}]\n"
                            "run: {backend: serial, workers: 1, threads: 1, stop_ms: 0}\n"
-                           "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
+                           "latency: {budget_ms: 60000, assemble_ms: 60000}\n"
                            "log: {level: warning}\n";
 
 /* Sends fruits of one view as a newly started sender does, and waits for their verdicts. */

@@ -45,7 +45,7 @@ static void start_line(const char *classes, crn_sum_rule sum, const char *more)
     fixture.layout = CRN_HWC;
     snprintf(yaml, sizeof yaml,
              "%schain: [contours]\nrun: {backend: openmp, workers: 1, threads: 1}\n"
-             "latency: {budget_ms: 50000, assemble_ms: 50000}\n%s",
+             "latency: {budget_ms: 60000, assemble_ms: 60000}\n%s",
              classes, more);
     line_configure(&fixture.line, yaml);
     fixture.line.config.ingest.sum = sum;

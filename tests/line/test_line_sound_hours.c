@@ -29,7 +29,7 @@ enum {
 
 static const char yaml[] = "chain: [contours]\n"
                            "run: {backend: openmp, workers: 1, threads: 1}\n"
-                           "latency: {budget_ms: 50000, assemble_ms: 50000}\n";
+                           "latency: {budget_ms: 60000, assemble_ms: 60000}\n";
 
 static line_fixture line;
 static int height = 24, width = 40, classes = 3;

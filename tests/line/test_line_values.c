@@ -116,7 +116,7 @@ static void configure(line_fixture *line, const char *chain, const char *backend
     char yaml[1000];
     snprintf(yaml, sizeof yaml,
              "%s%srun: {backend: %s, workers: 1, threads: 1}\n"
-             "latency: {budget_ms: 50000, assemble_ms: 50000}\n"
+             "latency: {budget_ms: 60000, assemble_ms: 60000}\n"
              "log: {level: error}\n",
              every_class, chain, backend);
     line_configure(line, yaml);

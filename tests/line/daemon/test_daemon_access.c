@@ -128,7 +128,7 @@ static void write_line(int port, const char *rest)
              "classes: [{name: a}, {name: rot, level: 0.5}]\n"
              "chain: [contours: {}]\n"
              "run: {backend: openmp, workers: 1, threads: 1}\n"
-             "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
+             "latency: {budget_ms: 60000, assemble_ms: 60000}\n"
              "monitor: {http: ''}\n%s",
              port, folder, port + 1, rest);
     daemon_write_config(folder, "line.yaml", yaml, path);

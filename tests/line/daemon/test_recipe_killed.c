@@ -107,7 +107,7 @@ static void judge(uint64_t fruit)
 static int connect_control(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    struct timeval patience = {.tv_sec = 20};
+    struct timeval patience = {.tv_sec = 60};
     snprintf(address.sun_path, sizeof address.sun_path, "%.80s/control", test_folder);
     int client = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     assert_true(client >= 0);
@@ -204,7 +204,7 @@ static int control(const char *request, char output[4096])
 static void await_status(const char *said, bool there)
 {
     char output[4096];
-    int64_t until_ns = crn_now_ns() + 20 * CRN_NS_PER_S;
+    int64_t until_ns = crn_now_ns() + 60 * CRN_NS_PER_S;
     do {
         if (crn_now_ns() > until_ns)
             fail_msg("%s: %s", said, output);

@@ -24,7 +24,7 @@
     "classes: [{name: background}, {name: rot, level: 0.5}]\n"                                     \
     "chain: [contours: {}]\n"                                                                      \
     "run: {backend: openmp, workers: 1, threads: 1}\n"                                             \
-    "latency: {budget_ms: 20000, assemble_ms: 20000}\n"                                            \
+    "latency: {budget_ms: 60000, assemble_ms: 60000}\n"                                            \
     "limits: {view_mib: 1, peer_mib: 1, peers: 64}\n"
 
 #define PART_BYTES (1 << 20)

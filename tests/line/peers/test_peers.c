@@ -20,7 +20,7 @@
 #include "tests/support/peers/zmtp.h"
 
 #define PEERS      8
-#define CLOSING_MS 20000
+#define CLOSING_MS 60000
 /* More than the kernel buffers per connection and the limits allow together. */
 #define FLOOD_BYTES (UINT64_C(256) << 20)
 
@@ -28,7 +28,7 @@
     "classes: [{name: background}, {name: rot, level: 0.5}]\n"                                     \
     "chain: [contours: {}]\n"                                                                      \
     "run: {backend: openmp, workers: 1, threads: 1}\n"                                             \
-    "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
+    "latency: {budget_ms: 60000, assemble_ms: 60000}\n"
 
 static void start(line_fixture *f)
 {

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-PATIENCE_S = 30
+PATIENCE_S = 60
 
 
 class Terminal:

@@ -42,7 +42,7 @@ static int set_up(void **state)
              "monitor: {http: ''}\n"
              "classes: [{name: background}, {name: rot, level: 0.5}, {name: rust, level: 0.4}]\n"
              "chain: [contours]\n"
-             "latency: {budget_ms: 20000}\n"
+             "latency: {budget_ms: 60000, assemble_ms: 60000}\n"
              "run: {backend: openmp, workers: 1, threads: 1}\n",
              address[INGEST], address[GRADER], address[VIEWERS]);
     daemon_write_config(folder, "line.yaml", yaml, path);

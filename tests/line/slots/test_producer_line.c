@@ -59,7 +59,7 @@ static int set_up(void **state)
              "          viewers: {bind: 'ipc://%s/viewers'}}\n"
              "classes: [{name: background}, {name: rot, level: 0.5}]\n"
              "chain: [contours: {}]\n"
-             "latency: {budget_ms: 20000, assemble_ms: 1000}\n"
+             "latency: {budget_ms: 60000, assemble_ms: 60000}\n"
              "limits: {view_mib: 1}\n"
              "run: {backend: openmp, workers: 1, threads: 1}\n"
              "monitor: {http: ''}\n",

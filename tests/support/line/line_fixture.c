@@ -37,7 +37,7 @@ static void *connect_socket(line_fixture *fixture, int type, const char *name)
 const char line_with_pages[] = "classes: [{name: ground}, {name: rot, level: 0.5}]\n"
                                "chain: [contours]\n"
                                "run: {backend: openmp, workers: 1, threads: 1}\n"
-                               "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
+                               "latency: {budget_ms: 60000, assemble_ms: 60000}\n"
                                "monitor: {http: '127.0.0.1:0'}\n"
                                "log: {level: error}\n";
 

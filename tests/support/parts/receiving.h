@@ -5,7 +5,7 @@
 #include "src/ingest/ingest.h"
 #include "tests/support/peers/bad_messages.h"
 
-#define CRN_PATIENCE_MS 20000
+#define CRN_PATIENCE_MS 60000
 
 typedef struct crn_receiving {
     void *zmq;

@@ -9,7 +9,7 @@
 #include <msgpack.h>
 
 #define CRN_PEER_BYTES   200000 /* size of the largest message */
-#define CRN_PEER_WAIT_MS 20000  /* receive timeout; only a failing test waits so long */
+#define CRN_PEER_WAIT_MS 60000  /* receive timeout; only a failing test waits so long */
 
 /* A connected socket of ZeroMQ type `type`; the caller closes it. `little`: minimal buffers in
  * libzmq and the kernel, so that it soon blocks its sender if it does not read. */

@@ -7,7 +7,7 @@
 
 #include "tests/support/cmocka_prelude.h"
 
-#define WAIT_MS 20000 /* timeout; only a failing test waits so long */
+#define WAIT_MS 60000 /* timeout; only a failing test waits so long */
 
 char replay_endpoint[64], replay_output[4000];
 FILE *replay_program;

@@ -16,7 +16,7 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/peers/zmtp.h"
 
-#define PATIENCE_MS 10000
+#define PATIENCE_MS 60000
 
 typedef struct endpoint_fixture {
     void *zmq;

@@ -28,7 +28,7 @@ publish:
 classes: [{classes}]
 chain: [contours]
 run: {{backend: openmp, workers: 1, threads: 1}}
-latency: {{budget_ms: 20000, assemble_ms: 20000}}
+latency: {{budget_ms: 60000, assemble_ms: 60000}}
 monitor: {{http: "127.0.0.1:0"}}
 control: {{path: "{folder}/control"}}
 """

@@ -105,7 +105,7 @@ static const char yaml[] = "classes: [{name: ground}, {name: rot, level: 0.5}]\n
                            "chain: [contours: {border: closed}]\n"
                            "run: {backend: openmp, workers: 1, threads: 1}\n"
                            "limits: {view_mib: 1, slots: 16}\n"
-                           "latency: {budget_ms: 20000, assemble_ms: 20000}\n"
+                           "latency: {budget_ms: 60000, assemble_ms: 60000}\n"
                            "log: {level: error}\n";
 
 static int try_out(const line_fixture *line, const char *arguments)

@@ -15,7 +15,7 @@
 #include "tests/support/cleanup.h"
 #include "tests/support/parts/recorded.h"
 
-#define WAIT_MS 20000 /* timeout; only a failing test waits so long */
+#define WAIT_MS 60000 /* timeout; only a failing test waits so long */
 
 static void *zmq, *sender, *line;
 static char from[80], to[80], output[4000];

@@ -22,7 +22,7 @@
 
 /* More than the kernel's buffers and the limits allow together. */
 #define FLOOD_BYTES (UINT64_C(256) << 20)
-#define CLOSING_MS  20000
+#define CLOSING_MS  60000
 
 typedef struct recording {
     char from[96], to[96];

@@ -14,7 +14,7 @@
 
 #define FRUITS  8
 #define VIEWS   2
-#define WAIT_MS 20000 /* timeout; only a failing test waits so long */
+#define WAIT_MS 60000 /* timeout; only a failing test waits so long */
 
 static void *zmq, *in, *viewers;
 static char to[80], verdicts[80], output[4000];
