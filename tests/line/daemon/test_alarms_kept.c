@@ -52,23 +52,31 @@ static int ctl(const char *arguments, char output[8192])
     return crn_test_shell(command, output, 8192);
 }
 
-/* Asks until the answer has that text. */
-static void await(const char *arguments, const char *wanted)
+static const char refused[] = "  warning  New settings were refused";
+
+/* Waits for that alarm of the file, with a number after `after` and in that state; returns its
+ * number. On a busy machine there may be others. */
+static int await(int after, const char *state)
 {
-    char output[8192];
-    int64_t until_ns = crn_now_ns() + PATIENCE_NS;
-    for (;;) {
-        int status = ctl(arguments, output);
-        if (status == 0 && strstr(output, wanted))
-            return;
-        if (crn_now_ns() > until_ns)
-            fail_msg("'%s' expected, not: %s", wanted, output);
-        usleep(50000);
+    char output[8192], wanted[128];
+    snprintf(wanted, sizeof wanted, "%s%s", state, refused);
+    for (int64_t until_ns = crn_now_ns() + PATIENCE_NS; crn_now_ns() < until_ns; usleep(50000)) {
+        if (ctl("alarms", output) != 0)
+            continue;
+        for (char *row = output; row; row = strchr(row + 1, '\n')) {
+            int number = 0;
+            char *end = strchrnul(row + 1, '\n');
+            char *found = memmem(row, (size_t)(end - row), wanted, strlen(wanted));
+            if (found && sscanf(row, "%*s %d", &number) == 1 && number > after)
+                return number;
+        }
     }
+    fail_msg("'%s' expected, not: %s", wanted, output);
+    return 0;
 }
 
-/* Waits until one of the two records of alarm 1 has all that was done to it. */
-static void await_written(void)
+/* Waits until one of the alarm's two records has all that was done to it. */
+static void await_written(int number)
 {
     unsigned char records[2][CRN_ALARM_RECORD_BYTES];
     char path[128];
@@ -78,7 +86,9 @@ static void await_written(void)
     int64_t until_ns = crn_now_ns() + PATIENCE_NS;
     for (bool written = false; !written;) {
         crn_alarm alarm;
-        assert_int_equal(pread(fd, records, sizeof records, 3 * sizeof records[0]), sizeof records);
+        assert_int_equal(
+            pread(fd, records, sizeof records, (1 + 2 * number) * (off_t)sizeof records[0]),
+            sizeof records);
         for (int i = 0; i < 2; i++)
             written |= crn_alarm_record_written(records[i]) &&
                        crn_alarm_record_unpack(records[i], &alarm) && alarm.acknowledged_ms &&
@@ -91,34 +101,34 @@ static void await_written(void)
 static void a_killed_daemon_leaves_its_list(void **state)
 {
     (void)state;
-    char output[8192], folder[96], wanted[128];
+    char output[8192], folder[96], text[128];
     snprintf(folder, sizeof folder, "%s/state", test_folder);
     assert_int_equal(mkdir(folder, 0755), 0);
     write_line("0.5");
     start();
     write_line("6"); /* the reload is refused, which is an alarm */
     assert_int_equal(ctl("reload", output), 1);
-    await("alarms", "  1  active, unacknowledged  warning  New settings were refused");
-    assert_int_equal(ctl("alarms --acknowledge 1", output), 0);
-    assert_int_equal(ctl("alarms --shelve 1 --minutes 480", output), 0);
-    await_written();
+    int number = await(0, "active, unacknowledged");
+    snprintf(text, sizeof text, "alarms --acknowledge %d", number);
+    assert_int_equal(ctl(text, output), 0);
+    snprintf(text, sizeof text, "alarms --shelve %d --minutes 480", number);
+    assert_int_equal(ctl(text, output), 0);
+    await_written(number);
     kill(line.pid, SIGKILL);
     daemon_end(&line);
     write_line("0.5");
     start();
-    snprintf(wanted, sizeof wanted,
-             "  1  cleared, acknowledged by user %u, shelved  warning  New settings were refused",
-             (unsigned)getuid());
-    await("alarms", wanted);
-    /* It comes again: the next number, and still shelved. */
+    snprintf(text, sizeof text, "cleared, acknowledged by user %u, shelved", (unsigned)getuid());
+    assert_int_equal(await(0, text), number);
+    /* It comes again: a later number, and still shelved. */
     write_line("6");
     assert_int_equal(ctl("reload", output), 1);
-    await("alarms", "  2  active, unacknowledged, shelved  warning  New settings were refused");
+    int again = await(number, "active, unacknowledged, shelved");
     kill(line.pid, SIGTERM);
     daemon_end(&line);
     write_line("0.5");
     start();
-    await("alarms", "  2  cleared, unacknowledged, shelved  warning");
+    assert_int_equal(await(number, "cleared, unacknowledged, shelved"), again);
     kill(line.pid, SIGTERM);
     daemon_end(&line);
 }

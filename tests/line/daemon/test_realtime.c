@@ -253,7 +253,7 @@ static void refused_rights_are_one_warning_each(void **state)
                      1);
     assert_int_equal(count(daemon.text, "warning realtime.lock_memory: memory is not locked"),
                      LOCKS ? 1 : 0);
-    assert_int_equal(count(daemon.text, "warning"), LOCKS ? 2 : 1);
+    assert_int_equal(count(daemon.text, "warning realtime."), LOCKS ? 2 : 1);
 }
 
 /* Returns the exit status. */

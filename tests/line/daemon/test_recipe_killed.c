@@ -151,16 +151,26 @@ static bool kill_after(const char *recipe, int64_t wait_ns)
     return answered;
 }
 
-/* How long a switch takes here. */
-static int64_t measure_switch(void)
+static int64_t time_switch(const char *recipe)
 {
     int client = connect_control();
     int64_t asked_ns = crn_now_ns();
-    ask(client, recipes[1]);
+    ask(client, recipe);
     assert_true(acknowledged(client));
     int64_t took_ns = crn_now_ns() - asked_ns;
     close(client);
     return took_ns;
+}
+
+/* How long a switch takes here when nothing else runs; the last one is to recipes[1]. */
+static int64_t measure_switch(void)
+{
+    int64_t least_ns = CRN_NEVER_NS;
+    for (int i = 0; i < 5; i++) {
+        int64_t took_ns = time_switch(recipes[1 + i % 2]);
+        least_ns = took_ns < least_ns ? took_ns : least_ns;
+    }
+    return least_ns;
 }
 
 static void the_first_verdict_is_by_the_recipe_acknowledged_last(void **state)

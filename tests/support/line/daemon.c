@@ -31,6 +31,7 @@ void daemon_config_with(const char *folder, const char *backend, char ret_path[1
              "classes: [{name: rot, level: 0.5}]\n"
              "chain: [contours: {}]\n"
              "run: {backend: %s, workers: 1, threads: 1}\n"
+             "latency: {budget_ms: 60000, assemble_ms: 60000}\n"
              "monitor: {http: ''}\n", /* the default is one port for the whole machine */
              folder, folder, folder, backend);
     daemon_write_config(folder, "line.yaml", yaml, ret_path);

@@ -2,11 +2,13 @@
 
 #include <dirent.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 
 char recorded_folder[] = "/tmp/test_recorded.XXXXXX";
@@ -158,6 +160,45 @@ uint64_t recorded_read_small(const char *file, int *ret_end, crn_error *error)
     }
     crn_recording_end(&reader);
     return count;
+}
+
+static int is_segment(const struct dirent *entry)
+{
+    return strncmp(entry->d_name, "cernita-", strlen("cernita-")) == 0;
+}
+
+static uint64_t count_views(const char *path)
+{
+    crn_recording_reader *reader = NULL;
+    crn_recorded_view view;
+    crn_error error;
+    uint64_t views = 0;
+    if (crn_recording_open(path, &reader, &error) < 0)
+        return 0;
+    while (crn_recording_skip(reader, &view, &error) > 0)
+        views++;
+    crn_recording_end(&reader);
+    return views;
+}
+
+void recorded_await(const char *folder, uint64_t views)
+{
+    uint64_t seen = 0;
+    for (int64_t until_ns = crn_now_ns() + 60 * CRN_NS_PER_S; seen < views; sched_yield()) {
+        struct dirent **names;
+        int files = scandir(folder, &names, is_segment, alphasort);
+        seen = 0;
+        for (int i = 0; i < files; i++) {
+            char path[PATH_MAX];
+            snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
+            seen += count_views(path);
+            free(names[i]);
+        }
+        if (files >= 0)
+            free(names);
+        if (crn_now_ns() > until_ns)
+            fail_msg("%u views were recorded, %u expected", (unsigned)seen, (unsigned)views);
+    }
 }
 
 size_t recorded_load(const char *file, unsigned char *bytes, size_t room)

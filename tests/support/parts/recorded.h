@@ -35,6 +35,10 @@ crn_recording_reader *recorded_open(const char *file);
 void recorded_write_small(uint64_t count);
 uint64_t recorded_read_small(const char *file, int *ret_end, crn_error *error);
 
+/* Waits until a recorder's segments in the folder, which may have the names of unfinished ones,
+ * hold so many views. */
+void recorded_await(const char *folder, uint64_t views);
+
 /* Loads a whole file; writes a file. */
 size_t recorded_load(const char *file, unsigned char *bytes, size_t room);
 void recorded_save(const char *file, const void *bytes, size_t size);

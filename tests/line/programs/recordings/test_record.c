@@ -267,26 +267,7 @@ static void without_a_line_views_are_recorded_alone(void **state)
         send_view(&view);
     }
     /* The last view can be read from the segment while it is still named .part. */
-    uint64_t seen = 0;
-    for (int64_t until_ns = crn_now_ns() + WAIT_MS * CRN_NS_PER_MS;
-         seen < 20 && crn_now_ns() < until_ns;) {
-        struct dirent **names;
-        int files = scandir(recorded_folder, &names, is_segment, alphasort);
-        for (int i = 0; i < files; i++) {
-            char file[400];
-            crn_recording_reader *reader = NULL;
-            crn_recorded_view view;
-            crn_error error;
-            snprintf(file, sizeof file, "%s/%s", recorded_folder, names[i]->d_name);
-            seen = 0;
-            if (!crn_recording_open(file, &reader, &error))
-                while (crn_recording_skip(reader, &view, &error) > 0)
-                    seen++;
-            crn_recording_end(&reader);
-            free(names[i]);
-        }
-        free(names);
-    }
+    recorded_await(recorded_folder, 20);
     assert_int_equal(finish(SIGHUP), 0);
     assert_non_null(strstr(output, "20 messages; 20 views recorded in 1 segments"));
     check_segment(20, before_ns);
