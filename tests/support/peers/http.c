@@ -95,6 +95,18 @@ bool http_read_until(int connection, const char *wanted, char *text, size_t capa
     return true;
 }
 
+void http_read_head(int connection, char *text, size_t capacity)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    while (!strstr(text, "\r\n\r\n")) {
+        assert_true(used + 1 < capacity);
+        /* A byte at a time: what follows is the caller's. */
+        if (!read_more(connection, text, &used, used + 2))
+            fail_msg("the server ended the connection after '%s'", text);
+    }
+}
+
 int http_code(const char *response)
 {
     int code = 0;

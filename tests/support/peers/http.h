@@ -21,6 +21,9 @@ char *http_read_bytes(int connection, size_t *ret_size);
 /* Reads until `wanted` was read; false if the server closes before. `text` keeps what was read. */
 bool http_read_until(int connection, const char *wanted, char *text, size_t capacity);
 
+/* Reads the head of a response, and nothing of what follows. */
+void http_read_head(int connection, char *text, size_t capacity);
+
 /* The status code of a response; 0 if it is none. */
 int http_code(const char *response);
 
