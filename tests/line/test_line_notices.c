@@ -116,15 +116,19 @@ static void numbers_that_return_get_a_verdict_and_a_warning(void **state)
     crn_log_capture caught;
     crn_log_capture_start(&caught);
     line_run(&line, NULL);
+    int64_t begin_ns = crn_now_ns();
     assert_int_equal(send_modulo_256(&line, 768), 767);
     line_stop(&line);
     crn_log_capture_stop(&caught);
+    uint64_t seconds = (uint64_t)((crn_now_ns() - begin_ns) / CRN_NS_PER_S), told = 0;
     assert_int_equal(line.metrics.fruits.complete, 768);
     assert_int_equal(line.metrics.fruits.returned, 512);
     const char *first = strstr(caught.text, "the number of fruit 0 came again ");
     assert_non_null(first);
     assert_non_null(strstr(first, " with another fruit, which gets a verdict of its own: "));
-    assert_null(strstr(first + 1, "the number of fruit"));
+    for (const char *at = first; at; at = strstr(at + 1, "the number of fruit"))
+        told++;
+    assert_in_range(told, 1, 1 + seconds); /* one a second */
 }
 
 static void a_number_that_returns_too_early_is_a_gap_and_a_warning(void **state)

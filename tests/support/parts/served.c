@@ -5,7 +5,7 @@
 
 #include "tests/support/cmocka_prelude.h"
 
-void served_start(served_pages *pages, const char *monitor)
+void served_start(served_pages *pages, const char *monitor, unsigned idle_s, unsigned request_s)
 {
     char yaml[1024];
     crn_error error;
@@ -31,8 +31,8 @@ void served_start(served_pages *pages, const char *monitor)
                                   .conditions = pages->conditions,
                                   .alarms = pages->alarms,
                                   .flight = pages->flight,
-                                  .idle_s = 1,
-                                  .request_s = 3};
+                                  .idle_s = idle_s,
+                                  .request_s = request_s};
     if (crn_http_open(&pages->config, &settings, &pages->http, &error) < 0)
         fail_msg("%s", error.text);
     pages->address = crn_http_address(pages->http);

@@ -15,9 +15,9 @@ typedef struct served_pages {
     const char *address; /* HOST:PORT */
 } served_pages;
 
-/* Starts it on a free port of 127.0.0.1; a connection may idle for 1 s and last for 3 s. `monitor`:
+/* Starts it on a free port of 127.0.0.1; a connection may idle and last for so long. `monitor`:
  * further keys of that section, as "hosts: [a]"; NULL: none. */
-void served_start(served_pages *pages, const char *monitor);
+void served_start(served_pages *pages, const char *monitor, unsigned idle_s, unsigned request_s);
 void served_stop(served_pages *pages);
 
 #endif

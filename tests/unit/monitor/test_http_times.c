@@ -14,7 +14,7 @@
 static int set_up(void **state)
 {
     static served_pages pages;
-    served_start(&pages, NULL);
+    served_start(&pages, NULL, 1, 3);
     *state = &pages;
     return 0;
 }

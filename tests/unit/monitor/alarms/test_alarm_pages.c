@@ -17,7 +17,7 @@ static served_pages pages;
 static int set_up(void **state)
 {
     (void)state;
-    served_start(&pages, NULL);
+    served_start(&pages, NULL, 60, 60);
     return 0;
 }
 

@@ -26,7 +26,7 @@ static int set_up(void **state)
     fputs(TOKEN "\n", file);
     fclose(file);
     snprintf(monitor, sizeof monitor, "hosts: [line3.example.com], token_file: '%s'", path);
-    served_start(&pages, monitor);
+    served_start(&pages, monitor, 60, 60);
     for (int64_t lane = 0; lane < 4; lane++) {
         crn_condition_held held = {.row = crn_condition_named("lane_silent"),
                                    .values = {.lane = lane}};
