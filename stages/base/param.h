@@ -46,6 +46,14 @@ typedef struct crn_numbers {
     int64_t item[CRN_NUMBERS_MAX];
 } crn_numbers;
 
+#define CRN_REALS_MAX 64
+
+/** A list of numbers, as `mm_per_px: [0.42, 0.41]`. */
+typedef struct crn_reals {
+    int32_t count;
+    double item[CRN_REALS_MAX];
+} crn_reals;
+
 /** Type of a value, and the C type that stores it in the settings struct. */
 typedef enum crn_param_type {
     CRN_PARAM_BOOL,    /**< bool */
@@ -57,6 +65,7 @@ typedef enum crn_param_type {
     CRN_PARAM_SIZE,    /**< crn_size */
     CRN_PARAM_SIZES,   /**< crn_sizes; a single size is a list of one */
     CRN_PARAM_NUMBERS, /**< crn_numbers; a single number is a list of one */
+    CRN_PARAM_REALS,   /**< crn_reals; likewise */
 } crn_param_type;
 
 /** One row of a table: a key of a settings struct. */
@@ -65,9 +74,9 @@ typedef struct crn_param {
     crn_param_type type;
     size_t offset; /**< of the value in the settings struct */
     /** The default as written in the file (a text without quotes); NULL: the key is required. ""
-     * means no value for a REAL (NaN) and an empty list for TEXTS, SIZES and NUMBERS. */
+     * means no value for a REAL (NaN) and an empty list for TEXTS, SIZES, NUMBERS and REALS. */
     const char *fallback;
-    double min, max; /**< INTEGER, REAL and NUMBERS, SIZE and SIZES (each side): inclusive */
+    double min, max; /**< INTEGER, REAL, NUMBERS, REALS, SIZE and SIZES (each side): inclusive */
     const char *const *choices; /**< CHOICE: NULL-terminated */
     /** TEXT: predefined names, NULL-terminated; any other text is the path of a file, which prepare
      * reads. NULL: the text is not the name of a file. */
@@ -81,7 +90,8 @@ typedef struct crn_param {
     _Generic((pointer), bool *: CRN_PARAM_BOOL, int64_t *: CRN_PARAM_INTEGER,                      \
         double *: CRN_PARAM_REAL, int32_t *: CRN_PARAM_CHOICE,                                     \
         char(*)[CRN_TEXT_BYTES]: CRN_PARAM_TEXT, crn_texts *: CRN_PARAM_TEXTS,                     \
-        crn_size *: CRN_PARAM_SIZE, crn_sizes *: CRN_PARAM_SIZES, crn_numbers *: CRN_PARAM_NUMBERS)
+        crn_size *: CRN_PARAM_SIZE, crn_sizes *: CRN_PARAM_SIZES,                                  \
+        crn_numbers *: CRN_PARAM_NUMBERS, crn_reals *: CRN_PARAM_REALS)
 
 /** A row under that name for a place in a settings struct; then the other fields. */
 #define CRN_PARAM_AT(name, settings, place, ...)                                                   \

@@ -71,6 +71,39 @@ typedef struct crn_latency_settings {
     int64_t straggler_ms; /**< 0: as the other times and the lane have it */
 } crn_latency_settings;
 
+/** What of a view tells where it shows the fruit. */
+typedef enum crn_fruit_from {
+    CRN_FRUIT_FROM_PHOTO,  /**< the intensity part */
+    CRN_FRUIT_FROM_CLASS,  /**< the map of a class */
+    CRN_FRUIT_FROM_HEADER, /**< nothing but the sender, whom the others believe, too */
+} crn_fruit_from;
+
+/** What becomes of defects beside the fruit. */
+typedef enum crn_outside {
+    CRN_OUTSIDE_MARK, /**< the verdict says so of each */
+    CRN_OUTSIDE_DROP,
+    CRN_OUTSIDE_KEEP, /**< they are not looked for */
+} crn_outside;
+
+/** Section `geometry`. */
+typedef struct crn_geometry_settings {
+    crn_reals mm_per_px; /**< of all views, or of each; none: the file lacks the section */
+    double distance_mm;
+    int32_t roll_axis; /**< crn_roll_axis */
+    /** From here on each recipe has its own. */
+    double roll_deg;
+    bool estimate_roll;
+    int32_t outside; /**< crn_outside */
+    struct {
+        int32_t from; /**< crn_fruit_from */
+        char class_name[CRN_TEXT_BYTES];
+        double level;
+    } fruit;
+    struct {
+        bool optional;
+    } surface;
+} crn_geometry_settings;
+
 /** A recipe: what it replaces of a line's settings, complete (merged over the file's own). */
 typedef struct crn_recipe {
     char name[CRN_RECIPE_NAME_BYTES];
@@ -78,6 +111,7 @@ typedef struct crn_recipe {
     int32_t steps;
     crn_step chain[CRN_STAGES_MAX];
     crn_latency_settings latency;
+    crn_geometry_settings geometry;
 } crn_recipe;
 
 /** Section `recipes`, in file order. */
@@ -159,6 +193,7 @@ typedef struct crn_config {
         bool lock_memory, huge_pages;
     } realtime;
     crn_latency_settings latency;
+    crn_geometry_settings geometry;
     crn_recipes *recipes; /**< owned by the config; NULL: none */
     struct {
         crn_socket_settings grader, viewers;
@@ -281,6 +316,12 @@ CRN_API void crn_config_resolve(crn_config *config, int32_t cores);
  */
 CRN_API void crn_config_use_unit_folders(crn_config *config, bool will_be_unit);
 
+/** True if fruits are measured: the file has the section `geometry`. */
+static inline bool crn_config_measures(const crn_config *config)
+{
+    return config->geometry.mm_per_px.count > 0;
+}
+
 /** Which of CRN_GENERATIONS sets of resources belongs to these settings; 0 for NULL. */
 static inline uint32_t crn_config_slot(const crn_config *config)
 {
@@ -288,7 +329,7 @@ static inline uint32_t crn_config_slot(const crn_config *config)
 }
 
 /**
- * Deep copy in which a recipe replaces levels, chain and latency.
+ * Deep copy in which a recipe replaces levels, chain, latency and geometry.
  *
  * @param config as loaded, with no recipe in force
  * @param name empty: none, the file's own settings

@@ -26,6 +26,10 @@ extern const crn_section crn_sections[];
 /* The rows of section latency, over crn_latency_settings: each recipe has them, too. */
 extern const crn_param crn_keys_latency[];
 
+/* Of section geometry, what each recipe has, too: rows and subsections. */
+extern const crn_param *const crn_keys_geometry_of_recipe;
+extern const crn_section crn_sections_of_geometry[];
+
 /* The last row of section classes, which a recipe's classes have alone. */
 extern const crn_param *const crn_keys_level;
 
@@ -49,6 +53,10 @@ void crn_check_recipes(crn_reader *reader);
 
 /* Checks latency's values among themselves; `map` is the section's node, or NULL. */
 void crn_check_latency(crn_reader *reader, const crn_node *map);
+
+/* Checks geometry's values among themselves; `map` is the section's node, or NULL, `path` names it.
+ */
+void crn_check_geometry(crn_reader *reader, const char *path, const crn_node *map);
 
 /* The stages' own checks. */
 void crn_check_stages(crn_reader *reader);

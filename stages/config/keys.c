@@ -141,6 +141,58 @@ const crn_param crn_keys_latency[] = {
                       "the lane's longest delay of late, up to 10 s, where that is more"),
     {0}};
 
+/* Indexed by crn_roll_axis. */
+static const char *const roll_axes[] = {"y", "x", NULL};
+
+/* Indexed by crn_outside. */
+static const char *const outside[] = {"mark", "drop", "keep", NULL};
+
+/* Indexed by crn_fruit_from. */
+static const char *const fruit_from[] = {"photo", "class", "header", NULL};
+
+static const crn_param geometry[] = {
+    KEY(geometry, mm_per_px, .fallback = "", .min = 0.0001, .max = 1000, .live = true,
+        .help =
+            "millimetres of a pixel at the roll axis, for all views or a list by view "
+            "(further views: its last), as cernita-calibrate finds it; required in the section, "
+            "with which fruits are measured"),
+    KEY(geometry, distance_mm, .fallback = "0", .min = 0, .max = 1e6, .live = true,
+        .help = "from the camera to the roll axis; 0: far away. Left out, areas are 6 to 8 % too "
+                "small at a distance of 15 of the fruit's radii, 11 to 15 % at 8"),
+    KEY(geometry, roll_axis, .fallback = "y", .choices = roll_axes, .live = true,
+        .help = "the axis of the picture that the fruit rolls about: y, it travels along x, or x"),
+    KEY(geometry, roll_deg, .fallback = "90", .min = -180, .max = 180, .live = true,
+        .help = "expected roll from a view to the next, positive where spots move along +x (roll "
+                "axis x: +y); 0: unknown"),
+    KEY(geometry, estimate_roll, .fallback = "true", .live = true,
+        .help = "the roll is found in the photographs, near roll_deg; false: it is roll_deg"),
+    KEY(geometry, outside, .fallback = "mark", .choices = outside, .live = true,
+        .help = "of defects beside the fruit (rollers, frame): mark them in the verdict, drop "
+                "them, or keep them unmarked; none is measured"),
+    {0}};
+
+const crn_param *const crn_keys_geometry_of_recipe = &geometry[3];
+
+static const crn_param geometry_fruit[] = {
+    KEY(geometry.fruit, from, .fallback = "photo", .choices = fruit_from, .live = true,
+        .help = "where a view's picture of the fruit is: in the photograph, in the map of a class, "
+                "or in the header alone, which is believed before the others"),
+    CRN_PARAM_AT("class", crn_config, geometry.fruit.class_name, .fallback = "", .live = true,
+                 .help = "the class of the fruit itself, as a segmentation has it; implies from: "
+                         "class"),
+    KEY(geometry.fruit, level, .fallback = "0.5", .min = 0, .max = 1, .live = true,
+        .help = "probability of that class above which a pixel is the fruit's"),
+    {0}};
+
+static const crn_param geometry_surface[] = {
+    KEY(geometry.surface, optional, .fallback = "true", .live = true,
+        .help = "verdicts leave without measures when the time left is less than their recent "
+                "p99; false: they wait for them, up to the deadline"),
+    {0}};
+
+const crn_section crn_sections_of_geometry[] = {
+    {.key = "fruit", .rows = geometry_fruit}, {.key = "surface", .rows = geometry_surface}, {0}};
+
 static const char *const formats[] = {"msgpack", "json", NULL};
 
 static const crn_param grader[] = {
@@ -263,14 +315,16 @@ const crn_section crn_sections[] = {
     {.key = "run", .rows = run},
     {.key = "realtime", .rows = realtime},
     {.key = "latency", .rows = crn_keys_latency, .at = offsetof(crn_config, latency)},
+    {.key = "geometry", .rows = geometry, .sections = crn_sections_of_geometry, .optional = true},
     {.key = "publish", .sections = publish},
     {.key = "access", .rows = access_rows},
     {.key = "record", .rows = record},
     {.key = "recipes",
      .kind = CRN_SECTION_RECIPES,
      .help =
-         "levels (`classes: {rot: 0.4}`, `{}`: not outlined), chain and latency for one variety of "
-         "fruit; what it leaves out is the file's own. `cernitactl recipe NAME` switches"},
+         "levels (`classes: {rot: 0.4}`, `{}`: not outlined), chain, latency and geometry (from "
+         "roll_deg on) for one variety of fruit; what it leaves out is the file's own. "
+         "`cernitactl recipe NAME` switches"},
     {.key = "monitor", .rows = monitor},
     {.key = "control", .rows = control},
     {.key = "state", .rows = state},

@@ -71,10 +71,12 @@ void crn_print_value(const crn_param *row, const void *settings, FILE *out)
     fputc(']', out);
 }
 
-/* A number that is unset has no key in the file. */
+/* A number that is unset, and a list of such, has no key in the file. */
 static bool has_value(const crn_param *row, const void *settings)
 {
     const char *value = (const char *)settings + row->offset;
+    if (row->type == CRN_PARAM_REALS)
+        return ((const crn_reals *)value)->count > 0;
     return row->type != CRN_PARAM_REAL || !isnan(*(const double *)value);
 }
 
@@ -113,6 +115,22 @@ static void print_chain(const crn_step *chain, int32_t steps, int indent, FILE *
     }
 }
 
+/* The rows lie in a config. */
+static void print_recipe_geometry(const crn_recipe *recipe, FILE *out)
+{
+    const char *config = (const char *)&recipe->geometry - offsetof(crn_config, geometry);
+    if (recipe->geometry.mm_per_px.count == 0)
+        return;
+    fputs("    geometry: {", out);
+    int printed = print_flow(crn_keys_geometry_of_recipe, config, 0, out);
+    for (const crn_section *section = crn_sections_of_geometry; section->key; section++) {
+        fprintf(out, "%s%s: {", printed ? ", " : "", section->key);
+        print_flow(section->rows, config, 0, out);
+        fputc('}', out);
+    }
+    fputs("}\n", out);
+}
+
 static void print_recipes(const crn_recipes *recipes, FILE *out)
 {
     for (int32_t i = 0; recipes && i < recipes->count; i++) {
@@ -133,6 +151,7 @@ static void print_recipes(const crn_recipes *recipes, FILE *out)
         fputs("    latency: {", out);
         print_flow(crn_keys_latency, &recipe->latency, 0, out);
         fputs("}\n", out);
+        print_recipe_geometry(recipe, out);
     }
 }
 
@@ -140,6 +159,9 @@ static void print_sections(const crn_config *config, const crn_section *sections
                            FILE *out)
 {
     for (const crn_section *section = sections; section && section->key; section++) {
+        const char *settings = (const char *)config + section->at;
+        if (section->optional && !has_value(section->rows, settings))
+            continue;
         bool none = section->kind == CRN_SECTION_RECIPES && !config->recipes;
         fprintf(out, "%*s%s:%s\n", indent, "", section->key, none ? " {}" : "");
         if (section->kind == CRN_SECTION_CLASSES) {
@@ -154,7 +176,6 @@ static void print_sections(const crn_config *config, const crn_section *sections
             print_recipes(config->recipes, out);
             continue;
         }
-        const char *settings = (const char *)config + section->at;
         for (const crn_param *row = section->rows; row && row->key; row++) {
             if (!has_value(row, settings))
                 continue;
@@ -193,7 +214,8 @@ static void print_reference_sections(const char *above, const crn_section *secti
         char path[256];
         bool list = section->kind == CRN_SECTION_CLASSES || section->kind == CRN_SECTION_CHAIN;
         if (section->kind == CRN_SECTION_RECIPES) {
-            fprintf(out, "| `%s.NAME` | none | a map of classes, chain and latency | %s |\n",
+            fprintf(out,
+                    "| `%s.NAME` | none | a map of classes, chain, latency and geometry | %s |\n",
                     section->key, section->help);
             continue;
         }

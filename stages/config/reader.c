@@ -164,8 +164,9 @@ static void read_value(crn_reader *reader, const char *path, const crn_param *ro
 static void read_section(crn_reader *reader, const char *path, crn_source_position position,
                          const crn_section *section, const crn_node *node)
 {
-    const crn_table tables[2] = {
-        {.rows = section->rows, .settings = (char *)reader->settings + section->at}};
+    const crn_table tables[2] = {{.rows = section->rows,
+                                  .settings = (char *)reader->settings + section->at,
+                                  .keeps = reader->keeps}};
     if (section->kind == CRN_SECTION_CLASSES)
         crn_read_classes(reader, section, position, node);
     else if (section->kind == CRN_SECTION_CHAIN)

@@ -120,8 +120,8 @@ typedef struct crn_scalar {
 
 /*
  * Parses one scalar as the row's type (TEXTS: one of its texts, into a char[CRN_TEXT_BYTES]; SIZES:
- * one crn_size, NUMBERS: one int64_t) into *value, which is unchanged on failure. Returns 0, or
- * -EINVAL with a clause in *error.
+ * one crn_size, NUMBERS: one int64_t, REALS: one double) into *value, which is unchanged on
+ * failure. Returns 0, or -EINVAL with a clause in *error.
  */
 int crn_scalar_read(const crn_param *row, const crn_scalar *scalar, void *value, crn_error *error);
 
@@ -138,8 +138,8 @@ const crn_list_kind *crn_list_kind_of(crn_param_type type);
 
 /*
  * Stores the row's default in the settings struct. "" means no value: NaN for a REAL, an empty list
- * for TEXTS, SIZES and NUMBERS. Rows without a default are skipped. Returns 0, or -EINVAL with a
- * clause in *error if the table is wrong.
+ * for TEXTS, SIZES, NUMBERS and REALS. Rows without a default are skipped. Returns 0, or -EINVAL
+ * with a clause in *error if the table is wrong.
  */
 int crn_param_fall_back(const crn_param *row, void *settings, crn_error *error);
 
@@ -164,7 +164,8 @@ typedef struct crn_section {
     const crn_param *rows; /* KEYS: of the file's settings, from `at` on; NULL for none */
     size_t at;
     const struct crn_section *sections; /* subsections; NULL for none */
-    const char *help;                   /* of RECIPES and OWN */
+    bool optional;    /* of KEYS: printed only if the file has it, which its first row then tells */
+    const char *help; /* of RECIPES and OWN */
     /* Reads an OWN section; `node` NULL: the file lacks it, to be reported at `position` where it
      * is required. */
     void (*read)(crn_reader *reader, const struct crn_section *section,
@@ -187,6 +188,7 @@ struct crn_reader {
     const crn_node *root;
     const crn_section *sections; /* of the whole file */
     void *settings;
+    bool keeps; /* what a subsection leaves out stays as it is, instead of the default */
     /* Of a line's file alone: */
     crn_config *config;             /* the settings */
     bool classes_good;              /* no error in them */

@@ -1,4 +1,5 @@
-/* Recipes: sets of levels, chain and latency, of which one at a time may replace the file's own. */
+/* Recipes: sets of levels, chain, latency and geometry, of which one at a time may replace the
+ * file's own. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -13,8 +14,8 @@
 typedef struct recipe_reader {
     crn_reader reader; /* its config is the file's own, with what the recipe replaces */
     const crn_node *name;
-    const crn_node *classes, *chain, *latency; /* NULL: the file's own */
-    char path[PATH_BYTES];                     /* "recipes.NAME" */
+    const crn_node *classes, *chain, *latency, *geometry; /* NULL: the file's own */
+    char path[PATH_BYTES];                                /* "recipes.NAME" */
 } recipe_reader;
 
 /* --- memory --- */
@@ -90,6 +91,7 @@ int crn_config_use_recipe(const crn_config *config, const char *name, crn_config
     memcpy(copy.recipe, recipe->name, sizeof copy.recipe);
     copy.classes = recipe->classes;
     copy.latency = recipe->latency;
+    copy.geometry = recipe->geometry;
     r = crn_chain_copy(recipe->chain, recipe->steps, copy.chain, &copy.steps);
     if (r < 0)
         crn_config_done(&copy);
@@ -136,22 +138,24 @@ static bool name_is_good(const crn_reader *reader, const crn_node *name, const c
     return !fault;
 }
 
-/* Finds the recipe's three sections; reports all other keys. */
+/* Finds the recipe's sections; reports all other keys. */
 static void find_sections(recipe_reader *self, const crn_node *map)
 {
-    static const char *const keys[] = {"classes", "chain", "latency"};
-    const crn_node **const found[] = {&self->classes, &self->chain, &self->latency};
+    static const char *const keys[] = {"classes", "chain", "latency", "geometry"};
+    const crn_node **const found[] = {&self->classes, &self->chain, &self->latency,
+                                      &self->geometry};
+    const size_t count = sizeof keys / sizeof *keys;
     for (const crn_node *key = map->first; key && key->next && !self->reader.faults->full;
          key = key->next->next) {
         size_t k = 0;
-        while (k < 3 && (key->kind != CRN_NODE_SCALAR || strcmp(key->text, keys[k]) != 0))
+        while (k < count && (key->kind != CRN_NODE_SCALAR || strcmp(key->text, keys[k]) != 0))
             k++;
-        if (k == 3)
-            crn_diagnostics_add(self->reader.faults, key->position,
-                                "%s: unknown key %s, known: classes, chain and latency", self->path,
-                                key->kind == CRN_NODE_SCALAR
-                                    ? crn_quote(key->text, key->length, '\'').text
-                                    : crn_node_noun(key));
+        if (k == count)
+            crn_diagnostics_add(
+                self->reader.faults, key->position,
+                "%s: unknown key %s, known: classes, chain, latency and geometry", self->path,
+                key->kind == CRN_NODE_SCALAR ? crn_quote(key->text, key->length, '\'').text
+                                             : crn_node_noun(key));
         else if (*found[k])
             crn_diagnostics_add(self->reader.faults, key->position,
                                 "%s: '%s' is a duplicate, one expected", self->path, keys[k]);
@@ -237,6 +241,21 @@ static void read_latency(recipe_reader *self)
     crn_check_latency(&self->reader, self->latency);
 }
 
+/* What belongs to the machine, the scale and where the camera stands, is the file's. */
+static void read_geometry(recipe_reader *self)
+{
+    crn_config *config = self->reader.config;
+    const crn_table tables[2] = {
+        {.rows = crn_keys_geometry_of_recipe, .settings = config, .keeps = true}};
+    char path[PATH_BYTES + 16];
+    snprintf(path, sizeof path, "%s.geometry", self->path);
+    if (!self->geometry)
+        return;
+    crn_read_keys(&self->reader, path, self->geometry->position, self->geometry, tables,
+                  crn_sections_of_geometry);
+    crn_check_geometry(&self->reader, path, self->geometry);
+}
+
 /* The recipe's chain replaces the file's as a whole. A chain is checked with the recipe's levels,
  * also where it is the file's own. */
 static void read_chain(recipe_reader *self)
@@ -268,17 +287,21 @@ static void read_recipe(const crn_reader *file, const crn_node *name, const crn_
         crn_diagnostics_add(file->faults, name->position, "%s: no memory for it", self.path);
     } else {
         self.reader.config = merged;
+        self.reader.settings = merged;
+        self.reader.keeps = true;
         find_sections(&self, map);
         size_t before = file->faults->count;
         read_levels(&self);
         /* A chain is not checked with levels that are wrong. */
         self.reader.classes_good &= file->faults->count == before;
         read_latency(&self);
+        read_geometry(&self);
         read_chain(&self);
         crn_recipe *recipe = &recipes->item[recipes->count++];
         memcpy(recipe->name, name->text, name->length + 1);
         recipe->classes = merged->classes;
         recipe->latency = merged->latency;
+        recipe->geometry = merged->geometry;
         recipe->steps = merged->steps;
         memcpy(recipe->chain, merged->chain, sizeof recipe->chain);
         merged->steps = 0; /* the recipe's now */
@@ -312,9 +335,10 @@ void crn_check_recipes(crn_reader *reader)
             !name_is_good(reader, name, recipes))
             continue;
         if (of->kind != CRN_NODE_MAP && !crn_node_empty(of))
-            crn_diagnostics_add(reader->faults, of->position,
-                                "recipes.%s: %s given, keys expected: classes, chain and latency",
-                                name->text, crn_node_noun(of));
+            crn_diagnostics_add(
+                reader->faults, of->position,
+                "recipes.%s: %s given, keys expected: classes, chain, latency and geometry",
+                name->text, crn_node_noun(of));
         else
             read_recipe(reader, name, of, recipes);
     }

@@ -67,6 +67,11 @@ static bool has_unit(const char *text)
     return isalpha((unsigned char)text[at]);
 }
 
+static bool is_real(const crn_param *row)
+{
+    return row->type == CRN_PARAM_REAL || row->type == CRN_PARAM_REALS;
+}
+
 static const char *noun_of(crn_param_type type)
 {
     switch (type) {
@@ -76,6 +81,7 @@ static const char *noun_of(crn_param_type type)
     case CRN_PARAM_NUMBERS:
         return "a plain whole number";
     case CRN_PARAM_REAL:
+    case CRN_PARAM_REALS:
         return "a plain number";
     case CRN_PARAM_SIZE:
     case CRN_PARAM_SIZES:
@@ -123,7 +129,7 @@ static bool becomes_number(const char *text, const char *wrong, char good, bool 
 /* What a text that is not a number was probably meant to be. False: no idea. */
 static bool explain_number(const crn_param *row, const char *text, crn_error *error)
 {
-    bool whole = row->type != CRN_PARAM_REAL;
+    bool whole = !is_real(row);
     char number[WORD_BYTES], found;
     const char *base;
     crn_quoted shown = crn_quote(text, strlen(text), '\'');
@@ -165,7 +171,7 @@ static int read_number(const crn_param *row, const char *text, size_t length, vo
     crn_quoted shown = crn_quote(text, length, '\'');
     char range[160];
     print_range(row, range, sizeof range);
-    bool whole = row->type != CRN_PARAM_REAL;
+    bool whole = !is_real(row);
     size_t good = whole ? integer_length(text) : real_length(text);
     if (good == 0 || good != length) {
         if (strlen(text) == length && explain_number(row, text, error))
@@ -331,6 +337,8 @@ static const crn_list_kind list_kinds[] = {
      offsetof(crn_sizes, item), CRN_SIZES_MAX, "size"},
     {CRN_PARAM_NUMBERS, CRN_PARAM_INTEGER, sizeof(crn_numbers), sizeof(int64_t),
      offsetof(crn_numbers, item), CRN_NUMBERS_MAX, "number"},
+    {CRN_PARAM_REALS, CRN_PARAM_REAL, sizeof(crn_reals), sizeof(double), offsetof(crn_reals, item),
+     CRN_REALS_MAX, "number"},
 };
 
 const crn_list_kind *crn_list_kind_of(crn_param_type type)
@@ -350,6 +358,7 @@ static int fall_back_to_list(const crn_param *row, const crn_list_kind *kind, vo
         crn_texts texts;
         crn_sizes sizes;
         crn_numbers numbers;
+        crn_reals reals;
     } list;
     char text[CRN_TEXT_BYTES], *rest = NULL;
     memset(&list, 0, sizeof list);
@@ -408,6 +417,10 @@ void crn_param_expected(const crn_param *row, char *out, size_t out_bytes)
         print_range(row, range, sizeof range);
         snprintf(out, out_bytes, "a whole number or a list of at most %d, from %s", CRN_NUMBERS_MAX,
                  range);
+        return;
+    case CRN_PARAM_REALS:
+        print_range(row, range, sizeof range);
+        snprintf(out, out_bytes, "a number or a list of at most %d, from %s", CRN_REALS_MAX, range);
         return;
     case CRN_PARAM_SIZE:
         print_range(row, range, sizeof range);

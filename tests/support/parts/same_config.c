@@ -6,7 +6,8 @@ size_t crn_param_bytes(crn_param_type type)
 {
     static const size_t bytes[] = {sizeof(bool),     sizeof(int64_t),   sizeof(double),
                                    sizeof(int32_t),  CRN_TEXT_BYTES,    sizeof(crn_texts),
-                                   sizeof(crn_size), sizeof(crn_sizes), sizeof(crn_numbers)};
+                                   sizeof(crn_size), sizeof(crn_sizes), sizeof(crn_numbers),
+                                   sizeof(crn_reals)};
     return bytes[type];
 }
 
@@ -30,7 +31,8 @@ static bool same_recipes(const crn_recipes *a, const crn_recipes *b)
         const crn_recipe *one = &a->item[i], *other = &b->item[i];
         if (strcmp(one->name, other->name) != 0 ||
             memcmp(&one->classes, &other->classes, sizeof one->classes) != 0 ||
-            memcmp(&one->latency, &other->latency, sizeof one->latency) != 0)
+            memcmp(&one->latency, &other->latency, sizeof one->latency) != 0 ||
+            memcmp(&one->geometry, &other->geometry, sizeof one->geometry) != 0)
             return false;
         for (int32_t step = 0; step < CRN_STAGES_MAX; step++)
             if (!same_step(&one->chain[step], &other->chain[step]))

@@ -33,10 +33,11 @@ static const fault_case cases[] = {
     {.bytes = "\n  text\n",
      .faults =
          "f:2:3: a value given, keys expected: ingest, limits, classes, chain, run, realtime, "
-         "latency, publish, access, record, recipes, monitor, control, state and log\n"},
+         "latency, geometry, publish, access, record, recipes, monitor, control, state and log\n"},
     {.bytes = "[]",
-     .faults = "f:1:1: a list given, keys expected: ingest, limits, classes, chain, run, realtime, "
-               "latency, publish, access, record, recipes, monitor, control, state and log\n"},
+     .faults =
+         "f:1:1: a list given, keys expected: ingest, limits, classes, chain, run, realtime, "
+         "latency, geometry, publish, access, record, recipes, monitor, control, state and log\n"},
     {.bytes = "publish: {log: {keep_mib: 100}}\n" GOOD,
      .faults = "f:1:27: publish.log.keep_mib: 100 is below segment_mib, which is 256, at least as "
                "much or 0 (keep all) expected\n"},

@@ -51,6 +51,28 @@ static int check_with(const char *backend, const char *more)
     return r;
 }
 
+static void what_measuring_needs_is_noted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *geometry, *there, *absent;
+    } cases[] = {
+        {"geometry: {mm_per_px: 1}\n", "geometry.fruit: fruits are measured where views bring a",
+         "estimate_roll"},
+        {"geometry: {mm_per_px: 1}\n", "geometry.distance_mm: 0 is a camera far away", "null"},
+        {"geometry: {mm_per_px: 1, distance_mm: 500, roll_deg: 0, fruit: {class: rot}}\n",
+         "geometry.estimate_roll: needs views with a photograph (intensity part); without one "
+         "roll_deg is taken, and that is 0: unknown",
+         "distance_mm"},
+        {"", "", "geometry"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(check_with("serial", cases[i].geometry), 0);
+        if (!strstr(notes, cases[i].there) || strstr(notes, cases[i].absent))
+            fail_msg("%s gave %s", cases[i].geometry, notes);
+    }
+}
+
 static int check(const char *backend)
 {
     int r = check_with(backend, "");
@@ -191,6 +213,7 @@ static void slots_tell_their_memory_and_need_their_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(what_measuring_needs_is_noted, tear_down),
         cmocka_unit_test_teardown(a_device_that_cuda_asks_for_must_be_there, tear_down),
         cmocka_unit_test_teardown(auto_does_without, tear_down),
         cmocka_unit_test_teardown(openmp_needs_none, tear_down),
