@@ -32,15 +32,15 @@ static double height_of(int row)
 /* Places that the photograph does not show get the value of its border: no marks. */
 static void unwrap(const crn_surface_lens *lens, const crn_image *image, crn_surface_skin *skin)
 {
-    double sines[CRN_SKIN_COLUMNS];
+    double sines[CRN_SKIN_COLUMNS], cosines[CRN_SKIN_COLUMNS];
     for (int i = 0; i < CRN_SKIN_COLUMNS; i++) {
         sines[i] = sin(lambda_of(i));
-        skin->facing[i] = cos(lambda_of(i));
+        cosines[i] = cos(lambda_of(i));
     }
     for (int row = 0; row < CRN_SKIN_ROWS; row++) {
         double v = height_of(row), r = sqrt(1 - v * v);
         for (int i = 0; i < CRN_SKIN_COLUMNS; i++) {
-            crn_sphere_point point = {r * sines[i], v, r * skin->facing[i]};
+            crn_sphere_point point = {r * sines[i], v, r * cosines[i]};
             crn_point at = crn_surface_lens_pixel(lens, &point);
             skin->marks[row][i] = (float)crn_surface_value_at(image, at.x, at.y);
         }
@@ -62,16 +62,16 @@ static void smooth(const float *from, int count, int stride, int reach, float *t
 }
 
 /* Leaves of the skin how far it deviates from its surroundings, as a part of them. */
-static void keep_marks(crn_surface_skin *skin)
+static void keep_marks(float means[CRN_SKIN_ROWS][CRN_SKIN_COLUMNS], crn_surface_skin *skin)
 {
     float line[CRN_SKIN_ROWS * CRN_SKIN_COLUMNS];
     for (int row = 0; row < CRN_SKIN_ROWS; row++)
         smooth(skin->marks[row], CRN_SKIN_COLUMNS, 1, ACROSS, line + row * CRN_SKIN_COLUMNS);
     for (int i = 0; i < CRN_SKIN_COLUMNS; i++)
-        smooth(line + i, CRN_SKIN_ROWS, CRN_SKIN_COLUMNS, ALONG, &skin->means[0][i]);
+        smooth(line + i, CRN_SKIN_ROWS, CRN_SKIN_COLUMNS, ALONG, &means[0][i]);
     for (int row = 0; row < CRN_SKIN_ROWS; row++)
         for (int i = 0; i < CRN_SKIN_COLUMNS; i++) {
-            double mean = (double)skin->means[row][i];
+            double mean = (double)means[row][i];
             double mark = ((double)skin->marks[row][i] - mean) / (mean + DARK);
             skin->marks[row][i] = (float)fmax(-MARK_MAX, fmin(MARK_MAX, mark));
         }
@@ -79,7 +79,8 @@ static void keep_marks(crn_surface_skin *skin)
 
 /* The correlation of the first skin with the second, so many columns on; columns count as far as
  * both face the camera. */
-static double correlate(const crn_surface_skin *skins, int shift)
+static double correlate(const crn_surface_skin *first, const crn_surface_skin *second,
+                        const double *facing, int shift)
 {
     float both[CRN_SKIN_COLUMNS] = {0}, first2[CRN_SKIN_COLUMNS] = {0};
     float second2[CRN_SKIN_COLUMNS] = {0};
@@ -87,7 +88,7 @@ static double correlate(const crn_surface_skin *skins, int shift)
     if (columns < COLUMNS_MIN)
         return -1;
     for (int row = 0; row < CRN_SKIN_ROWS; row++) {
-        const float *a = skins[0].marks[row] + from, *b = skins[1].marks[row] + from + shift;
+        const float *a = first->marks[row] + from, *b = second->marks[row] + from + shift;
         for (int i = 0; i < columns; i++) {
             both[i] += a[i] * b[i];
             first2[i] += a[i] * a[i];
@@ -96,7 +97,7 @@ static double correlate(const crn_surface_skin *skins, int shift)
     }
     double sum = 0, sum_first = 0, sum_second = 0;
     for (int i = 0; i < columns; i++) {
-        double weight = skins[0].facing[from + i] * skins[0].facing[from + i + shift];
+        double weight = facing[from + i] * facing[from + i + shift];
         sum += weight * (double)both[i];
         sum_first += weight * (double)first2[i];
         sum_second += weight * (double)second2[i];
@@ -106,16 +107,19 @@ static double correlate(const crn_surface_skin *skins, int shift)
 }
 
 /* Looks through all shifts within the range, and between those beside the best one. */
-static crn_surface_roll search(const crn_surface_skin *skins, double expected, double range)
+static crn_surface_roll search(const crn_surface_skin *first, const crn_surface_skin *second,
+                               double expected, double range)
 {
     enum { SHIFTS = 2 * CRN_SKIN_COLUMNS + 1 };
-    double found[SHIFTS];
+    double found[SHIFTS], facing[CRN_SKIN_COLUMNS]; /* cosine of a column's longitude */
+    for (int i = 0; i < CRN_SKIN_COLUMNS; i++)
+        facing[i] = cos(lambda_of(i));
     double middle = remainder(expected, 2 * M_PI);
     int best = -1;
     for (int i = 0; i < SHIFTS; i++) {
         double shift = (i - CRN_SKIN_COLUMNS) * COLUMN_RAD;
         bool is_near = fabs(remainder(shift - middle, 2 * M_PI)) <= range + COLUMN_RAD / 2;
-        found[i] = is_near ? correlate(skins, i - CRN_SKIN_COLUMNS) : -1;
+        found[i] = is_near ? correlate(first, second, facing, i - CRN_SKIN_COLUMNS) : -1;
         if (best < 0 || found[i] > found[best])
             best = i;
     }
@@ -134,9 +138,14 @@ static crn_surface_roll search(const crn_surface_skin *skins, double expected, d
                               fmax(0, fmin(1, found[best] - elsewhere))};
 }
 
-/* Fills a skin; 0, or -EINVAL with a text. */
-static int take_skin(crn_surface *surface, const char *name, const crn_surface_photograph *photo,
-                     crn_surface_skin *skin)
+void crn_surface_set_camera(crn_surface *surface, crn_roll_axis axis, double distance_mm)
+{
+    surface->settings.roll_axis = axis;
+    surface->settings.distance_mm = distance_mm;
+}
+
+int crn_surface_take_skin(crn_surface *surface, const char *name,
+                          const crn_surface_photograph *photo, crn_surface_skin *skin)
 {
     crn_error *error = crn_context_error_of(surface->context);
     crn_surface_lens lens;
@@ -151,13 +160,13 @@ static int take_skin(crn_surface *surface, const char *name, const crn_surface_p
     if (!crn_surface_lens_set(&surface->settings, &view, &lens))
         return crn_error_set(error, -EINVAL, "%s: the fruit reaches the camera", name);
     unwrap(&lens, &photo->image, skin);
-    keep_marks(skin);
+    keep_marks(surface->means, skin);
     return 0;
 }
 
-int crn_surface_find_roll(crn_surface *surface, const crn_surface_photograph *first,
-                          const crn_surface_photograph *second, double expected_rad,
-                          double range_rad, crn_surface_roll *ret_roll)
+/* Sets a text; 0 or -EINVAL. */
+static int check_range(crn_surface *surface, double expected_rad, double range_rad,
+                       const crn_surface_roll *ret_roll)
 {
     crn_error *error;
     int r = crn_surface_begin(surface, ret_roll, "ret_roll", &error);
@@ -168,11 +177,29 @@ int crn_surface_find_roll(crn_surface *surface, const crn_surface_photograph *fi
                              expected_rad);
     if (!(range_rad >= 0 && range_rad <= M_PI))
         return crn_error_set(error, -EINVAL, "range_rad is %g; it must be 0 to pi", range_rad);
-    r = take_skin(surface, "first", first, &surface->skins[0]);
-    if (r == 0)
-        r = take_skin(surface, "second", second, &surface->skins[1]);
-    if (r < 0)
-        return r;
-    *ret_roll = search(surface->skins, expected_rad, range_rad);
     return 0;
+}
+
+int crn_surface_match_skins(crn_surface *surface, const crn_surface_skin *first,
+                            const crn_surface_skin *second, double expected_rad, double range_rad,
+                            crn_surface_roll *ret_roll)
+{
+    int r = check_range(surface, expected_rad, range_rad, ret_roll);
+    if (r == 0)
+        *ret_roll = search(first, second, expected_rad, range_rad);
+    return r;
+}
+
+int crn_surface_find_roll(crn_surface *surface, const crn_surface_photograph *first,
+                          const crn_surface_photograph *second, double expected_rad,
+                          double range_rad, crn_surface_roll *ret_roll)
+{
+    int r = check_range(surface, expected_rad, range_rad, ret_roll);
+    if (r == 0)
+        r = crn_surface_take_skin(surface, "first", first, &surface->skins[0]);
+    if (r == 0)
+        r = crn_surface_take_skin(surface, "second", second, &surface->skins[1]);
+    if (r == 0)
+        *ret_roll = search(&surface->skins[0], &surface->skins[1], expected_rad, range_rad);
+    return r;
 }

@@ -8,6 +8,7 @@
 
 #include "stages/base/error.h"
 #include "stages/cernita_surface.h"
+#include "stages/surface/skin.h"
 
 /** What each function begins with: clears the context's error. NULL surfaces and missing outputs,
  * of which `name` is the parameter, are refused. *ret_error is then for the function's own texts.
@@ -111,18 +112,6 @@ typedef struct crn_surface_vertex {
 /** Sorts by group, then `from`; without memory of its own (heap sort). */
 void crn_surface_sort(crn_surface_mark *marks, uint32_t count);
 
-enum {
-    CRN_SKIN_ROWS = 32,    /**< of an unwrapped skin, along the axis */
-    CRN_SKIN_COLUMNS = 94, /**< of longitudes */
-};
-
-/** The skin that a photograph shows, unwrapped and without its shading. */
-typedef struct crn_surface_skin {
-    float marks[CRN_SKIN_ROWS][CRN_SKIN_COLUMNS]; /**< relative to their surroundings */
-    float means[CRN_SKIN_ROWS][CRN_SKIN_COLUMNS]; /**< these, while they are computed */
-    double facing[CRN_SKIN_COLUMNS];              /**< cosine of a column's longitude */
-} crn_surface_skin;
-
 /** One fruit at a time. */
 struct crn_surface {
     crn_context *context;
@@ -149,6 +138,7 @@ struct crn_surface {
 
     uint32_t profile[CRN_SURFACE_SIDE_MAX]; /**< of the photograph at hand: pixels of the fruit */
     crn_surface_skin skins[2];
+    float means[CRN_SKIN_ROWS][CRN_SKIN_COLUMNS]; /**< of the skin at hand */
 };
 
 /** 0, or -EINVAL with a text that names view and value. */

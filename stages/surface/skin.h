@@ -1,0 +1,41 @@
+/**
+ * @file
+ * A fruit's skin in a photograph, unwrapped: what of a view has to be kept until the views beside
+ * it are there, so that the photograph need not be. For the line; crn_surface_find_roll() does both
+ * steps.
+ */
+#ifndef CRN_STAGES_SURFACE_SKIN_H
+#define CRN_STAGES_SURFACE_SKIN_H
+
+#include "stages/cernita_surface.h"
+
+enum {
+    CRN_SKIN_ROWS = 32,    /**< along the axis */
+    CRN_SKIN_COLUMNS = 94, /**< of longitudes */
+};
+
+/** The skin that a photograph shows, without its shading. */
+typedef struct crn_surface_skin {
+    float marks[CRN_SKIN_ROWS][CRN_SKIN_COLUMNS]; /**< relative to their surroundings */
+} crn_surface_skin;
+
+/** From now on another roll axis and distance. Fruits of a line may differ in them after a reload.
+ */
+CRN_API void crn_surface_set_camera(crn_surface *surface, crn_roll_axis axis, double distance_mm);
+
+/**
+ * Unwraps the skin of a photograph.
+ *
+ * @param name of the photograph in an error's text
+ * @return 0, or -EINVAL: the photograph or its pose
+ */
+CRN_API int crn_surface_take_skin(crn_surface *surface, const char *name,
+                                  const crn_surface_photograph *photograph,
+                                  crn_surface_skin *ret_skin);
+
+/** As crn_surface_find_roll(). */
+CRN_API int crn_surface_match_skins(crn_surface *surface, const crn_surface_skin *first,
+                                    const crn_surface_skin *second, double expected_rad,
+                                    double range_rad, crn_surface_roll *ret_roll);
+
+#endif
