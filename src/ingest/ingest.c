@@ -334,7 +334,8 @@ static crn_wire_fault check_message(crn_ingest *ingest, crn_view_header *ret_hea
     if (in_slot && crn_slots_parse_reference(second->bytes, second->size, &reference))
         fault = crn_slots_take(ingest->slots, ingest->message.ring, ret_header, &reference,
                                &ingest->message.in_slot);
-    ret_header->flags &= CRN_WIRE_FLAG_INTENSITY; /* from here on a view as any other */
+    /* From here on a view as any other. */
+    ret_header->flags &= CRN_WIRE_FLAG_INTENSITY | CRN_WIRE_FLAG_POSE;
     return fault;
 }
 

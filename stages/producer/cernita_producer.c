@@ -18,12 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HELLO_BYTES    40
-#define ANSWER_BYTES   128
-#define TEXT_AT        24 /* of an answer: what the daemon says */
-#define FLAG_INTENSITY 1u
-#define FLAG_IN_SLOT   2u
-#define FLAG_NO_SLOT   4u
+enum { HELLO_BYTES = 40, ANSWER_BYTES = 128, TEXT_AT = 24 /* of an answer */ };
+enum { FLAG_INTENSITY = 1, FLAG_IN_SLOT = 2, FLAG_NO_SLOT = 4, FLAG_POSE = 8 }; /* of a header */
 
 /* Bits 0 and 1 of a slot's word; the others are its generation. */
 enum { SLOT_FREE = 0, SLOT_FILLING = 1, SLOT_SENT = 2, SLOT_STATES = 4 };
@@ -99,6 +95,8 @@ static int check_view(crn_producer *producer, const crn_producer_view *view)
                     "height, width and channels must be 1 to 2147483647 and fit into memory, not "
                     "%u, %u and %u",
                     (unsigned)view->height, (unsigned)view->width, (unsigned)view->channels);
+    if (view->has_pose && !crn_producer_pose_fits(&view->pose))
+        return fail(producer, EINVAL, "pose must be numbers to 1e6, its rx and ry above 0");
     if (view->views && view->view >= view->views)
         return fail(producer, EINVAL, "view must be less than views, not %u of %u", view->view,
                     view->views);
@@ -121,7 +119,7 @@ static void pack_header(const crn_producer_view *view, unsigned flags, unsigned 
     memset(at, 0, CRN_PRODUCER_HEADER_BYTES);
     memcpy(at, "CRN1", 4);
     put(at + 4, CRN_PRODUCER_HEADER_BYTES, 2);
-    put(at + 6, flags | (view->has_intensity ? FLAG_INTENSITY : 0), 2);
+    put(at + 6, flags | !!view->has_intensity * FLAG_INTENSITY | !!view->has_pose * FLAG_POSE, 2);
     put(at + 8, view->sequence, 8);
     put(at + 16, view->epoch, 8);
     put(at + 24, view->fruit, 8);
@@ -138,6 +136,8 @@ static void pack_header(const crn_producer_view *view, unsigned flags, unsigned 
     put(at + 77, view->layout, 1);
     put(at + 80, view->class_set, 8);
     put(at + 88, crn_producer_tensor_bytes(view), 8);
+    for (int i = 0; view->has_pose && i < 5; i++)
+        put(at + 96 + 4 * i, crn_producer_pose_bits(&view->pose, i), 4);
 }
 
 static long long now_ms(void)

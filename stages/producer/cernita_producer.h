@@ -40,6 +40,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #ifndef CRN_API
 #define CRN_API __attribute__((visibility("default")))
 #endif
@@ -66,6 +67,15 @@ typedef enum crn_producer_layout {
     CRN_PRODUCER_HWC = 2, /**< [height][width][channels] */
 } crn_producer_layout;
 
+/** Where a view shows the fruit, for lines that know it. */
+typedef struct crn_producer_pose {
+    float x;        /**< centre of its outline, an ellipse, in pixels: column */
+    float y;        /**< row */
+    float rx;       /**< semi-axis along x, in pixels; above 0 */
+    float ry;       /**< along y */
+    float roll_rad; /**< since any instant, the same for its views; spots move along +x (+y) */
+} crn_producer_pose;
+
 /** One photograph of one fruit, as its header describes it. */
 typedef struct crn_producer_view {
     uint64_t sequence;    /**< +1 with every view of the lane, sent or not, so that losses show */
@@ -84,6 +94,8 @@ typedef struct crn_producer_view {
     crn_producer_type type;     /**< of the tensor's elements */
     crn_producer_layout layout; /**< their order */
     int has_intensity;          /**< not 0: with the grey photograph, u8[height][width] */
+    int has_pose;               /**< not 0: with the fruit's pose */
+    crn_producer_pose pose;     /**< finite numbers to 1e6; not looked at without has_pose */
 } crn_producer_view;
 
 /** A slot that was taken: the caller's to write until it is sent or dropped. */
@@ -223,6 +235,24 @@ static inline uint64_t crn_producer_tensor_bytes(const crn_producer_view *view)
         bytes *= sides[i];
     }
     return bytes;
+}
+
+/** Not 0: a pose that a daemon takes: numbers to 1e6, not NaN, its semi-axes above 0. */
+static inline int crn_producer_pose_fits(const crn_producer_pose *pose)
+{
+    const float most = 1e6F;
+    return pose->x >= -most && pose->x <= most && pose->y >= -most && pose->y <= most &&
+           pose->roll_rad >= -most && pose->roll_rad <= most && pose->rx > 0 && pose->rx <= most &&
+           pose->ry > 0 && pose->ry <= most;
+}
+
+/** One of its five numbers as it lies in the header. */
+static inline uint32_t crn_producer_pose_bits(const crn_producer_pose *pose, int number)
+{
+    const float numbers[] = {pose->x, pose->y, pose->rx, pose->ry, pose->roll_rad};
+    uint32_t bits;
+    memcpy(&bits, &numbers[number], sizeof bits);
+    return bits;
 }
 
 /** Where its intensity part begins in the slot: at the next multiple of 64. */

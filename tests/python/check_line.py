@@ -164,6 +164,9 @@ class Lines(PackageTest):
             self.refuses(ValueError, "layout must be chw or hwc, not 'nchw'", line.send, maps, fruit=0, view=0,
                          layout="nchw")
             self.refuses(ValueError, "view must be 0 to 1, as views is 2, not 2", line.send, maps, fruit=0, view=2)
+            self.refuses(TypeError, "pose must be five numbers", line.send, maps, fruit=0, view=0, pose=3)
+            for pose in ((1, 2, 3, 4), (1, 2, 0, 4, 0), (1, 2, 3, float("nan"), 0), (1, 2, 3, 4, 1e7)):
+                self.refuses(ValueError, "pose must be x, y, rx, ry in pixels", line.send, maps, fruit=0, view=0, pose=pose)
             self.refuses(ValueError, "intensity must be uint8[29, 41]", line.send, maps, fruit=0, view=0,
                          intensity=photo.T)
             self.refuses(TypeError, "view must be a whole number, not '1'", line.send, maps, fruit=0, view="1")

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,6 +107,32 @@ static int put_classes(char *text, const crn_classes *classes)
     return used + sprintf(text + used, "]");
 }
 
+/* 9 digits are the same f32 when they are read. */
+static int put_pose(char *text, const crn_wire_pose *pose)
+{
+    return sprintf(text, ", \"pose\": [%.9g, %.9g, %.9g, %.9g, %.9g]", (double)pose->x,
+                   (double)pose->y, (double)pose->rx, (double)pose->ry, (double)pose->roll_rad);
+}
+
+static int read_pose(const msgpack_object *root, crn_view_header *header, crn_error *fault)
+{
+    const msgpack_object *list = crn_value_get(root, "pose");
+    crn_wire_pose *pose = &header->pose;
+    float *const members[] = {&pose->x, &pose->y, &pose->rx, &pose->ry, &pose->roll_rad};
+    if (!(header->flags & CRN_WIRE_FLAG_POSE))
+        return 0;
+    bool good = crn_value_count(list) == 5;
+    for (uint32_t i = 0; good && i < 5; i++) {
+        double value = crn_value_real(crn_value_item(list, i));
+        good = fabs(value) <= (double)CRN_WIRE_POSE_MAX;
+        *members[i] = good ? (float)value : 0;
+    }
+    return good ? 0
+                : crn_error_set(fault, -EBADMSG,
+                                "its JSON's \"flags\" announce a \"pose\" and it has no five "
+                                "numbers");
+}
+
 static int read_classes(const msgpack_object *root, const crn_view_header *header,
                         crn_classes *ret_classes, crn_error *fault)
 {
@@ -144,6 +171,8 @@ void crn_describe_view(const crn_recorded_view *view, const crn_classes *classes
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         used += snprintf(text + used, room - (size_t)used, ", \"%s\": %" PRIu64, numbers[i].name,
                          number_get(view, &numbers[i]));
+    if (header->flags & CRN_WIRE_FLAG_POSE)
+        used += put_pose(text + used, &header->pose);
     if (are_of(classes, header))
         used += put_classes(text + used, classes);
     snprintf(text + used, room - (size_t)used, "}");
@@ -207,9 +236,12 @@ static int read_view(const msgpack_object *root, crn_recorded_view *view, crn_er
         return crn_error_set(fault, -EBADMSG, "its JSON's \"dtype\" is not u8, f16 or f32");
     if (!header->layout)
         return crn_error_set(fault, -EBADMSG, "its JSON's \"layout\" is not CHW or HWC");
-    if (header->flags & ~CRN_WIRE_FLAG_INTENSITY)
+    if (header->flags & ~CRN_RECORDED_FLAGS)
         return crn_error_set(fault, -EBADMSG, "its JSON's \"flags\" %u has an unknown flag",
                              header->flags);
+    int r = read_pose(root, header, fault);
+    if (r < 0)
+        return r;
     if (!shape_agrees(root, header))
         return crn_error_set(fault, -EBADMSG,
                              "its JSON's \"shape\" is not [channels, height, width]");

@@ -7,6 +7,9 @@
 #include "stages/stage/classes.h"
 
 /* Buffer size for the two functions below: a byte of a name takes six at most. */
+/* Of a view's header; the others belong to how it was sent. */
+#define CRN_RECORDED_FLAGS (CRN_WIRE_FLAG_INTENSITY | CRN_WIRE_FLAG_POSE)
+
 #define CRN_DESCRIPTION_BYTES (1024 + CRN_CLASSES_MAX * (6 * CRN_CLASS_NAME_MAX + 4))
 #define CRN_DESCRIPTION_MAX   65536 /* limit for reading; longer ones are rejected */
 

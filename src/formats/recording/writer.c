@@ -366,7 +366,7 @@ static int check_view(const crn_recording_writer *writer, const crn_recorded_vie
     uint64_t bytes = crn_payload_bytes(header);
     bool flag = header->flags & CRN_WIRE_FLAG_INTENSITY;
     if (type && layout && bytes && bytes == header->payload_bytes && view->maps &&
-        header->flags <= CRN_WIRE_FLAG_INTENSITY && flag == (view->intensity != NULL))
+        !(header->flags & ~CRN_RECORDED_FLAGS) && flag == (view->intensity != NULL))
         return 0;
     return crn_error_set(error, -EINVAL, "%s: view %llu does not fit its header", writer->file.name,
                          (unsigned long long)header->sequence);

@@ -1,5 +1,6 @@
 #include "src/formats/view/wire.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "stages/base/little_endian.h"
@@ -26,11 +27,14 @@ enum {
     AT_RESERVED = 78,
     AT_CLASS_SET = 80,
     AT_PAYLOAD_BYTES = 88,
-    AT_TAIL = 96,
+    AT_POSE = 96,
+    AT_TAIL = 116,
 };
 #define RESERVED_BYTES 2
-#define TAIL_BYTES     32
+#define POSE_NUMBERS   5
+#define TAIL_BYTES     12
 
+_Static_assert(AT_POSE + 4 * POSE_NUMBERS == AT_TAIL, "a pose has so many numbers");
 _Static_assert(AT_TAIL + TAIL_BYTES == CRN_WIRE_HEADER_BYTES, "the fields fill the header");
 
 static const char magic[4] = {'C', 'R', 'N', '1'};
@@ -49,6 +53,34 @@ static bool all_zero(const unsigned char *at, size_t size)
     for (size_t i = 0; i < size; i++)
         any |= at[i];
     return !any;
+}
+
+static void get_pose(const unsigned char *at, crn_wire_pose *ret_pose)
+{
+    float *const numbers[POSE_NUMBERS] = {&ret_pose->x, &ret_pose->y, &ret_pose->rx, &ret_pose->ry,
+                                          &ret_pose->roll_rad};
+    for (int i = 0; i < POSE_NUMBERS; i++) {
+        uint32_t bits = crn_get_le32(at + (size_t)4 * i);
+        memcpy(numbers[i], &bits, sizeof bits);
+    }
+}
+
+static void put_pose(const crn_wire_pose *pose, unsigned char *at)
+{
+    const float numbers[POSE_NUMBERS] = {pose->x, pose->y, pose->rx, pose->ry, pose->roll_rad};
+    for (int i = 0; i < POSE_NUMBERS; i++) {
+        uint32_t bits;
+        memcpy(&bits, &numbers[i], sizeof bits);
+        crn_put_le32(at + (size_t)4 * i, bits);
+    }
+}
+
+/* False of NaN, too. */
+static bool is_pose_sound(const crn_wire_pose *pose)
+{
+    const float size = CRN_WIRE_POSE_MAX;
+    return fabsf(pose->x) <= size && fabsf(pose->y) <= size && fabsf(pose->roll_rad) <= size &&
+           pose->rx > 0 && pose->rx <= size && pose->ry > 0 && pose->ry <= size;
 }
 
 void crn_wire_peek(const unsigned char bytes[CRN_WIRE_HEADER_BYTES], crn_view_header *ret_header)
@@ -72,6 +104,7 @@ void crn_wire_peek(const unsigned char bytes[CRN_WIRE_HEADER_BYTES], crn_view_he
         .type = (crn_type)bytes[AT_TYPE],
         .layout = (crn_layout)bytes[AT_LAYOUT],
     };
+    get_pose(bytes + AT_POSE, &ret_header->pose);
 }
 
 bool crn_wire_is_header(const void *bytes, size_t size)
@@ -84,7 +117,7 @@ bool crn_wire_is_header(const void *bytes, size_t size)
 static bool are_known(uint16_t flags, const crn_wire_rules *rules)
 {
     uint16_t of_slots = CRN_SLOTS_FLAG_IN_SLOT | CRN_SLOTS_FLAG_NO_SLOT;
-    uint16_t known = CRN_WIRE_FLAG_INTENSITY | (rules->slots ? of_slots : 0);
+    uint16_t known = CRN_WIRE_FLAG_INTENSITY | CRN_WIRE_FLAG_POSE | (rules->slots ? of_slots : 0);
     return (flags & ~known) == 0 && (flags & of_slots) != of_slots;
 }
 
@@ -98,7 +131,9 @@ static crn_wire_fault check_envelope(const unsigned char *bytes, size_t size,
         return CRN_WIRE_HEADER_SIZE;
     if (!are_known(crn_get_le16(bytes + AT_FLAGS), rules))
         return CRN_WIRE_FLAGS;
-    if (!all_zero(bytes + AT_RESERVED, RESERVED_BYTES) || !all_zero(bytes + AT_TAIL, TAIL_BYTES))
+    bool has_pose = crn_get_le16(bytes + AT_FLAGS) & CRN_WIRE_FLAG_POSE;
+    if (!all_zero(bytes + AT_RESERVED, RESERVED_BYTES) || !all_zero(bytes + AT_TAIL, TAIL_BYTES) ||
+        (!has_pose && !all_zero(bytes + AT_POSE, AT_TAIL - AT_POSE)))
         return CRN_WIRE_RESERVED;
     return CRN_WIRE_OK;
 }
@@ -116,7 +151,10 @@ static crn_wire_fault check_shape(const crn_view_header *header)
         if (sides[i] == 0 || sides[i] > INT32_MAX ||
             __builtin_mul_overflow(payload_bytes, (uint64_t)sides[i], &payload_bytes))
             return CRN_WIRE_SHAPE;
-    return header->payload_bytes == payload_bytes ? CRN_WIRE_OK : CRN_WIRE_PAYLOAD_SIZE;
+    if (header->payload_bytes != payload_bytes)
+        return CRN_WIRE_PAYLOAD_SIZE;
+    bool has_pose = header->flags & CRN_WIRE_FLAG_POSE;
+    return has_pose && !is_pose_sound(&header->pose) ? CRN_WIRE_POSE : CRN_WIRE_OK;
 }
 
 /* Checks a consistent header against the line's rules. */
@@ -225,4 +263,6 @@ void crn_wire_pack(const crn_view_header *header, unsigned char bytes[CRN_WIRE_H
     bytes[AT_LAYOUT] = (unsigned char)header->layout;
     crn_put_le64(bytes + AT_CLASS_SET, header->class_set);
     crn_put_le64(bytes + AT_PAYLOAD_BYTES, header->payload_bytes);
+    if (header->flags & CRN_WIRE_FLAG_POSE)
+        put_pose(&header->pose, bytes + AT_POSE);
 }

@@ -9,11 +9,13 @@
  *  24 u64 fruit     32 u64 captured_ns   40 u64 deadline_ns 48 u64 encoder     56 u32 lane
  *  60 u16 view      62 u16 views         64 u32 height      68 u32 width       72 u32 channels
  *  76 u8 dtype      77 u8 layout         78 u16 reserved    80 u64 class_set   88 u64 payload_bytes
- *  96 32 bytes reserved
+ *  96 f32 x         100 f32 y        104 f32 rx       108 f32 ry       112 f32 roll_rad
+ * 116 12 bytes reserved
  * @endcode
  *
  * - flags: 1 an intensity part follows; 2 tensor and intensity lie in a slot, and one part follows
- *   that refers to it; 4 the sender had no slot free, and nothing follows (slots.h)
+ *   that refers to it; 4 the sender had no slot free, and nothing follows (slots.h);
+ *   8 the sender knows the fruit's pose; else bytes 96 to 115 are 0
  * - dtype: 1 u8 (p = v/255), 2 f16, 3 f32
  * - layout: 1 CHW, 2 HWC
  * - class_set: FNV-1a 64 of the class names in channel order with `\n` between; 0: unchecked
@@ -31,6 +33,11 @@
  * and a warning says so
  * - deadline_ns: when the verdict must be out; a value more than 10 s from now is attributed to a
  *   wrong clock, ignored and counted (deadlines_ignored)
+ *
+ * - x, y, rx, ry, roll_rad: the ellipse that the fruit is in the picture, centre and semi-axes in
+ *   pixels, and how far it has rolled since any instant, the same for its views; positive: spots
+ *   move along +x (roll axis x: +y). For lines that know it: it goes before what is found in the
+ *   photographs, and is not looked at without section geometry
  *
  * The tensor holds probabilities, 0 to 1; for other values see values.h. Where the CNN ends with a
  * softmax, the values of a pixel sum to 1 over all channels, the background's included: scale.h.
@@ -51,7 +58,15 @@ CRN_C_BEGIN
 #define CRN_FRUIT_VIEWS_MAX     64 /* upper bound of limits.views */
 #define CRN_WIRE_HEADER_BYTES   128
 #define CRN_WIRE_FLAG_INTENSITY 1u
+#define CRN_WIRE_FLAG_POSE      8u
 #define CRN_WIRE_PARTS_MAX      3
+
+#define CRN_WIRE_POSE_MAX 1e6f /**< of each number of a pose */
+
+/** Where a view shows the fruit: its outline, in pixels, and its roll. */
+typedef struct crn_wire_pose {
+    float x, y, rx, ry, roll_rad;
+} crn_wire_pose;
 
 /** The header's fields, checked. */
 typedef struct crn_view_header {
@@ -67,6 +82,7 @@ typedef struct crn_view_header {
     uint32_t height, width, channels;
     crn_type type;
     crn_layout layout;
+    crn_wire_pose pose; /**< with CRN_WIRE_FLAG_POSE; else zeros */
 } crn_view_header;
 
 /**
@@ -88,6 +104,10 @@ typedef struct crn_view_header {
     ROW(TOO_LARGE, "too_large", "tensor and intensity are larger than limits.view_mib allows")     \
     ROW(PAYLOAD_SIZE, "payload_size",                                                              \
         "payload_bytes must be height x width x channels x element size")                          \
+    ROW(POSE, "pose",                                                                              \
+        "the fruit's pose (bytes 96 to 115) must be finite numbers to 1e6 and its semi-axes "      \
+        "above 0: "                                                                                \
+        "a sender that does not know it clears flag 8")                                            \
     ROW(CHANNELS, "channels", "there must be as many channels as the file has classes")            \
     ROW(CLASS_SET, "class_set",                                                                    \
         "the sender's class names or their order are not those of the file")                       \

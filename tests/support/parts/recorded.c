@@ -57,26 +57,30 @@ crn_recorded_view recorded_view(uint64_t number, crn_type type, crn_layout layou
         maps_made[i] = (unsigned char)((state = state * 6364136223846793005u + 1) >> 56);
     for (uint32_t i = 0; i < height * width; i++)
         intensity_made[i] = (unsigned char)((state = state * 6364136223846793005u + 1) >> 56);
-    crn_recorded_view view = {.header = {.sequence = UINT64_MAX - number,
-                                         .epoch = (UINT64_C(1) << 63) + 1 + number,
-                                         .fruit = (UINT64_C(1) << 53) + 1 + number,
-                                         .captured_ns = UINT64_C(1790000000123456789) + number,
-                                         .deadline_ns = UINT64_MAX,
-                                         .encoder = number,
-                                         .class_set = UINT64_C(0xfedcba9876543211),
-                                         .payload_bytes = bytes,
-                                         .lane = UINT32_MAX,
-                                         .flags = intensity ? CRN_WIRE_FLAG_INTENSITY : 0,
-                                         .view = UINT16_MAX - 1,
-                                         .views = UINT16_MAX,
-                                         .height = height,
-                                         .width = width,
-                                         .channels = channels,
-                                         .type = type,
-                                         .layout = layout},
-                              .arrived_ns = UINT64_C(1790000000987654321),
-                              .maps = maps_made,
-                              .intensity = intensity ? intensity_made : NULL};
+    crn_recorded_view view = {
+        .header = {.sequence = UINT64_MAX - number,
+                   .epoch = (UINT64_C(1) << 63) + 1 + number,
+                   .fruit = (UINT64_C(1) << 53) + 1 + number,
+                   .captured_ns = UINT64_C(1790000000123456789) + number,
+                   .deadline_ns = UINT64_MAX,
+                   .encoder = number,
+                   .class_set = UINT64_C(0xfedcba9876543211),
+                   .payload_bytes = bytes,
+                   .lane = UINT32_MAX,
+                   .flags = (uint16_t)((intensity ? CRN_WIRE_FLAG_INTENSITY : 0) |
+                                       (number % 2 ? CRN_WIRE_FLAG_POSE : 0)),
+                   .view = UINT16_MAX - 1,
+                   .views = UINT16_MAX,
+                   .height = height,
+                   .width = width,
+                   .channels = channels,
+                   .type = type,
+                   .layout = layout},
+        .arrived_ns = UINT64_C(1790000000987654321),
+        .maps = maps_made,
+        .intensity = intensity ? intensity_made : NULL};
+    if (number % 2)
+        view.header.pose = (crn_wire_pose){0.1F, 1e6F, 1e-6F, 40, -1.0F / 3};
     return view;
 }
 
@@ -94,6 +98,7 @@ void recorded_assert_header(const crn_recorded_view *a, const crn_recorded_view 
     assert_true(h->payload_bytes == i->payload_bytes && h->lane == i->lane && h->flags == i->flags);
     assert_true(h->view == i->view && h->views == i->views && h->height == i->height);
     assert_true(h->width == i->width && h->channels == i->channels);
+    assert_memory_equal(&h->pose, &i->pose, sizeof h->pose);
     assert_true(h->type == i->type && h->layout == i->layout && a->arrived_ns == b->arrived_ns);
 }
 

@@ -1,11 +1,13 @@
 #include "tests/support/peers/bad_messages.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <zmq.h>
 
+#include "stages/base/little_endian.h"
 #include "tests/support/peers/message_fields.h"
 
 void crn_message_put(unsigned char *at, uint64_t value, int bytes)
@@ -339,6 +341,39 @@ static void reference_without_slot(bad_context *c)
     c->header[FLAGS] = 4;
 }
 
+static void put_pose(bad_context *c, float roll_rad, float rx)
+{
+    const float numbers[] = {55, 47, rx, 40, roll_rad};
+    c->header[FLAGS] |= CRN_WIRE_FLAG_POSE;
+    for (size_t i = 0; i < 5; i++) {
+        uint32_t bits;
+        memcpy(&bits, &numbers[i], sizeof bits);
+        crn_put_le32(c->header + POSE + 4 * i, bits);
+    }
+}
+static void pose_of_zeros(bad_context *c)
+{
+    c->header[FLAGS] |= CRN_WIRE_FLAG_POSE;
+}
+static void pose_unannounced(bad_context *c)
+{
+    put_pose(c, 1, 40);
+    c->header[FLAGS] &= (unsigned char)~CRN_WIRE_FLAG_POSE;
+}
+static void pose_of_nan(bad_context *c)
+{
+    put_pose(c, NAN, 40);
+}
+static void pose_negative(bad_context *c)
+{
+    put_pose(c, 1, -40);
+}
+static void pose_and_more(bad_context *c)
+{
+    put_pose(c, 1, 40);
+    c->header[TAIL] = 1;
+}
+
 #define FIELD(text, reason, offset, size, number)                                                  \
     {                                                                                              \
         .name = text, .fault = reason, .at = offset, .bytes = size, .value = number                \
@@ -363,13 +398,18 @@ static const bad_shape shapes[] = {
     FIELD("magic CRN2", CRN_WIRE_MAGIC, MAGIC + 3, 1, '2'),
     FIELD("magic 0", CRN_WIRE_MAGIC, MAGIC, 4, 0),
     {"noise", CRN_WIRE_MAGIC, .change = header_noise},
-    FIELD("flag 8", CRN_WIRE_FLAGS, FLAGS, 2, 8),
+    FIELD("flag 16", CRN_WIRE_FLAGS, FLAGS, 2, 16),
+    {"flag 8 without a pose", CRN_WIRE_POSE, .change = pose_of_zeros},
+    {"pose without its flag", CRN_WIRE_RESERVED, .change = pose_unannounced},
+    {"pose with NaN", CRN_WIRE_POSE, .change = pose_of_nan},
+    {"pose with a semi-axis below 0", CRN_WIRE_POSE, .change = pose_negative},
+    {"bytes behind a pose", CRN_WIRE_RESERVED, .change = pose_and_more},
     FIELD("flags 2 and 4", CRN_WIRE_FLAGS, FLAGS, 2, 6),
     FIELD("all flags", CRN_WIRE_FLAGS, FLAGS, 2, UINT16_MAX),
     FIELD("reserved at 78", CRN_WIRE_RESERVED, RESERVED, 1, 1),
     FIELD("reserved at 79", CRN_WIRE_RESERVED, RESERVED + 1, 1, 128),
-    FIELD("reserved at 96", CRN_WIRE_RESERVED, TAIL, 1, 1),
-    FIELD("reserved at 127", CRN_WIRE_RESERVED, TAIL + 31, 1, 1),
+    FIELD("reserved at 96", CRN_WIRE_RESERVED, POSE, 1, 1),
+    FIELD("reserved at 127", CRN_WIRE_RESERVED, TAIL + 11, 1, 1),
     FIELD("dtype 0", CRN_WIRE_TYPE, DTYPE, 1, 0),
     FIELD("dtype 4, of files only", CRN_WIRE_TYPE, DTYPE, 1, CRN_U16),
     FIELD("dtype 255", CRN_WIRE_TYPE, DTYPE, 1, 255),

@@ -17,7 +17,8 @@ enum {
     RESERVED = 78,
     CLASS_SET = 80,
     PAYLOAD = 88,
-    TAIL = 96,
+    POSE = 96,
+    TAIL = 116,
 };
 
 #endif

@@ -30,8 +30,9 @@ static void set_edge(uint64_t *state, unsigned char *header)
 {
     static const struct {
         unsigned char at, bytes;
-    } fields[] = {{4, 2},  {6, 2},  {8, 8},  {16, 8}, {24, 8}, {32, 8}, {40, 8}, {48, 8}, {56, 4},
-                  {60, 2}, {62, 2}, {64, 4}, {68, 4}, {72, 4}, {76, 1}, {77, 1}, {80, 8}, {88, 8}};
+    } fields[] = {{4, 2},  {6, 2},  {8, 8},  {16, 8}, {24, 8}, {32, 8},  {40, 8},
+                  {48, 8}, {56, 4}, {60, 2}, {62, 2}, {64, 4}, {68, 4},  {72, 4},
+                  {76, 1}, {77, 1}, {80, 8}, {88, 8}, {96, 4}, {104, 4}, {112, 4}};
     static const uint64_t edges[] = {0,
                                      1,
                                      2,
@@ -60,7 +61,8 @@ static void set_edge(uint64_t *state, unsigned char *header)
 static void use_slot(uint64_t *state, crn_message *message)
 {
     bool none = below(state, 3) == 0;
-    message->part[0].bytes[FLAGS] = none ? 4 : 2;
+    message->part[0].bytes[FLAGS] =
+        (unsigned char)((message->part[0].bytes[FLAGS] & 8) | (none ? 4 : 2));
     crn_message_resize(message, 1, 0);
     if (none) {
         message->parts = 1;
@@ -83,6 +85,11 @@ static crn_view_header random_header(uint64_t *state, const crn_view_header *goo
     crn_message_reshape(&header, (uint32_t)(1 + below(state, 20)), (uint32_t)(1 + below(state, 20)),
                         (crn_type)(1 + below(state, 3)), (crn_layout)(1 + below(state, 2)),
                         below(state, 2));
+    if (below(state, 2)) {
+        header.flags |= CRN_WIRE_FLAG_POSE;
+        header.pose = (crn_wire_pose){(float)below(state, 99), 47, (float)(1 + below(state, 60)),
+                                      40, -(float)below(state, 7)};
+    }
     return header;
 }
 
@@ -127,8 +134,8 @@ bool crn_message_is_acceptable(const crn_message *message, const crn_wire_rules 
     const unsigned char *h = message->part[0].bytes;
     if (message->part[0].size != 128 || memcmp(h, "CRN1\x80\0", 6) != 0)
         return false;
-    bool intensity = h[FLAGS] & 1, slot = h[FLAGS] & 2, none = h[FLAGS] & 4;
-    if (h[FLAGS] > (rules->slots ? 5 : 1) || h[FLAGS + 1] ||
+    bool intensity = h[FLAGS] & 1, slot = h[FLAGS] & 2, none = h[FLAGS] & 4, pose = h[FLAGS] & 8;
+    if ((h[FLAGS] & ~8) > (rules->slots ? 5 : 1) || h[FLAGS + 1] ||
         message->parts != (none                 ? 1u
                            : intensity && !slot ? 3u
                                                 : 2u))
@@ -136,8 +143,15 @@ bool crn_message_is_acceptable(const crn_message *message, const crn_wire_rules 
     if (slot && (message->part[1].size != 24 || crn_message_get(message->part[1].bytes + 12, 4)))
         return false;
     for (int i = 0; i < 128; i++)
-        if ((i == RESERVED || i == RESERVED + 1 || i >= TAIL) && h[i])
+        if ((i == RESERVED || i == RESERVED + 1 || i >= (pose ? TAIL : POSE)) && h[i])
             return false;
+    for (int i = 0; i < 5 && pose; i++) {
+        float number;
+        uint32_t bits = (uint32_t)crn_message_get(h + POSE + 4 * i, 4);
+        memcpy(&number, &bits, sizeof number);
+        if (!(number <= 1e6F && number >= -1e6F) || ((i == 2 || i == 3) && number <= 0))
+            return false;
+    }
     if (h[DTYPE] < 1 || h[DTYPE] > 3 || h[LAYOUT] < 1 || h[LAYOUT] > 2)
         return false;
     /* Sides below 2^31 and an element of 4 bytes stay below 2^95. */

@@ -63,6 +63,28 @@ static void a_packed_header_is_the_written_one(void **state)
     assert_memory_equal(bytes, written, sizeof written);
 }
 
+static void a_pose_stands_behind_the_sizes(void **state)
+{
+    (void)state;
+    static const unsigned char pose[] = {
+        0x00, 0x00, 0x5e, 0x42, 0x00, 0x00, 0x3d, 0x42, /* 55.5, 47.25 */
+        0x00, 0x00, 0x20, 0x42, 0x00, 0x00, 0x18, 0x42, /* 40, 38 */
+        0x00, 0x00, 0xc0, 0xbf};                        /* -1.5 */
+    unsigned char bytes[CRN_WIRE_HEADER_BYTES], packed[CRN_WIRE_HEADER_BYTES];
+    crn_view_header header;
+    memcpy(bytes, written, sizeof bytes);
+    bytes[6] |= 8;
+    memcpy(bytes + 96, pose, sizeof pose);
+    assert_int_equal(crn_wire_parse(bytes, sizeof bytes, &rules, &header), CRN_WIRE_OK);
+    assert_true(header.pose.x == 55.5F && header.pose.y == 47.25F);
+    assert_true(header.pose.rx == 40 && header.pose.ry == 38 && header.pose.roll_rad == -1.5F);
+    crn_wire_pack(&header, packed);
+    assert_memory_equal(packed, bytes, sizeof bytes);
+    header.flags &= (uint16_t)~CRN_WIRE_FLAG_POSE;
+    crn_wire_pack(&header, packed);
+    assert_memory_equal(packed, written, sizeof written);
+}
+
 static void types_and_layouts_are_the_bytes_of_the_message(void **state)
 {
     (void)state;
@@ -235,7 +257,7 @@ static void the_most_telling_fault_is_told(void **state)
     assert_int_equal(parse(&header, &rules), CRN_WIRE_LAYOUT);
     header.type = (crn_type)0;
     assert_int_equal(parse(&header, &rules), CRN_WIRE_TYPE);
-    header.flags = 8;
+    header.flags = 16;
     assert_int_equal(parse(&header, &rules), CRN_WIRE_FLAGS);
     crn_view_header parsed;
     assert_int_equal(crn_wire_parse("HTTP/1.1", 8, &rules, &parsed), CRN_WIRE_MAGIC);
@@ -286,6 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_stand_where_the_table_says),
         cmocka_unit_test(a_packed_header_is_the_written_one),
+        cmocka_unit_test(a_pose_stands_behind_the_sizes),
         cmocka_unit_test(types_and_layouts_are_the_bytes_of_the_message),
         cmocka_unit_test(every_fault_gets_its_reason_and_leaves_the_header_alone),
         cmocka_unit_test(good_messages_pass_with_and_without_intensity),

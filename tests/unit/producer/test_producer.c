@@ -101,23 +101,18 @@ static void the_header_is_that_of_every_view(void **state)
 {
     producer_fixture *f = *state;
     const crn_producer_view *view = &f->view;
-    const crn_view_header header = {view->sequence,
-                                    view->epoch,
-                                    view->fruit,
-                                    view->captured_ns,
-                                    view->deadline_ns,
-                                    view->encoder,
-                                    view->class_set,
-                                    420,
-                                    view->lane,
-                                    CRN_WIRE_FLAG_INTENSITY | CRN_SLOTS_FLAG_IN_SLOT,
-                                    view->view,
-                                    view->views,
-                                    view->height,
-                                    view->width,
-                                    view->channels,
-                                    CRN_F32,
-                                    CRN_HWC};
+    f->view.has_pose = 1;
+    f->view.pose = (crn_producer_pose){55.5F, 47, 40, 38, -1.5F};
+    const crn_view_header header = {
+        view->sequence,    view->epoch,
+        view->fruit,       view->captured_ns,
+        view->deadline_ns, view->encoder,
+        view->class_set,   420,
+        view->lane,        CRN_WIRE_FLAG_INTENSITY | CRN_SLOTS_FLAG_IN_SLOT | CRN_WIRE_FLAG_POSE,
+        view->view,        view->views,
+        view->height,      view->width,
+        view->channels,    CRN_F32,
+        CRN_HWC,           {55.5F, 47, 40, 38, -1.5F}};
     unsigned char expected[CRN_WIRE_HEADER_BYTES];
     crn_producer_slot slot;
     crn_wire_pack(&header, expected);

@@ -143,6 +143,7 @@ static void lying_json_is_a_fault_with_its_page(void **state)
         {"\"u8\"", "1234", "dtype"},
         {"\"HWC\"", "\"HCW\"", "layout"},
         {"\"flags\": 1", "\"flags\": 2", "flag"},
+        {"\"flags\": 1", "\"flags\": 8", "pose"},
         {"\"lane\": 4294967295", "\"lane\": 4294967296", "\"lane\""},
         {"\"view\": 65534", "\"view\": 65.34", "\"view\""},
         {"\"sequence\": 18446744073709551615", "\"sequence\": 18446744073709551616",

@@ -19,7 +19,8 @@ from .slots import intensity_at
 from .slots_sender import SlotsSender
 from .socket_sender import SocketSender
 from .times import doubt
-from .wire import SEQUENCE_AT, check_classes, check_intensity, check_maps, check_shape, pack_header, sides
+from .wire import (INTENSITY, SEQUENCE_AT, check_classes, check_intensity, check_maps, check_pose, check_shape,
+                   pack_header, sides)
 
 if TYPE_CHECKING:
     import types
@@ -204,7 +205,7 @@ class Line:
             log.warning("lane %d: %s", self.lane, text)
 
     def send(self, maps: Any, *, fruit: int, view: int, intensity: Any = None, captured_ns: int = 0,
-             deadline_ns: int = 0, encoder: int = 0, layout: str = "hwc") -> bool:
+             deadline_ns: int = 0, encoder: int = 0, layout: str = "hwc", pose: Sequence[float] | None = None) -> bool:
         """Sends one view. False: it was not accepted, at once without a daemon, or because the daemon did not accept
         it within patience_s. The belt does not wait: drop the view then and go on with the next.
 
@@ -215,7 +216,8 @@ class Line:
         why. intensity: the grey photograph, u8[height, width]. fruit: an id, the same for its views; view: its index
         among them. captured_ns: when it was exposed, in ns since 1970 (CLOCK_REALTIME); 0: unknown. deadline_ns: when
         the verdict must be out; 0: the daemon's budget decides. encoder: the belt's position, handed through to the
-        verdict.
+        verdict. pose: where the view shows the fruit, for lines that know: (x, y, rx, ry, roll_rad), centre and
+        semi-axes of its outline in pixels, and how far it has rolled, from any instant on.
 
         The sequence number rises with every call that sends or fails to, so that losses show; not with one that
         raises. TypeError, ValueError: an argument, which the text names, with the cure.
@@ -224,7 +226,7 @@ class Line:
         height, width, _ = sides(maps, layout)
         if intensity is not None:
             intensity = check_intensity(intensity, height, width)
-        header = self._pack(maps, layout, intensity is not None, fruit, view, captured_ns, deadline_ns, encoder)
+        header = self._pack(maps, layout, intensity is not None, fruit, view, captured_ns, deadline_ns, encoder, pose)
         self._doubt(fruit, view, captured_ns, deadline_ns)
         if self.wait() and self._socket and self.path != "memfd":
             self.sequence += 1
@@ -241,7 +243,7 @@ class Line:
 
     def slot(self, *, fruit: int, view: int, shape: Sequence[int] | None = None, dtype: npt.DTypeLike | None = None,
              layout: str | None = None, intensity: bool = False, captured_ns: int = 0, deadline_ns: int = 0,
-             encoder: int = 0) -> Slot:
+             encoder: int = 0, pose: Sequence[float] | None = None) -> Slot:
         """A view to be written in a `with` block, at whose end it is sent; of a Line with slots.
 
         It waits for a free slot for patience_s at most. shape, dtype, layout: those of the Line, where left out.
@@ -254,13 +256,14 @@ class Line:
         maps = self._template if shape is None and dtype is None else check_shape(
             self._template.shape if shape is None else shape, self._template.dtype if dtype is None else dtype,
             self.classes, layout)
-        header = self._pack(maps, layout, flag("intensity", intensity), fruit, view, captured_ns, deadline_ns, encoder)
+        header = self._pack(maps, layout, flag("intensity", intensity), fruit, view, captured_ns, deadline_ns, encoder,
+                            pose)
         self._doubt(fruit, view, captured_ns, deadline_ns)
         self.wait()
         return self._open_slot(maps, layout, header)
 
     def _pack(self, maps: npt.NDArray[Any], layout: str, intensity: bool, fruit: int, view: int, captured_ns: int,
-              deadline_ns: int, encoder: int) -> bytearray:
+              deadline_ns: int, encoder: int, pose: Sequence[float] | None) -> bytearray:
         if self._slots and self._slots.ring:
             needed = self._bytes(maps, layout, intensity)
             if needed > self._slots.ring.slot_bytes:
@@ -269,7 +272,7 @@ class Line:
         return bytearray(pack_header(
             maps, layout=layout, classes=self.classes, intensity=intensity, lane=self.lane, epoch=self.epoch,
             sequence=self.sequence, fruit=fruit, view=view, views=self.views, captured_ns=captured_ns,
-            deadline_ns=deadline_ns, encoder=encoder))
+            deadline_ns=deadline_ns, encoder=encoder, pose=check_pose(pose)))
 
     def _doubt(self, fruit: int, view: int, captured_ns: int, deadline_ns: int) -> None:
         for name, ns in (("captured_ns", captured_ns), ("deadline_ns", deadline_ns)):
@@ -279,7 +282,7 @@ class Line:
     def _open_slot(self, like: npt.NDArray[Any], layout: str, header: bytearray) -> Slot:
         """A slot for such maps; or memory of our own, to be sent by socket, or to no end."""
         height, width, _ = sides(like, layout)
-        photograph = (height, width) if header[6] else None
+        photograph = (height, width) if header[6] & INTENSITY else None
         ring = self._slots.ring if self._slots and self.path == "memfd" else None
         number = ring.take(self._patience_s) if ring else None
         if self._slots and number is not None:

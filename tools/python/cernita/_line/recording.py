@@ -19,7 +19,7 @@ from . import bigtiff
 from .._arguments import join
 from .bigtiff import Fault, PastEnd
 from .files import DataError, Numbers, Path, Selection, Time, log, open_regular
-from .wire import INTENSITY
+from .wire import INTENSITY, POSE
 
 _DTYPES: dict[str, np.dtype[Any]] = {"u8": np.dtype("u1"), "f16": np.dtype("<f2"), "f32": np.dtype("<f4")}
 _BLOCK = 4096  # bytes that are written at once
@@ -36,7 +36,7 @@ class RecordedView:
     mapped while one of them lives: nothing is read before it is used. They may be unaligned, which NumPy handles.
     intensity: the photograph, u8[height, width], likewise; None without one. layout: of the maps as they were sent,
     "hwc" or "chw". classes: the names in channel order; None: not recorded. class_set: FNV-1a 64 of the class names,
-    0: unknown. captured_ns, deadline_ns, arrived_ns: CLOCK_REALTIME, 0: unknown.
+    0: unknown. pose: that of the fruit as Line.send() takes it; None: the sender did not know it. captured_ns, deadline_ns, arrived_ns: CLOCK_REALTIME, 0: unknown.
     """
     lane: int
     epoch: int
@@ -53,6 +53,7 @@ class RecordedView:
     planes: tuple[npt.NDArray[Any], ...]
     intensity: npt.NDArray[np.uint8] | None
     classes: tuple[str, ...] | None = None
+    pose: tuple[float, ...] | None = None
 
     @property
     def maps(self) -> npt.NDArray[Any]:
@@ -88,6 +89,11 @@ def _header(text: str) -> dict[str, Any]:
     if classes is not None and (not isinstance(classes, list) or len(classes) != header["channels"]
                                 or not all(isinstance(name, str) for name in classes)):
         raise Fault('its JSON\'s "classes" is not a list of a name per channel')
+    pose = header.get("pose") if header["flags"] & POSE else None
+    if header["flags"] & POSE and not (isinstance(pose, list) and len(pose) == 5
+                                       and all(isinstance(number, (int, float)) for number in pose)):
+        raise Fault('its JSON\'s "flags" announce a "pose" and it has no five numbers')
+    header["pose"] = pose
     return header
 
 
@@ -134,7 +140,8 @@ class _File:
             return None
         return RecordedView(**{name: header[name] for name in _NUMBERS[:11]}, layout=header["layout"].lower(),
                             planes=tuple(planes), intensity=intensity,
-                            classes=None if header["classes"] is None else tuple(header["classes"]))
+                            classes=None if header["classes"] is None else tuple(header["classes"]),
+                            pose=None if header["pose"] is None else tuple(header["pose"]))
 
     def _is_filled_up(self) -> bool:
         """True if only the zeros follow with which a writer that was killed had filled its last block."""

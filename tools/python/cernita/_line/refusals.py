@@ -24,6 +24,7 @@ HINTS = {
     "shape": "no side may be 0",
     "too_large": "raise limits.view_mib in the daemon's file, or send u8 or f16, or smaller maps",
     "payload_size": "payload_bytes must be height x width x channels x element size",
+    "pose": "pose must be finite numbers to 1e6 with rx and ry above 0; clear flag 8 where it is not known",
     "channels": "send as many channels as the daemon's file has classes, or correct its classes",
     "class_set": "name the classes as the daemon's file does and in its order",
     "view_index": "view must be less than views, and views at most limits.views",

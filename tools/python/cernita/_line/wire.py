@@ -10,11 +10,12 @@ import numpy.typing as npt
 from .._arguments import choice, whole
 from .._foreign import in_host_memory, told_of
 
-HEADER = struct.Struct("<4sHHQQQQQQIHHIIIBBHQQ32x")  # little-endian, 128 bytes
+HEADER = struct.Struct("<4sHHQQQQQQIHHIIIBBHQQ5f12x")  # little-endian, 128 bytes
 DTYPES = {np.dtype("u1"): 1, np.dtype("<f2"): 2, np.dtype("<f4"): 3}
 LAYOUTS = {"chw": 1, "hwc": 2}
 SEQUENCE_AT = 8  # in a header
 INTENSITY = 1  # flag: an intensity part follows
+POSE = 8  # flag: with the fruit's pose
 
 _AXES = {"hwc": ("height", "width", "class"), "chw": ("class", "height", "width")}
 
@@ -96,6 +97,21 @@ def check_intensity(given: Any, height: int, width: int) -> npt.NDArray[np.uint8
     return intensity
 
 
+def check_pose(given: Any) -> tuple[float, ...]:
+    """The fruit's pose (x, y, rx, ry, roll_rad), or nothing for None; TypeError or ValueError for one that the daemon
+    would refuse."""
+    if given is None:
+        return ()
+    try:
+        pose = tuple(float(number) for number in given)
+    except (TypeError, ValueError):
+        raise TypeError(f"pose must be five numbers, x, y, rx, ry in pixels and roll_rad, not {given!r:.80}") from None
+    if len(pose) != 5 or not all(abs(number) <= 1e6 for number in pose) or min(pose[2:4]) <= 0:
+        raise ValueError("pose must be x, y, rx, ry in pixels and roll_rad, finite numbers to 1e6, rx and ry above 0, not "
+                         f"{pose}")
+    return pose
+
+
 def sides(maps: npt.NDArray[Any], layout: str) -> tuple[int, int, int]:
     """(height, width, channels) of checked maps."""
     if layout == "hwc":
@@ -107,16 +123,16 @@ def sides(maps: npt.NDArray[Any], layout: str) -> tuple[int, int, int]:
 
 def pack_header(maps: npt.NDArray[Any], *, layout: str, classes: Sequence[str], intensity: bool, lane: int, epoch: int,
                 sequence: int, fruit: int, view: int, views: int, captured_ns: int, deadline_ns: int,
-                encoder: int) -> bytes:
-    """The header of checked maps; TypeError or ValueError for a number that does not fit into its field."""
+                encoder: int, pose: tuple[float, ...] = ()) -> bytes:
+    """The header of checked maps and a checked pose; TypeError or ValueError for a number that does not fit into its field."""
     if whole("view", view, 0, 65535) >= views > 0:
         raise ValueError(f"view must be 0 to {views - 1}, as views is {views}, not {view}")
     height, width, channels = sides(maps, layout)
     try:
         return HEADER.pack(
-            b"CRN1", HEADER.size, INTENSITY if intensity else 0, sequence, epoch, fruit, captured_ns, deadline_ns,
+            b"CRN1", HEADER.size, (INTENSITY if intensity else 0) | (POSE if pose else 0), sequence, epoch, fruit, captured_ns, deadline_ns,
             encoder, lane, view, views, height, width, channels, DTYPES[maps.dtype], LAYOUTS[layout], 0,
-            class_set(classes) if classes else 0, maps.nbytes)
+            class_set(classes) if classes else 0, maps.nbytes, *(pose or (0.0,) * 5))
     except struct.error:
         for name, value, bits in (("fruit", fruit, 64), ("captured_ns", captured_ns, 64), ("deadline_ns", deadline_ns, 64),
                                   ("encoder", encoder, 64), ("sequence", sequence, 64), ("epoch", epoch, 64),
