@@ -14,10 +14,6 @@
 
 #include "src/control/reload.h"
 
-#define CRN_CONTROL_REQUEST_BYTES 256
-#define CRN_CONTROL_ANSWER_BYTES  65536
-#define CRN_CONTROL_CLIENTS       8
-
 typedef struct crn_control crn_control;
 
 typedef struct crn_control_settings {

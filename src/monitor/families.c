@@ -266,22 +266,18 @@ const crn_family *crn_families_next(const crn_family *family)
     return next < crn_counts + crn_counts_count ? next : NULL;
 }
 
-static const char *const types[] = {
-    [COUNTER] = "counter", [GAUGE] = "gauge", [HISTOGRAM] = "histogram"};
-
 void crn_families_print(const crn_observation *observation, FILE *out)
 {
     for (const crn_family *family = NULL; (family = crn_families_next(family));) {
-        fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", family->name, family->help, family->name,
-                types[family->type]);
+        crn_exposition_print_head(family->name, family->type, family->help, out);
         family->samples(family, observation, out);
     }
 }
 
 void crn_families_print_reference(FILE *out)
 {
-    fputs("| Family | Type | Labels | Meaning |\n|---|---|---|---|\n", out);
+    crn_exposition_print_reference_head(out);
     for (const crn_family *family = NULL; (family = crn_families_next(family));)
-        fprintf(out, "| `%s` | %s | %s | %s |\n", family->name, types[family->type], family->labels,
-                family->help);
+        crn_exposition_print_reference(family->name, family->type, family->labels, family->help,
+                                       out);
 }

@@ -9,18 +9,13 @@
 
 #include <stdio.h>
 
+#include "src/http/exposition.h"
 #include "src/monitor/alarms/book.h"
-#include "src/monitor/machine.h"
+#include "src/service/machine.h"
 #include "src/monitor/resources/resources.h"
 #include "src/monitor/snapshot.h"
 
 CRN_C_BEGIN
-
-typedef enum crn_family_type {
-    CRN_FAMILY_COUNTER,
-    CRN_FAMILY_GAUGE,
-    CRN_FAMILY_HISTOGRAM,
-} crn_family_type;
 
 /* Facts of this start. */
 typedef struct crn_monitor_facts {

@@ -15,7 +15,7 @@
 
 #include "src/ingest/slots/slots.h"
 #include "src/ingest/socket/endpoint.h"
-#include "src/ingest/socket/listener.h"
+#include "src/service/listener.h"
 #include "src/http/address.h"
 #include "src/http/token.h"
 #include "src/preflight/internal.h"

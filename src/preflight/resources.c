@@ -5,7 +5,7 @@
 
 #include "src/ingest/socket/descriptors.h"
 #include "src/line/line.h"
-#include "src/monitor/machine.h"
+#include "src/service/machine.h"
 #include "src/preflight/internal.h"
 #include "src/realtime/realtime.h"
 #include "stages/backend.h"

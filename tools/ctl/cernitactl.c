@@ -10,14 +10,15 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "src/control/control.h"
+#include "src/service/control_socket.h"
 #include "stages/base/file/new_file.h"
 #include "stages/base/process/arguments.h"
 #include "stages/base/process/standard.h"
 #include "stages/base/utf8.h"
 #include "src/client/find_socket.h"
 
-#define RUN_FOLDER "/run/cernita"
+#define RUN_FOLDER    "/run/cernita"
+#define SORTER_FOLDER "/run/cernita-sorter"
 
 enum {
     EXIT_REFUSED = 1,
@@ -32,6 +33,7 @@ static const char usage[] =
     "       cernitactl [--line NAME | --socket PATH] alarms\n"
     "                  [--acknowledge N | --shelve N --minutes M]\n"
     "       cernitactl [--line NAME | --socket PATH] trace FILE\n"
+    "       cernitactl --sorter [--line NAME] status | reload\n"
     "\n"
     "Asks a running cernitad, at the socket that control.path of its file names. Where one line "
     "of\n"
@@ -47,6 +49,7 @@ static const char usage[] =
     "  -l, --line NAME      of several lines this one: " RUN_FOLDER
     "/NAME/control, as cernitad@NAME has\n"
     "  -s, --socket PATH    a socket elsewhere\n"
+    "      --sorter         ask the line's cernita-sorter instead: " SORTER_FOLDER "/NAME/control\n"
     "      --json           status as JSON\n"
     "      --acknowledge N  confirm the alarm of that number; all: all of them\n"
     "      --shelve N       put alarms of that condition and lane aside\n"
@@ -60,6 +63,7 @@ static const char short_options[] = "l:s:h";
 static const struct option long_options[] = {
     {"line", required_argument, NULL, 'l'},
     {"socket", required_argument, NULL, 's'},
+    {"sorter", no_argument, NULL, 'o'},
     {"json", no_argument, NULL, 'j'},
     {"none", no_argument, NULL, 'n'},
     {"acknowledge", required_argument, NULL, 'a'},
@@ -73,7 +77,7 @@ static const struct option long_options[] = {
 typedef struct ctl_options {
     const char *line, *socket, *command, *operand; /* NULL: none */
     const char *acknowledge, *shelve, *minutes;
-    bool json, none;
+    bool json, none, sorter;
 } ctl_options;
 
 /* --- the daemon --- */
@@ -85,7 +89,8 @@ static int connect_to_daemon(const ctl_options *given, crn_error *error)
     if (given->socket && !crn_socket_address_set(&address, given->socket))
         return crn_error_set(error, -ENAMETOOLONG, "%s: a path of at most %zu bytes expected",
                              given->socket, sizeof address.sun_path - 1);
-    int r = given->socket ? 0 : crn_socket_find(RUN_FOLDER, given->line, &address, error);
+    const char *folder = given->sorter ? SORTER_FOLDER : RUN_FOLDER;
+    int r = given->socket ? 0 : crn_socket_find(folder, given->line, &address, error);
     return r < 0 ? r : crn_socket_connect(&address, error);
 }
 
@@ -255,6 +260,9 @@ static int take_option(int option, ctl_options *given)
     case 's':
         given->socket = optarg;
         break;
+    case 'o':
+        given->sorter = true;
+        break;
     case 'j':
         given->json = true;
         break;
@@ -344,7 +352,8 @@ int main(int argc, char **argv)
     if (r >= 0)
         print_answer(answer, r == 0 ? stdout : stderr);
     if (r == 1 && (strcmp(request, "reload") == 0 || strncmp(request, "recipe ", 7) == 0))
-        fputs("cernitactl: refused; the line goes on with the settings and keys that it had\n",
-              stderr);
+        fprintf(stderr,
+                "cernitactl: refused; the %s goes on with the settings and keys that it had\n",
+                given.sorter ? "sorter" : "line");
     return r == 0 ? EXIT_SUCCESS : EXIT_REFUSED;
 }

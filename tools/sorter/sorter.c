@@ -12,7 +12,10 @@
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "src/client/connection.h"
+#include "src/service/control_socket.h"
 #include "src/service/notify.h"
+#include "tools/sorter/monitor/health.h"
+#include "tools/sorter/monitor/server.h"
 #include "tools/sorter/outputs/outputs.h"
 
 #define BATCH_MAX     256 /* messages in a row, before outputs and signals are looked at */
@@ -29,6 +32,11 @@ struct crn_sorter {
     crn_outputs outputs;
     crn_line_state told_state;
     const char *told_fault;
+    crn_sorter_http *http; /* NULL: none */
+    crn_control_socket *control;
+    char http_address[CRN_TEXT_BYTES], control_path[CRN_TEXT_BYTES]; /* longer than the settings */
+    uint64_t unreadable_count, reloads_taken, reloads_refused;
+    int64_t started_ns; /* CLOCK_REALTIME */
     crn_log_gate unreadable, lost, unmeasured, repeated;
     int64_t watchdog_ns, fed_ns, status_ns;
     bool stop;
@@ -124,9 +132,11 @@ static void take_message(crn_sorter *self, const char *topic, zmq_msg_t *body)
         r = is_verdict ? take_verdict(self, &packed, &error) : take_alive(self, &packed, &error);
         crn_messagepack_json_done(&packed);
     }
-    if (r < 0)
-        crn_log_gated(&self->unreadable, crn_now_ns(), CRN_LOG_ERROR,
-                      "a message '%.40s' of the line cannot be read: %s", topic, error.text);
+    if (r == 0)
+        return;
+    self->unreadable_count++;
+    crn_log_gated(&self->unreadable, crn_now_ns(), CRN_LOG_ERROR,
+                  "a message '%.40s' of the line cannot be read: %s", topic, error.text);
 }
 
 /* Takes what waits. Returns the number of messages, or a negative errno. */
@@ -147,6 +157,88 @@ static int take_messages(crn_sorter *self)
     return r < 0 ? r : count;
 }
 
+/* --- what it tells of itself ------------------------------------------------------------------ */
+
+static void observe(void *context, crn_sorter_observation *ret_observation)
+{
+    const crn_sorter *self = context;
+    *ret_observation = (crn_sorter_observation){
+        .settings = self->settings,
+        .run = self->run,
+        .started_ns = self->started_ns,
+        .line = crn_decider_state(self->decider),
+        .unreadable = self->unreadable_count,
+        .reloads_taken = self->reloads_taken,
+        .reloads_refused = self->reloads_refused,
+        .decided = *crn_decider_get_stats(self->decider),
+        .outputs = crn_outputs_get_stats(&self->outputs),
+    };
+    crn_machine_read(&ret_observation->machine);
+}
+
+/* A faulty file, or one that needs a restart, changes nothing. Faults are lines of `out`. */
+static int reload(crn_sorter *self, FILE *out)
+{
+    crn_sorter_settings *settings = calloc(1, sizeof *settings);
+    crn_notify_send("RELOADING=1");
+    int r = settings ? crn_sorter_settings_load(self->path, out, settings) : -ENOMEM;
+    if (r == 0 && crn_sorter_settings_fixed(self->settings, settings, self->path, out) > 0)
+        r = -EINVAL;
+    crn_sorter_settings *unused = settings;
+    if (r == 0) {
+        unused = self->settings;
+        self->settings = settings;
+        self->reloads_taken++;
+        crn_decider_use(self->decider, settings);
+        crn_outputs_use(&self->outputs, settings);
+        crn_log_set_level((crn_log_level)settings->log.level);
+        crn_log(CRN_LOG_INFO, "%s: in force, %d rules", self->path,
+                crn_rules_count(settings->rules));
+    } else {
+        self->reloads_refused++;
+        crn_log(CRN_LOG_ERROR, "%s: not taken over, the settings before go on", self->path);
+    }
+    if (unused)
+        crn_sorter_settings_done(unused);
+    free(unused);
+    crn_notify_send("READY=1");
+    return r;
+}
+
+/* Reloads for cernitactl: whether that was refused stands in the answer's first line. */
+static void answer_reload(crn_sorter *self, FILE *out)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *lines = open_memstream(&text, &size);
+    if (!lines) {
+        fputs("refused\nno memory\n", out);
+        return;
+    }
+    int r = reload(self, lines);
+    fclose(lines);
+    fputs(text ? text : "", stderr);
+    fprintf(out, "%s\n%s", r == 0 ? "ok" : "refused", text ? text : "");
+    free(text);
+}
+
+static void answer(void *context, const char *request, const crn_control_asker *asker, FILE *out)
+{
+    crn_sorter *self = context;
+    if (strcmp(request, "reload") == 0) {
+        crn_log(CRN_LOG_INFO, "control: '%s' by user %u, group %u, process %d", request,
+                (unsigned)asker->user, (unsigned)asker->group, (int)asker->process);
+        answer_reload(self, out);
+    } else if (strcmp(request, "status") == 0) {
+        crn_sorter_observation observation;
+        observe(self, &observation);
+        fprintf(out, "ok\nfile      %s\n", self->path);
+        crn_sorter_status_print(&observation, out);
+    } else {
+        fputs("refused\nthis is a sorter, which knows status and reload\n", out);
+    }
+}
+
 /* --- opening ---------------------------------------------------------------------------------- */
 
 static void make_run(char ret_run[CRN_SORTER_RUN_BYTES])
@@ -155,6 +247,20 @@ static void make_run(char ret_run[CRN_SORTER_RUN_BYTES])
     if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
         number = (uint64_t)crn_realtime_ns();
     snprintf(ret_run, CRN_SORTER_RUN_BYTES, "%016" PRIx64, number);
+}
+
+static int open_monitor(crn_sorter *self, crn_error *error)
+{
+    const crn_sorter_settings *settings = self->settings;
+    const crn_control_plan plan = {.path = self->control_path, .answer = answer, .context = self};
+    strcpy(self->control_path, settings->control.path);
+    strcpy(self->http_address, settings->monitor.http);
+    int r = crn_control_socket_open(&plan, &self->control, error);
+    if (r == 0 && self->http_address[0])
+        r = crn_sorter_http_open(self->http_address, observe, self, &self->http, error);
+    if (r == 0 && self->http)
+        crn_log(CRN_LOG_INFO, "monitor: http://%s/metrics", crn_sorter_http_address(self->http));
+    return r;
 }
 
 int crn_sorter_open(const char *path, crn_sorter_settings *settings, crn_sorter **ret_sorter,
@@ -168,6 +274,7 @@ int crn_sorter_open(const char *path, crn_sorter_settings *settings, crn_sorter 
     }
     self->path = path;
     self->settings = settings;
+    self->started_ns = crn_realtime_ns();
     self->watchdog_ns = crn_notify_watchdog_ns();
     make_run(self->run);
     crn_client_keys keys = {.key = settings->line.key[0] ? settings->line.key : NULL,
@@ -179,6 +286,8 @@ int crn_sorter_open(const char *path, crn_sorter_settings *settings, crn_sorter 
     if (r == 0)
         r = crn_connection_open(&self->connection, settings->line.endpoint, true, CRN_ALL_LANES,
                                 &keys, error);
+    if (r == 0)
+        r = open_monitor(self, error);
     if (r < 0)
         crn_sorter_close(&self);
     else
@@ -191,6 +300,8 @@ void crn_sorter_close(crn_sorter **sorter)
     crn_sorter *self = *sorter;
     if (!self)
         return;
+    crn_sorter_http_close(&self->http);
+    crn_control_socket_close(&self->control);
     crn_connection_close(&self->connection);
     crn_decider_free(&self->decider);
     crn_outputs_close(&self->outputs);
@@ -202,38 +313,12 @@ void crn_sorter_close(crn_sorter **sorter)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* A faulty file, or one that needs a restart, changes nothing. */
-static void reload(crn_sorter *self)
-{
-    crn_sorter_settings *settings = calloc(1, sizeof *settings);
-    crn_notify_send("RELOADING=1");
-    int r = settings ? crn_sorter_settings_load(self->path, stderr, settings) : -ENOMEM;
-    int32_t fixed =
-        r == 0 ? crn_sorter_settings_fixed(self->settings, settings, self->path, stderr) : 0;
-    crn_sorter_settings *unused = settings;
-    if (r == 0 && fixed == 0) {
-        unused = self->settings;
-        self->settings = settings;
-        crn_decider_use(self->decider, settings);
-        crn_outputs_use(&self->outputs, settings);
-        crn_log_set_level((crn_log_level)settings->log.level);
-        crn_log(CRN_LOG_INFO, "%s: in force, %d rules", self->path,
-                crn_rules_count(settings->rules));
-    } else {
-        crn_log(CRN_LOG_ERROR, "%s: not taken over, the settings before go on", self->path);
-    }
-    if (unused)
-        crn_sorter_settings_done(unused);
-    free(unused);
-    crn_notify_send("READY=1");
-}
-
 static void take_signals(crn_sorter *self, int signals)
 {
     struct signalfd_siginfo info;
     while (read(signals, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGHUP)
-            reload(self);
+            reload(self, stderr);
         else
             self->stop = true;
     }
@@ -261,14 +346,6 @@ static int tell_line(crn_sorter *self, crn_error *error)
     return 0;
 }
 
-static uint64_t decided(const crn_decider_stats *stats)
-{
-    uint64_t sum = 0;
-    for (int32_t i = 0; i < CRN_OUTLETS_MAX; i++)
-        sum += stats->outlet[i];
-    return sum;
-}
-
 /* Tells the service manager how it goes. Returns when to come again. */
 static int64_t serve_manager(crn_sorter *self, int64_t now_ns)
 {
@@ -280,7 +357,7 @@ static int64_t serve_manager(crn_sorter *self, int64_t now_ns)
         snprintf(text, sizeof text,
                  "STATUS=line %s: %" PRIu64 " fruits, %" PRIu64 " of them lost, %" PRIu64
                  " unmeasured",
-                 crn_line_state_names[self->told_state], decided(stats), stats->lost,
+                 crn_line_state_names[self->told_state], crn_sorter_fruits(stats), stats->lost,
                  stats->reason[CRN_DECIDED_UNMEASURED]);
         crn_notify_send(text);
         self->status_ns = now_ns;
@@ -301,10 +378,17 @@ static int64_t earlier(int64_t a, int64_t b)
 /* Waits for messages, clients, signals, or until then. */
 static void wait_until(crn_sorter *self, int signals, int64_t until_ns)
 {
-    zmq_pollitem_t items[2 + CRN_OUTPUT_POLLS_MAX] = {
+    zmq_pollitem_t items[3 + CRN_CONTROL_DESCRIPTORS + CRN_OUTPUT_POLLS_MAX] = {
         {.socket = self->connection.socket, .events = ZMQ_POLLIN},
         {.fd = signals, .events = ZMQ_POLLIN}};
-    int count = 2 + crn_outputs_polls(&self->outputs, items + 2);
+    int count = 2, descriptors[CRN_CONTROL_DESCRIPTORS];
+    crn_control_socket_descriptors(self->control, descriptors);
+    for (int i = 0; i < CRN_CONTROL_DESCRIPTORS; i++)
+        if (descriptors[i] >= 0)
+            items[count++] = (zmq_pollitem_t){.fd = descriptors[i], .events = ZMQ_POLLIN};
+    if (self->http)
+        items[count++] = crn_sorter_http_poll(self->http);
+    count += crn_outputs_polls(&self->outputs, items + count);
     int64_t wait_ns = earlier(until_ns - crn_now_ns(), WAIT_MAX_NS);
     long wait_ms =
         wait_ns > 0 ? (long)((wait_ns + CRN_NS_PER_MS - 1) / CRN_NS_PER_MS) : 0; /* rounded up */
@@ -325,13 +409,16 @@ int crn_sorter_run(crn_sorter *self, int signals, crn_error *error)
         if (r < 0)
             return r;
         next_ns = earlier(next_ns, crn_outputs_look(&self->outputs, self->told_state, now_ns));
+        if (self->http)
+            next_ns = earlier(next_ns, crn_sorter_http_serve(self->http, now_ns));
         next_ns = earlier(next_ns, serve_manager(self, now_ns));
+        crn_control_socket_serve(self->control);
         take_signals(self, signals);
         wait_until(self, signals, taken == BATCH_MAX || self->stop ? now_ns : next_ns);
     }
     crn_notify_send("STOPPING=1");
     const crn_decider_stats *stats = crn_decider_get_stats(self->decider);
-    crn_log(CRN_LOG_INFO, "stopped: %" PRIu64 " fruits, %" PRIu64 " of them lost", decided(stats),
-            stats->lost);
+    crn_log(CRN_LOG_INFO, "stopped: %" PRIu64 " fruits, %" PRIu64 " of them lost",
+            crn_sorter_fruits(stats), stats->lost);
     return 0;
 }

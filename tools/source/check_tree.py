@@ -84,7 +84,7 @@ LINKED = {
     **{name: (*SOCKETS, "src/formats", "src/counts") for name in SOCKETS},
     **{name: (*RECORDER, "src/formats", "src/counts") for name in RECORDER},
     "tools": FOR_TOOLS,
-    "tools/ctl": (*FOR_TOOLS, "src/control/control.h"),  # the sizes of the protocol
+    "tools/ctl": (*FOR_TOOLS, "src/service/control_socket.h"),  # the sizes of the protocol
     "tools/record": (*FOR_TOOLS, *SOCKETS, *RECORDER),
     "tools/sorter": (*FOR_TOOLS, *RECORDER),
     "tools/bench": ("src",),

@@ -9,7 +9,7 @@
 
 #include "src/ingest/slots/ring_memory.h"
 #include "src/ingest/slots/slots.h"
-#include "src/ingest/socket/listener.h"
+#include "src/service/listener.h"
 #include "stages/base/log.h"
 
 #define CRN_SLOTS_PACKET_BYTES (CRN_WIRE_HEADER_BYTES + CRN_SLOTS_REFERENCE_BYTES)

@@ -13,6 +13,7 @@
 #include "src/formats/view/maps_format.h"
 #include "src/monitor/http/responses/traces.h"
 #include "src/monitor/http/responses/verdicts.h"
+#include "src/http/headers.h"
 #include "src/http/uri.h"
 #include "src/formats/verdict_log/format.h"
 #include "stages/base/clock.h"
@@ -59,21 +60,6 @@ static enum MHD_Result answer(crn_http *http, struct MHD_Connection *connection,
     return MHD_queue_response(connection, codes[code], response);
 }
 
-#define EVENT_STREAM "text/event-stream"
-#define TEXT         "text/plain; charset=utf-8"
-
-static void add_headers(struct MHD_Response *response, const char *type)
-{
-    bool stream = strcmp(type, EVENT_STREAM) == 0;
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-    /* A proxy that collects or compresses a stream would hold its events back. */
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL,
-                            stream ? "no-store, no-cache, no-transform" : "no-store");
-    if (stream)
-        MHD_add_response_header(response, "X-Accel-Buffering", "no");
-    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-}
-
 /* Names the type, answers and drops the response; NULL: memory is short. */
 static enum MHD_Result answer_once(crn_http *http, struct MHD_Connection *connection,
                                    crn_http_code code, const char *type,
@@ -81,7 +67,7 @@ static enum MHD_Result answer_once(crn_http *http, struct MHD_Connection *connec
 {
     if (!response)
         return MHD_NO;
-    add_headers(response, type);
+    crn_http_add_headers(response, type);
     enum MHD_Result r = answer(http, connection, code, response);
     MHD_destroy_response(response);
     return r;
@@ -99,7 +85,7 @@ enum MHD_Result crn_http_answer_bytes(crn_http *http, struct MHD_Connection *con
 enum MHD_Result crn_http_answer_text(crn_http *http, struct MHD_Connection *connection,
                                      crn_http_code code, const char *text)
 {
-    return crn_http_answer_bytes(http, connection, code, TEXT, text, strlen(text));
+    return crn_http_answer_bytes(http, connection, code, CRN_HTTP_TEXT, text, strlen(text));
 }
 
 enum MHD_Result crn_http_answer_refusal(crn_http *http, struct MHD_Connection *connection,
@@ -110,7 +96,7 @@ enum MHD_Result crn_http_answer_refusal(crn_http *http, struct MHD_Connection *c
         strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
     if (response && refusal == CRN_HTTP_WRONG_TOKEN)
         MHD_add_response_header(response, CRN_HTTP_TOKEN_HEADER, "wanted");
-    return answer_once(http, connection, CRN_HTTP_FORBIDDEN, TEXT, response);
+    return answer_once(http, connection, CRN_HTTP_FORBIDDEN, CRN_HTTP_TEXT, response);
 }
 
 /* `allowed`: the methods that this address takes. */
@@ -123,7 +109,7 @@ static enum MHD_Result answer_method(crn_http *http, struct MHD_Connection *conn
         MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_COPY);
     if (response)
         MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, allowed);
-    return answer_once(http, connection, CRN_HTTP_METHOD, TEXT, response);
+    return answer_once(http, connection, CRN_HTTP_METHOD, CRN_HTTP_TEXT, response);
 }
 
 /* Renders /metrics unless a rendering of this snapshot is fresh enough. Clients that still read an
@@ -152,7 +138,7 @@ static void render_metrics(crn_http *http)
         free(text);
         return;
     }
-    add_headers(response, "text/plain; version=0.0.4; charset=utf-8");
+    crn_http_add_headers(response, CRN_EXPOSITION_MEDIA_TYPE);
     if (http->metrics)
         MHD_destroy_response(http->metrics);
     http->metrics = response;
@@ -180,7 +166,7 @@ static enum MHD_Result answer_health(crn_http *http, struct MHD_Connection *conn
         return MHD_NO;
     return crn_http_answer_bytes(http, connection,
                                  is_good(&observation) ? CRN_HTTP_OK : CRN_HTTP_UNAVAILABLE,
-                                 "application/json", bytes, size);
+                                 CRN_HTTP_JSON, bytes, size);
 }
 
 static enum MHD_Result answer_healthz(crn_http *http, struct MHD_Connection *connection,
@@ -206,7 +192,7 @@ static enum MHD_Result answer_conditions(crn_http *http, struct MHD_Connection *
     crn_conditions_table_json(http->encoder);
     if (crn_encoder_end(http->encoder, &bytes, &size) < 0)
         return MHD_NO;
-    return crn_http_answer_bytes(http, connection, CRN_HTTP_OK, "application/json", bytes, size);
+    return crn_http_answer_bytes(http, connection, CRN_HTTP_OK, CRN_HTTP_JSON, bytes, size);
 }
 
 /* A whole number of the request's query; `initial` without it, -1 if it is not one. */
@@ -227,7 +213,7 @@ static enum MHD_Result answer_alarms(crn_http *http, struct MHD_Connection *conn
             http, connection, CRN_HTTP_BAD,
             "expected /alarms?from=MS&most=N, whole numbers; from is in ms since "
             "1970\n");
-    return answer_once(http, connection, CRN_HTTP_OK, "application/json",
+    return answer_once(http, connection, CRN_HTTP_OK, CRN_HTTP_JSON,
                        crn_alarms_open_json(http->from.alarms, from_ms, (uint64_t)most));
 }
 
@@ -278,7 +264,7 @@ static enum MHD_Result answer_events(crn_http *http, struct MHD_Connection *conn
     crn_client *reader = crn_clients_find(connection);
     if (reader)
         reader->streaming = true;
-    return answer_once(http, connection, CRN_HTTP_OK, EVENT_STREAM, response);
+    return answer_once(http, connection, CRN_HTTP_OK, CRN_HTTP_EVENT_STREAM, response);
 }
 
 static enum MHD_Result answer_verdicts(crn_http *http, struct MHD_Connection *connection,
@@ -298,7 +284,7 @@ static enum MHD_Result answer_trace(crn_http *http, struct MHD_Connection *conne
         return crn_http_answer_text(http, connection, CRN_HTTP_UNAVAILABLE,
                                     "others are reading a trace: try again later\n");
     crn_flight_take(http->from.flight);
-    return answer_once(http, connection, CRN_HTTP_OK, "application/json",
+    return answer_once(http, connection, CRN_HTTP_OK, CRN_HTTP_JSON,
                        crn_traces_open(http->facts.config, http->from.flight, &http->traces));
 }
 
@@ -371,7 +357,7 @@ static enum MHD_Result answer_fruit(crn_http *http, struct MHD_Connection *conne
         return crn_http_answer_text(
             http, connection, CRN_HTTP_NOT_FOUND,
             "the flight recorder does not have this fruit: only the last ones\n");
-    return answer_once(http, connection, CRN_HTTP_OK, "application/json", response);
+    return answer_once(http, connection, CRN_HTTP_OK, CRN_HTTP_JSON, response);
 }
 
 /* Sends the file itself, not a copy: slow readers share it. */

@@ -7,7 +7,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "src/ingest/socket/listener.h"
+#include "src/service/control_socket.h"
+#include "src/service/listener.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/reloading.h"
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "src/line/internal.h"
+#include "src/service/control_socket.h"
 #include "stages/base/log.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/log_capture.h"

@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "src/ingest/socket/listener.h"
+#include "src/service/listener.h"
 #include "tests/support/cmocka_prelude.h"
 
 #define DAEMONS 8

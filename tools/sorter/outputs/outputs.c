@@ -81,6 +81,16 @@ int64_t crn_outputs_look(crn_outputs *outputs, crn_line_state state, int64_t now
     return outputs->alive_ns;
 }
 
+crn_outputs_stats crn_outputs_get_stats(const crn_outputs *outputs)
+{
+    crn_outputs_stats stats = {.tcp = {.clients = 0}};
+    if (outputs->tcp)
+        stats.tcp = *crn_tcp_output_get_stats(outputs->tcp);
+    if (outputs->modbus)
+        stats.modbus = crn_modbus_server_get_stats(outputs->modbus);
+    return stats;
+}
+
 int crn_outputs_polls(const crn_outputs *outputs, zmq_pollitem_t items[CRN_OUTPUT_POLLS_MAX])
 {
     int count = outputs->tcp ? crn_tcp_output_polls(outputs->tcp, items) : 0;

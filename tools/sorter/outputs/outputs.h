@@ -21,6 +21,12 @@ typedef struct crn_outputs {
     int64_t alive_ns; /* when the next #alive line is due; CRN_NEVER_NS: never */
 } crn_outputs;
 
+/* Counts of the outputs; all 0 of one that the file does not ask for. */
+typedef struct crn_outputs_stats {
+    crn_tcp_stats tcp;
+    crn_modbus_stats modbus;
+} crn_outputs_stats;
+
 /* Opens what the settings ask for. 0 or a negative errno with one line in *error; close cleans up
  * in either case. */
 int crn_outputs_open(crn_outputs *outputs, const crn_sorter_settings *settings, const char *run,
@@ -35,6 +41,8 @@ void crn_outputs_send(crn_outputs *outputs, const crn_decision *decision);
 
 /* What is due by now; *state of the line stands in #alive lines. Returns when to come again. */
 int64_t crn_outputs_look(crn_outputs *outputs, crn_line_state state, int64_t now_ns);
+
+crn_outputs_stats crn_outputs_get_stats(const crn_outputs *outputs);
 
 /* What to wait for; returns the number of items. */
 int crn_outputs_polls(const crn_outputs *outputs, zmq_pollitem_t items[CRN_OUTPUT_POLLS_MAX]);

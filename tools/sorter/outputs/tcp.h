@@ -20,7 +20,7 @@ typedef struct crn_tcp_output crn_tcp_output;
 
 typedef struct crn_tcp_stats {
     uint64_t connected, refused, cut; /* cut: too slow */
-    int32_t clients;                  /* now */
+    uint64_t clients;                 /* now */
 } crn_tcp_stats;
 
 /*

@@ -63,6 +63,19 @@ static const crn_param modbus_server[] = {
                 "counted and logged"),
     {0}};
 
+static const crn_param monitor[] = {
+    KEY(monitor, http, .fallback = "",
+        .help = "HOST:PORT of [/metrics and /healthz](monitor/README.md); empty: none"),
+    {0}};
+
+static const crn_param control[] = {
+    KEY(control, path, .fallback = "",
+        .help =
+            "socket (AF_UNIX) that cernitactl asks at: status, reload; for this user, its group "
+            "and root; empty: RUNTIME_DIRECTORY/control under systemd (cernita-sorter@NAME: "
+            "/run/cernita-sorter/NAME/control), otherwise none"),
+    {0}};
+
 static const crn_param logging[] = {KEY(log, level, .fallback = "info",
                                         .choices = crn_log_level_names, .live = true,
                                         .help = "least important lines that are logged"),
@@ -82,6 +95,8 @@ const crn_section crn_sorter_sections[] = {
      .help = "`- {outlet: NAME, when: CONDITION}` in the order in which they are tried, at most 64 "
              "of at most 255 bytes ([grammar](rules/README.md)) (live)"},
     {.key = "outputs", .sections = outputs},
+    {.key = "monitor", .rows = monitor},
+    {.key = "control", .rows = control},
     {.key = "log", .rows = logging},
     {0}};
 

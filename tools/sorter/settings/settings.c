@@ -118,19 +118,33 @@ static void check_line(crn_reader *reader)
                             settings->line.key[0] ? "server_key" : "key");
 }
 
-/* Checks an output's address; its node, or NULL if it has none. */
+/* Checks an address; returns its node, or NULL if it has none. */
+static const crn_node *check_address(crn_reader *reader, const char *key, const crn_node *node,
+                                     const char *text)
+{
+    const char *port = strrchr(text, ':');
+    if (!node || !text[0])
+        return NULL;
+    if (!port || !port[1] || port[1 + strspn(port + 1, "0123456789")])
+        crn_diagnostics_add(reader->faults, node->position,
+                            "%s: %s is not an address, HOST:PORT expected", key,
+                            crn_quote(text, strlen(text), '\'').text);
+    return node;
+}
+
 static const crn_node *check_bind(crn_reader *reader, const char *output, const char *text)
 {
     const crn_node *section = crn_node_value(crn_node_value(reader->root, "outputs"), output);
-    const crn_node *bind = crn_node_value(section, "bind");
-    const char *port = strrchr(text, ':');
-    if (!bind || !text[0])
-        return NULL;
-    if (!port || !port[1] || port[1 + strspn(port + 1, "0123456789")])
-        crn_diagnostics_add(reader->faults, bind->position,
-                            "outputs.%s.bind: %s is not an address, HOST:PORT expected", output,
-                            crn_quote(text, strlen(text), '\'').text);
-    return bind;
+    char key[48];
+    snprintf(key, sizeof key, "outputs.%s.bind", output);
+    return check_address(reader, key, crn_node_value(section, "bind"), text);
+}
+
+static void check_monitor(crn_reader *reader)
+{
+    const crn_sorter_settings *settings = reader->settings;
+    check_address(reader, "monitor.http", value_of(reader, "monitor", "http"),
+                  settings->monitor.http);
 }
 
 static void check_outputs(crn_reader *reader)
@@ -156,6 +170,19 @@ static void check(crn_reader *reader)
     crn_sorter_check_rules(reader);
     check_line(reader);
     check_outputs(reader);
+    check_monitor(reader);
+}
+
+/* The unit's folder is the place of the socket where the file names none. */
+static void use_unit_folder(crn_sorter_settings *settings)
+{
+    const char *folder = getenv("RUNTIME_DIRECTORY");
+    char path[CRN_TEXT_BYTES];
+    if (settings->control.path[0] || !folder || folder[0] != '/')
+        return;
+    int length = snprintf(path, sizeof path, "%.*s/control", (int)strcspn(folder, ":"), folder);
+    if (length < (int)sizeof path)
+        strcpy(settings->control.path, path);
 }
 
 int crn_sorter_settings_load(const char *path, FILE *faults, crn_sorter_settings *settings)
@@ -166,7 +193,10 @@ int crn_sorter_settings_load(const char *path, FILE *faults, crn_sorter_settings
         fprintf(faults, "%s: not enough memory to read it\n", path);
         return -ENOMEM;
     }
-    return crn_file_load(&scheme, path, faults, settings);
+    int r = crn_file_load(&scheme, path, faults, settings);
+    if (r == 0)
+        use_unit_folder(settings);
+    return r;
 }
 
 void crn_sorter_settings_done(crn_sorter_settings *settings)

@@ -56,6 +56,12 @@ typedef struct crn_sorter_settings {
         } modbus_server;
     } outputs;
     struct {
+        char http[CRN_TEXT_BYTES]; /* HOST:PORT; empty: none */
+    } monitor;
+    struct {
+        char path[CRN_TEXT_BYTES]; /* empty: none */
+    } control;
+    struct {
         int32_t level; /* crn_log_level */
     } log;
 } crn_sorter_settings;

@@ -2,36 +2,24 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/wait.h>
-
-#include <zmq.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/folder.h"
-#include "tests/support/line/daemon.h"
 #include "tests/support/peers/free_port.h"
+#include "tests/support/programs/sorter_program.h"
 #include "tests/support/random.h"
 #include "tools/sorter/modbus/window.h"
 
 #ifdef CRN_HAS_MODBUS
 #include <modbus.h>
 
-static void *zmq, *grader;
-static daemon_process sorter;
 static modbus_t *plc;
 static uint16_t window[CRN_WINDOW_REGISTERS];
 static int port;
 
 static void send_verdict(int lane, int sequence)
 {
-    char topic[16], text[512];
-    snprintf(topic, sizeof topic, "fruit/%d", lane);
-    snprintf(text, sizeof text,
-             "{\"v\":1,\"run\":\"a\",\"lane\":%d,\"fruit\":%d,\"sequence\":%d,\"verdict\":"
-             "\"complete\",\"encoder\":9,\"totals\":{\"rot\":{\"count\":1,\"area_px\":%d}}}",
-             lane, 100 + sequence, sequence, sequence % 2 ? 60 : 10);
-    assert_true(zmq_send(grader, topic, strlen(topic), ZMQ_SNDMORE) >= 0);
-    assert_true(zmq_send(grader, text, strlen(text), 0) >= 0);
+    sorter_send(
+        &(sorter_verdict){.lane = lane, .sequence = sequence, .area_px = sequence % 2 ? 60 : 10});
 }
 
 static modbus_t *connect_plc(void)
@@ -52,51 +40,24 @@ static void close_plc(modbus_t *client)
 /* Starts a sorter with windows of lane 7 and lane 3, and sends it `count` verdicts of lane 3. */
 static void start(int count, const char *more)
 {
-    char path[128], yaml[1024], endpoint[64], said[32];
-    size_t size = sizeof endpoint;
+    char outputs[256], said[32];
     port = crn_test_free_ports(false, 1);
-    assert_int_equal(zmq_bind(grader, "tcp://127.0.0.1:*"), 0);
-    assert_int_equal(zmq_getsockopt(grader, ZMQ_LAST_ENDPOINT, endpoint, &size), 0);
-    snprintf(yaml, sizeof yaml,
-             "line: {endpoint: '%s'}\n"
-             "outlets: {names: [first, waste], default: first, late: waste, partial: waste,\n"
-             "          silence: waste, unmeasured: waste}\n"
-             "rules: [{outlet: waste, when: rot.area_px > 50}]\n"
-             "outputs: {stdout: {format: text}, modbus_server: {bind: '127.0.0.1:%d',\n"
-             "          lanes: [7, 3], ring: 20%s}}\n",
-             endpoint, port, more);
-    daemon_write_config(test_folder, "sorter.yaml", yaml, path);
-    const char *const arguments[] = {"cernita-sorter", "--config", path, NULL};
-    daemon_start_as(&sorter, CRN_BIN "/cernita-sorter", arguments, NULL);
+    sorter_bind();
+    snprintf(outputs, sizeof outputs,
+             ", modbus_server: {bind: '127.0.0.1:%d', lanes: [7, 3], ring: 20%s}", port, more);
+    sorter_write_file(&(sorter_file){.outputs = outputs});
+    sorter_start();
     for (int i = 0; i < count; i++)
         send_verdict(3, i);
     snprintf(said, sizeof said, "3,%d,", count - 1);
-    daemon_read_until(&sorter, said);
+    daemon_read_until(&sorter.process, said);
     plc = connect_plc();
-}
-
-static int set_up(void **state)
-{
-    zmq = zmq_ctx_new();
-    grader = zmq_socket(zmq, ZMQ_PUSH);
-    memset(&sorter, 0, sizeof sorter);
-    return test_folder_make(state);
-}
-
-static int tear_down(void **state)
-{
-    int linger = 0;
-    zmq_setsockopt(grader, ZMQ_LINGER, &linger, sizeof linger);
-    zmq_close(grader);
-    zmq_ctx_term(zmq);
-    return test_folder_remove(state);
 }
 
 static void stop(void)
 {
     close_plc(plc);
-    kill(sorter.pid, SIGTERM);
-    assert_int_equal(daemon_end(&sorter), 0);
+    sorter_stop(SIGTERM);
 }
 
 static void poll_window(int index)
@@ -147,7 +108,7 @@ static void each_lane_has_its_window(void **state)
     (void)state;
     start(2, "");
     send_verdict(7, 0);
-    daemon_read_until(&sorter, "7,0,");
+    daemon_read_until(&sorter.process, "7,0,");
     poll_window(0);
     assert_int_equal(window[3], 3);
     poll_window(1);
@@ -261,8 +222,8 @@ static void what_is_overwritten_is_counted_and_logged(void **state)
     assert_int_equal(acknowledge(plc, 0, window[0], 1), CRN_WINDOW_REGISTERS);
     for (int i = 3; i < 24; i++)
         send_verdict(3, i);
-    daemon_read_until(&sorter, "Modbus window 0: the PLC acknowledges too slowly");
-    daemon_read_until(&sorter, "3,23,");
+    daemon_read_until(&sorter.process, "Modbus window 0: the PLC acknowledges too slowly");
+    daemon_read_until(&sorter.process, "3,23,");
     poll_window(0);
     assert_int_equal(window[3], 20);
     assert_int_equal(window[4], 3);
@@ -280,7 +241,7 @@ static void strangers_are_turned_away(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, sorter_set_up, sorter_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_plc_reads_and_acknowledges_in_one_request),
         TEST(each_lane_has_its_window),

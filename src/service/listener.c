@@ -1,4 +1,4 @@
-#include "src/ingest/socket/listener.h"
+#include "src/service/listener.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* What the operating system says of this process. */
-#ifndef CRN_SRC_MONITOR_MACHINE_H
-#define CRN_SRC_MONITOR_MACHINE_H
+#ifndef CRN_SRC_SERVICE_MACHINE_H
+#define CRN_SRC_SERVICE_MACHINE_H
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-#include "src/monitor/machine.h"
+#include "src/service/machine.h"
 
 #include <dirent.h>
 #include <inttypes.h>

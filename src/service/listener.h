@@ -1,7 +1,7 @@
 /* A socket for programs of this machine: AF_UNIX, SOCK_SEQPACKET, mode 0660, so that the file
  * system admits its owner, its group and root only. */
-#ifndef CRN_SRC_INGEST_SOCKET_LISTENER_H
-#define CRN_SRC_INGEST_SOCKET_LISTENER_H
+#ifndef CRN_SRC_SERVICE_LISTENER_H
+#define CRN_SRC_SERVICE_LISTENER_H
 
 #include <sys/types.h>
 

@@ -1,0 +1,21 @@
+#include "src/http/exposition.h"
+
+static const char *const types[] = {[CRN_FAMILY_COUNTER] = "counter",
+                                    [CRN_FAMILY_GAUGE] = "gauge",
+                                    [CRN_FAMILY_HISTOGRAM] = "histogram"};
+
+void crn_exposition_print_head(const char *name, crn_family_type type, const char *help, FILE *out)
+{
+    fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, types[type]);
+}
+
+void crn_exposition_print_reference_head(FILE *out)
+{
+    fputs("| Family | Type | Labels | Meaning |\n|---|---|---|---|\n", out);
+}
+
+void crn_exposition_print_reference(const char *name, crn_family_type type, const char *labels,
+                                    const char *help, FILE *out)
+{
+    fprintf(out, "| `%s` | %s | %s | %s |\n", name, types[type], labels, help);
+}

@@ -1,0 +1,172 @@
+#include "src/service/control_socket.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "src/service/listener.h"
+#include "stages/base/clock.h"
+#include "stages/base/utf8.h"
+
+#define IDLE_NS (10 * CRN_NS_PER_S)
+
+typedef struct control_client {
+    int descriptor; /* -1: none */
+    int64_t asked_ns;
+    crn_control_asker who;
+} control_client;
+
+struct crn_control_socket {
+    crn_control_plan plan;
+    crn_listener listener;
+    control_client clients[CRN_CONTROL_CLIENTS];
+};
+
+int crn_control_socket_open(const crn_control_plan *plan, crn_control_socket **ret_socket,
+                            crn_error *error)
+{
+    crn_control_socket *self = calloc(1, sizeof *self);
+    if (!self)
+        return crn_error_set(error, -ENOMEM, "control: no memory");
+    self->plan = *plan;
+    self->listener.descriptor = -1;
+    for (int i = 0; i < CRN_CONTROL_CLIENTS; i++)
+        self->clients[i].descriptor = -1;
+    int r =
+        plan->path[0] ? crn_listener_open("control.path", plan->path, &self->listener, error) : 0;
+    if (r < 0)
+        free(self);
+    else
+        *ret_socket = self;
+    return r;
+}
+
+static void drop(control_client *leaving)
+{
+    close(leaving->descriptor);
+    leaving->descriptor = -1;
+}
+
+void crn_control_socket_close(crn_control_socket **socket)
+{
+    crn_control_socket *self = *socket;
+    if (!self)
+        return;
+    for (int i = 0; i < CRN_CONTROL_CLIENTS; i++)
+        if (self->clients[i].descriptor >= 0)
+            drop(&self->clients[i]);
+    crn_listener_close(&self->listener);
+    free(self);
+    *socket = NULL;
+}
+
+void crn_control_socket_descriptors(const crn_control_socket *self,
+                                    int ret_descriptors[CRN_CONTROL_DESCRIPTORS])
+{
+    ret_descriptors[0] = self->listener.descriptor;
+    for (int i = 0; i < CRN_CONTROL_CLIENTS; i++)
+        ret_descriptors[1 + i] = self->clients[i].descriptor;
+}
+
+/* A free place, or that of the client that has asked nothing for the longest time: clients that
+ * only stay must not keep others out. */
+static control_client *find_place(crn_control_socket *self)
+{
+    control_client *found = &self->clients[0];
+    for (int i = 0; i < CRN_CONTROL_CLIENTS; i++) {
+        control_client *one = &self->clients[i];
+        if (one->descriptor < 0)
+            return one;
+        if (one->asked_ns < found->asked_ns)
+            found = one;
+    }
+    drop(found);
+    return found;
+}
+
+/* Accepts one client at a time: its request is looked for before the next one can take its place.
+ */
+static void admit(crn_control_socket *self)
+{
+    struct ucred who;
+    socklen_t size = sizeof who;
+    int descriptor = accept4(self->listener.descriptor, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (descriptor < 0)
+        return;
+    control_client *coming = find_place(self);
+    *coming = (control_client){.descriptor = descriptor, .asked_ns = crn_now_ns()};
+    if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &who, &size) < 0)
+        drop(coming);
+    else
+        coming->who = (crn_control_asker){.user = who.uid, .group = who.gid, .process = who.pid};
+}
+
+/* Cuts an answer that is too long after a whole line, and says so. */
+static size_t cut(char *text, size_t size)
+{
+    static const char more[] = "...\n";
+    if (size <= CRN_CONTROL_ANSWER_BYTES)
+        return size;
+    size = CRN_CONTROL_ANSWER_BYTES - strlen(more);
+    while (size > 0 && text[size - 1] != '\n')
+        size--;
+    memcpy(text + size, more, strlen(more));
+    return size + strlen(more);
+}
+
+/* Sends the answer as one packet; a client that does not read is dropped. */
+static void answer(crn_control_socket *self, control_client *asking, const char *request)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out) {
+        self->plan.answer(self->plan.context, request, &asking->who, out);
+        fclose(out);
+    }
+    if (text)
+        size = cut(text, size);
+    asking->asked_ns = crn_now_ns();
+    if (!text || send(asking->descriptor, text, size, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)size)
+        drop(asking);
+    free(text);
+}
+
+static void serve_client(crn_control_socket *self, control_client *asking)
+{
+    char request[CRN_CONTROL_REQUEST_BYTES + 1];
+    ssize_t size =
+        recv(asking->descriptor, request, CRN_CONTROL_REQUEST_BYTES, MSG_DONTWAIT | MSG_TRUNC);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (size <= 0 || size > CRN_CONTROL_REQUEST_BYTES) {
+        drop(asking);
+        return;
+    }
+    request[size] = '\0';
+    request[strcspn(request, "\r\n")] = '\0';
+    crn_utf8_clean(request); /* it goes to the log, and to terminals */
+    answer(self, asking, request);
+}
+
+static void drop_idle(crn_control_socket *self)
+{
+    int64_t idle_ns = self->plan.idle_ns ? self->plan.idle_ns : IDLE_NS;
+    int64_t now_ns = crn_now_ns();
+    for (int i = 0; i < CRN_CONTROL_CLIENTS; i++)
+        if (self->clients[i].descriptor >= 0 && now_ns - self->clients[i].asked_ns > idle_ns)
+            drop(&self->clients[i]);
+}
+
+void crn_control_socket_serve(crn_control_socket *self)
+{
+    if (self->listener.descriptor < 0)
+        return;
+    for (int i = 0; i < CRN_CONTROL_CLIENTS; i++)
+        if (self->clients[i].descriptor >= 0)
+            serve_client(self, &self->clients[i]);
+    drop_idle(self);
+    admit(self);
+}

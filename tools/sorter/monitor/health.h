@@ -1,0 +1,22 @@
+/* How a sorter does: the page /healthz, and the text for cernitactl. */
+#ifndef CRN_TOOLS_SORTER_MONITOR_HEALTH_H
+#define CRN_TOOLS_SORTER_MONITOR_HEALTH_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "tools/sorter/monitor/observation.h"
+
+/* True while the line is heard. */
+bool crn_sorter_is_healthy(const crn_sorter_observation *observation);
+
+/* One JSON object with a final line end. */
+void crn_sorter_health_print(const crn_sorter_observation *observation, FILE *out);
+
+/* Lines of "NAME  VALUE": the state, and fruits by outlet. */
+void crn_sorter_status_print(const crn_sorter_observation *observation, FILE *out);
+
+/* Fruits decided about, lost ones included. */
+uint64_t crn_sorter_fruits(const crn_decider_stats *decided);
+
+#endif
