@@ -11,6 +11,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
+#include "stages/base/process/priority.h"
 #include "src/client/connection.h"
 #include "src/service/control_socket.h"
 #include "src/service/notify.h"
@@ -29,6 +30,7 @@ struct crn_sorter {
     char run[CRN_SORTER_RUN_BYTES];
     crn_connection connection;
     crn_decider *decider;
+    crn_kept_sequences *kept; /* NULL: none */
     crn_outputs outputs;
     crn_line_state told_state;
     const char *told_fault;
@@ -281,11 +283,15 @@ int crn_sorter_open(const char *path, crn_sorter_settings *settings, crn_sorter 
                             .server_key =
                                 settings->line.server_key[0] ? settings->line.server_key : NULL};
     int r = crn_outputs_open(&self->outputs, settings, self->run, crn_now_ns(), error);
-    if (r == 0 && crn_decider_create(settings, take_decision, self, &self->decider) < 0)
+    if (r == 0 && settings->state.file[0])
+        r = crn_kept_sequences_open(settings->state.file, &self->kept, error);
+    if (r == 0 && crn_decider_create(settings, take_decision, self, self->kept, &self->decider) < 0)
         r = crn_error_set(error, -ENOMEM, "no memory");
+    crn_priority_saved saved = crn_priority_begin_io(); /* libzmq's threads inherit it */
     if (r == 0)
         r = crn_connection_open(&self->connection, settings->line.endpoint, true, CRN_ALL_LANES,
                                 &keys, error);
+    crn_priority_end_io(&saved);
     if (r == 0)
         r = open_monitor(self, error);
     if (r < 0)
@@ -304,6 +310,7 @@ void crn_sorter_close(crn_sorter **sorter)
     crn_control_socket_close(&self->control);
     crn_connection_close(&self->connection);
     crn_decider_free(&self->decider);
+    crn_kept_sequences_close(&self->kept);
     crn_outputs_close(&self->outputs);
     crn_sorter_settings_done(self->settings);
     free(self->settings);
@@ -397,6 +404,8 @@ static void wait_until(crn_sorter *self, int signals, int64_t until_ns)
 
 int crn_sorter_run(crn_sorter *self, int signals, crn_error *error)
 {
+    crn_priority_raise();
+    crn_priority_wake_at_once();
     crn_notify_send("READY=1");
     while (!self->stop) {
         int taken = take_messages(self);

@@ -97,6 +97,8 @@ void sorter_kill(void)
 {
     kill(sorter.process.pid, SIGKILL);
     assert_true(WIFSIGNALED(daemon_end(&sorter.process)));
+    sorter_kill_line();
+    sorter_restart_line();
 }
 
 void sorter_expect_said(const char *wanted)

@@ -41,7 +41,8 @@ void sorter_write_file(const sorter_file *file);
 void sorter_start(void);
 void sorter_stop(int signal_number);
 
-/* Kills it. */
+/* Kills it. The line's socket is another one then, as libzmq would send more to the old connection
+ * for a while. */
 void sorter_kill(void);
 
 /* Fails unless it has said that. */

@@ -65,6 +65,18 @@ static followed_lane *find_lane(crn_sequence_check *follow, uint64_t number, boo
     return lane;
 }
 
+int crn_sequence_check_resume(crn_sequence_check *follow, const char *run, uint64_t lane_number,
+                              uint64_t next)
+{
+    crn_sequence_check_run(follow, run);
+    followed_lane *lane = find_lane(follow, lane_number, true);
+    if (!lane)
+        return -ENOMEM;
+    lane->begun = true;
+    lane->next = next;
+    return 0;
+}
+
 crn_sequence_finding crn_sequence_check_verdict(crn_sequence_check *follow, uint64_t lane_number,
                                                 uint64_t sequence, uint64_t *ret_first)
 {

@@ -34,6 +34,13 @@ void crn_sequence_check_free(crn_sequence_check **follow);
 bool crn_sequence_check_run(crn_sequence_check *follow, const char *run);
 
 /*
+ * Goes on where an earlier program ended, before anything else: `next` of a lane is expected in
+ * that run. 0 or -ENOMEM.
+ */
+int crn_sequence_check_resume(crn_sequence_check *follow, const char *run, uint64_t lane,
+                              uint64_t next);
+
+/*
  * Checks a verdict of a lane. On CRN_FOLLOWED_GAP the sequences from *ret_first up to, but not
  * including, `sequence` are lost. A lane for which memory is lacking is CRN_FOLLOWED_FIRST.
  */

@@ -2,15 +2,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "stages/base/clock.h"
 #include "tools/common/verdicts/sequence_check.h"
 
-#define LANES_MAX    1024 /* as many as limits.lanes of a line allows */
-#define MISSED_ALIVE 3    /* messages in a row, until the line counts as silent */
-/* After its limit silence is looked for again: a program that was not run for so long finds what
- * arrived meanwhile. */
-#define CONFIRM_NS (5 * CRN_NS_PER_MS)
+#define LANES_MAX    CRN_DECIDER_LANES_MAX
+#define MISSED_ALIVE 3  /* messages in a row, until the line counts as silent */
+#define LATE_PART    16 /* of the limit of silence: who looks so late was held up */
 
 const char *const crn_decision_reason_names[CRN_DECISION_REASONS] = {
     "rule", "default", "unmeasured", "partial", "late", "stale", "lost", "silence"};
@@ -22,30 +21,16 @@ struct crn_decider {
     crn_decision_use *use;
     void *context;
     crn_sequence_check *sequences;
+    crn_kept_sequences *kept; /* NULL: none */
     crn_line_state state;
-    int64_t heard_ns;  /* the last message */
-    int64_t missed_ns; /* when silence was first seen since; CRN_NEVER_NS */
-    int64_t alive_ns;  /* publish.grader.alive_ms of the line; 0: not told */
-    bool restarted;    /* this run of the line was heard from its beginning */
+    int64_t heard_ns;   /* the last message */
+    int64_t granted_ns; /* since then: added to the limit of silence, as this program was held up */
+    int64_t alive_ns;   /* publish.grader.alive_ms of the line; 0: not told */
+    bool restarted;     /* this run of the line was heard from its beginning */
     uint64_t lanes[LANES_MAX];
     int32_t lane_count;
     crn_decider_stats stats;
 };
-
-int crn_decider_create(const crn_sorter_settings *settings, crn_decision_use *use, void *context,
-                       crn_decider **ret_decider)
-{
-    crn_decider *decider = calloc(1, sizeof *decider);
-    if (!decider || crn_sequence_check_create(&decider->sequences) < 0) {
-        free(decider);
-        return -ENOMEM;
-    }
-    decider->settings = settings;
-    decider->use = use;
-    decider->context = context;
-    *ret_decider = decider;
-    return 0;
-}
 
 void crn_decider_free(crn_decider **decider)
 {
@@ -107,13 +92,54 @@ static void note_lane(crn_decider *decider, uint64_t lane)
         decider->lanes[decider->lane_count++] = lane;
 }
 
+/* Takes over what an earlier sorter decided about. */
+static int resume(crn_decider *decider)
+{
+    uint64_t lane, next;
+    int r = 0;
+    for (int32_t i = 0; r == 0 && crn_kept_sequences_get(decider->kept, i, &lane, &next); i++) {
+        r = crn_sequence_check_resume(decider->sequences, crn_kept_sequences_run(decider->kept),
+                                      lane, next);
+        note_lane(decider, lane);
+    }
+    return r;
+}
+
+int crn_decider_create(const crn_sorter_settings *settings, crn_decision_use *use, void *context,
+                       crn_kept_sequences *kept, crn_decider **ret_decider)
+{
+    crn_decider *decider = calloc(1, sizeof *decider);
+    if (!decider || crn_sequence_check_create(&decider->sequences) < 0) {
+        free(decider);
+        return -ENOMEM;
+    }
+    decider->settings = settings;
+    decider->use = use;
+    decider->context = context;
+    decider->kept = kept;
+    if (kept && resume(decider) < 0)
+        crn_decider_free(&decider);
+    else
+        *ret_decider = decider;
+    return decider ? 0 : -ENOMEM;
+}
+
+/* Notes that all up to `next` was told: only then, so that what a sorter is killed over is lost. */
+static void keep(crn_decider *decider, uint64_t lane, uint64_t next)
+{
+    if (decider->kept)
+        crn_kept_sequences_put(decider->kept, lane, next);
+}
+
 static void hear(crn_decider *decider, const char *run, int64_t now_ns)
 {
     decider->state = CRN_LINE_HEARD;
     decider->heard_ns = now_ns;
-    decider->missed_ns = CRN_NEVER_NS;
+    decider->granted_ns = 0;
     if (crn_sequence_check_run(decider->sequences, run))
         decider->restarted = true;
+    if (decider->kept && strcmp(crn_kept_sequences_run(decider->kept), run) != 0)
+        crn_kept_sequences_begin(decider->kept, run);
 }
 
 /* True if the verdict is a new one; what is missing before it is told. Lanes begin with sequence 0
@@ -184,6 +210,7 @@ void crn_decider_verdict(crn_decider *decider, const crn_decoded *verdict, int64
                              .sequence = verdict->sequence};
     decide(decider->settings, verdict, utc_ns, &decision);
     tell(decider, &decision);
+    keep(decider, verdict->lane, verdict->sequence + 1);
 }
 
 void crn_decider_alive(crn_decider *decider, const crn_decoded_status *status, int64_t now_ns)
@@ -192,8 +219,10 @@ void crn_decider_alive(crn_decider *decider, const crn_decoded_status *status, i
     decider->alive_ns = (int64_t)status->alive_ms * CRN_NS_PER_MS;
     for (uint32_t i = 0; i < status->lane_count; i++) {
         uint64_t first, lane = status->lanes[i].lane, last = status->lanes[i].sequence;
-        if (crn_sequence_check_last(decider->sequences, lane, last, &first))
+        if (crn_sequence_check_last(decider->sequences, lane, last, &first)) {
             tell_lost(decider, lane, first, last - first + 1);
+            keep(decider, lane, last + 1);
+        }
     }
 }
 
@@ -202,12 +231,11 @@ int64_t crn_decider_look(crn_decider *decider, int64_t now_ns)
     int64_t limit_ns = crn_decider_silence_ns(decider);
     if (decider->state != CRN_LINE_HEARD || !limit_ns)
         return CRN_NEVER_NS;
-    if (now_ns - decider->heard_ns < limit_ns)
-        return decider->heard_ns + limit_ns;
-    if (decider->missed_ns == CRN_NEVER_NS)
-        decider->missed_ns = now_ns;
-    if (now_ns - decider->missed_ns < CONFIRM_NS)
-        return decider->missed_ns + CONFIRM_NS;
+    int64_t late_ns = now_ns - (decider->heard_ns + limit_ns);
+    if (!decider->granted_ns && late_ns > limit_ns / LATE_PART)
+        decider->granted_ns = late_ns + (late_ns < limit_ns ? late_ns : limit_ns);
+    if (late_ns < decider->granted_ns || late_ns < 0)
+        return decider->heard_ns + limit_ns + decider->granted_ns;
     decider->state = CRN_LINE_SILENT;
     decider->stats.silences++;
     for (int32_t i = 0; i < decider->lane_count; i++)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "src/formats/verdict/decode.h"
+#include "tools/sorter/decide/kept_sequences.h"
 #include "tools/sorter/settings/settings.h"
 
 /* Why a fruit goes to its outlet. */
@@ -56,9 +57,10 @@ typedef struct crn_decider_stats {
 
 typedef struct crn_decider crn_decider;
 
-/* `settings` stay the caller's; crn_decider_use() replaces them. 0 or -ENOMEM. */
+/* `settings` stay the caller's; crn_decider_use() replaces them. `kept` too, and what it has of an
+ * earlier sorter counts as decided; NULL: nothing is kept. 0 or -ENOMEM. */
 int crn_decider_create(const crn_sorter_settings *settings, crn_decision_use *use, void *context,
-                       crn_decider **ret_decider);
+                       crn_kept_sequences *kept, crn_decider **ret_decider);
 void crn_decider_free(crn_decider **decider);
 void crn_decider_use(crn_decider *decider, const crn_sorter_settings *settings);
 
@@ -69,7 +71,9 @@ void crn_decider_verdict(crn_decider *decider, const crn_decoded *verdict, int64
 /* An `alive` message arrived. */
 void crn_decider_alive(crn_decider *decider, const crn_decoded_status *status, int64_t now_ns);
 
-/* Notices silence. Returns when to call it next at the latest, or CRN_NEVER_NS. */
+/* Notices silence. A sorter that looks later than it wanted to was held up, and what it reads from
+ * probably, too: it waits as long again, at most as long as the limit of silence, before it takes
+ * the line for silent. Returns when to call it next at the latest, or CRN_NEVER_NS. */
 int64_t crn_decider_look(crn_decider *decider, int64_t now_ns);
 
 crn_line_state crn_decider_state(const crn_decider *decider);

@@ -76,6 +76,13 @@ static const crn_param control[] = {
             "/run/cernita-sorter/NAME/control), otherwise none"),
     {0}};
 
+static const crn_param state[] = {
+    KEY(state, file, .fallback = "",
+        .help = "file, of this sorter alone, of the verdicts that were decided about: after a kill "
+                "the next start tells those that were lost meanwhile; empty: "
+                "RUNTIME_DIRECTORY/sequences under systemd, otherwise none"),
+    {0}};
+
 static const crn_param logging[] = {KEY(log, level, .fallback = "info",
                                         .choices = crn_log_level_names, .live = true,
                                         .help = "least important lines that are logged"),
@@ -97,6 +104,7 @@ const crn_section crn_sorter_sections[] = {
     {.key = "outputs", .sections = outputs},
     {.key = "monitor", .rows = monitor},
     {.key = "control", .rows = control},
+    {.key = "state", .rows = state},
     {.key = "log", .rows = logging},
     {0}};
 

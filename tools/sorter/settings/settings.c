@@ -173,16 +173,16 @@ static void check(crn_reader *reader)
     check_monitor(reader);
 }
 
-/* The unit's folder is the place of the socket where the file names none. */
-static void use_unit_folder(crn_sorter_settings *settings)
+/* Where the file names no path, it lies in the unit's folder. */
+static void use_unit_folder(const char *name, char path[CRN_TEXT_BYTES])
 {
     const char *folder = getenv("RUNTIME_DIRECTORY");
-    char path[CRN_TEXT_BYTES];
-    if (settings->control.path[0] || !folder || folder[0] != '/')
+    char whole[CRN_TEXT_BYTES];
+    if (path[0] || !folder || folder[0] != '/')
         return;
-    int length = snprintf(path, sizeof path, "%.*s/control", (int)strcspn(folder, ":"), folder);
-    if (length < (int)sizeof path)
-        strcpy(settings->control.path, path);
+    int length = snprintf(whole, sizeof whole, "%.*s/%s", (int)strcspn(folder, ":"), folder, name);
+    if (length < (int)sizeof whole)
+        strcpy(path, whole);
 }
 
 int crn_sorter_settings_load(const char *path, FILE *faults, crn_sorter_settings *settings)
@@ -194,8 +194,8 @@ int crn_sorter_settings_load(const char *path, FILE *faults, crn_sorter_settings
         return -ENOMEM;
     }
     int r = crn_file_load(&scheme, path, faults, settings);
-    if (r == 0)
-        use_unit_folder(settings);
+    use_unit_folder("control", settings->control.path);
+    use_unit_folder("sequences", settings->state.file);
     return r;
 }
 

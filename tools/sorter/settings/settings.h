@@ -62,6 +62,9 @@ typedef struct crn_sorter_settings {
         char path[CRN_TEXT_BYTES]; /* empty: none */
     } control;
     struct {
+        char file[CRN_TEXT_BYTES]; /* empty: none */
+    } state;
+    struct {
         int32_t level; /* crn_log_level */
     } log;
 } crn_sorter_settings;
