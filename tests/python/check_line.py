@@ -291,7 +291,11 @@ class LiveVerdicts(PackageTest):
     def test_a_fruit_with_a_missing_view_is_partial(self):
         maps, _ = make_maps(1)
         with Daemon() as daemon, daemon.grader() as grader, daemon.line(views=2) as line:
-            line.send(maps, fruit=1, view=1, deadline_ns=time.time_ns() + 5 * 10**9)
+            line.send(maps, fruit=1, view=1)
+            for view in range(2):
+                line.send(maps, fruit=2, view=view)
+            self.assertEqual(next(iter(grader)).fruit, 2)  # its views run after the other fruit's
+            daemon.process.terminate()  # which closes what is open
             verdict = next(iter(grader))
         self.assertEqual((verdict.kind, verdict.views_not_whole()), ("partial", ["view 0 missing"]))
         self.assertEqual([(view["view"], view["state"]) for view in verdict.view_states], [(0, "missing"), (1, "judged")])
@@ -408,6 +412,23 @@ class Peer(PackageTest):
 
     def test_silence_before_the_first_message(self):
         self.assertEqual(self.connect(zmq.PUSH, grader=True, alive_ms=10).receive(), cernita.Silence(30))
+
+    def test_a_program_that_was_not_run_finds_no_silence(self):
+        verdicts = self.connect(zmq.PUSH, grader=True, alive_ms=10)
+        look, looks = verdicts._is_ready, []
+
+        def look_too_early(timeout_ms):
+            looks.append(timeout_ms)
+            if len(looks) > 1:
+                return look(timeout_ms)
+            self.say("fruit/3", make_verdict())
+            self.assertTrue(verdicts._socket.poll(1000 * PATIENCE_S))
+            while time.monotonic() < verdicts._heard_s + 0.03:
+                pass
+            return False
+
+        verdicts._is_ready = look_too_early
+        self.assertEqual((verdicts.receive().fruit, verdicts.silent), (70, False))
 
     def test_iteration_goes_on_after_a_timeout(self):
         verdicts = self.connect(zmq.PUSH, grader=True, timeout_s=0.05)

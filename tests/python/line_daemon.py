@@ -35,7 +35,7 @@ chain:
   - contours: {{border: closed}}
   - ranklet: {{windows: [4, 8x4]}}
 run: {{backend: openmp, workers: 1, threads: 1}}
-latency: {{budget_ms: {budget_ms}, assemble_ms: 20000}}
+latency: {{budget_ms: {budget_ms}, assemble_ms: 60000}}
 limits: {{view_mib: 1, slots: 32}}
 monitor: {{http: ""}}
 log: {{level: info}}
@@ -45,7 +45,7 @@ log: {{level: info}}
 class Daemon:
     """cernitad in a folder of its own, ready once this returns."""
 
-    def __init__(self, form="msgpack", budget_ms=20000):
+    def __init__(self, form="msgpack", budget_ms=60000):
         self._folder = tempfile.TemporaryDirectory(prefix="cernita-package-")
         self.folder = pathlib.Path(self._folder.name)
         for name in ("log", "recordings"):
