@@ -87,8 +87,8 @@ static void replay_and_tail(void **state)
 {
     (void)state;
     /* The viewer may miss the first fruits, so that more follow until it has seen one. */
-    run("timeout 60 $BIN/cernita-tail $VIEWERS --count 1 & T=$!; "
-        "timeout 60 $BIN/cernita-replay $DIR/rec.tif --to $IN --wait 20 --rate 4 --loop 100 & "
+    run("timeout 90 $BIN/cernita-tail $VIEWERS --count 1 & T=$!; "
+        "timeout 90 $BIN/cernita-replay $DIR/rec.tif --to $IN --wait 60 --rate 4 --loop 100 & "
         "R=$!; "
         "wait $T; S=$?; kill $R; wait $R; exit $S");
 }
@@ -96,7 +96,7 @@ static void replay_and_tail(void **state)
 static void tail_as_the_grader(void **state)
 {
     (void)state;
-    run("timeout 60 $BIN/cernita-tail --grader $GRADER --count 1");
+    run("timeout 90 $BIN/cernita-tail --grader $GRADER --count 1");
 }
 
 static void record(void **state)
@@ -104,9 +104,9 @@ static void record(void **state)
     (void)state;
     run("$BIN/cernita-record --from $RECORDER --to $IN --dir $DIR --queue 8 > $DIR/said 2>&1 & "
         "P=$!; "
-        "timeout 60 $BIN/cernita-replay $DIR/rec.tif --to $RECORDER --wait 20 --rate max "
+        "timeout 90 $BIN/cernita-replay $DIR/rec.tif --to $RECORDER --wait 60 --rate max "
         "--unwatched --loop 1; "
-        "S=$?; timeout 60 $BIN/cernita-tail --grader $GRADER --count 10; kill $P; wait $P; "
+        "S=$?; timeout 90 $BIN/cernita-tail --grader $GRADER --count 10; kill $P; wait $P; "
         "grep '40 messages, 40 passed on' $DIR/said || exit 1; exit $S");
 }
 
@@ -120,11 +120,11 @@ static void python(void **state)
         "import numpy as np\n"
         "import cernita\n"
         "to, grader, viewers = sys.argv[1:]\n"
-        "with cernita.Verdicts(grader, grader=True, timeout_s=20) as verdicts, \\\n"
-        "        cernita.Verdicts(viewers, status=True, timeout_s=20) as seen, \\\n"
+        "with cernita.Verdicts(grader, grader=True, timeout_s=60) as verdicts, \\\n"
+        "        cernita.Verdicts(viewers, status=True, timeout_s=60) as seen, \\\n"
         "        cernita.Line(to, views=1) as line:\n"
         "    assert isinstance(seen.receive(), cernita.Status)\n"
-        "    assert line.wait(20)\n"
+        "    assert line.wait(60)\n"
         "    maps = np.zeros((32, 48, 3), np.float32)\n"
         "    maps[..., 0] = 1\n"
         "    assert line.send(maps, fruit=1, view=0)\n"

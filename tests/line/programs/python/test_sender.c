@@ -31,7 +31,7 @@ __attribute__((format(printf, 1, 2))) static int run_sender(const char *format, 
     va_start(list, format);
     vsnprintf(arguments, sizeof arguments, format, list);
     va_end(list);
-    snprintf(command, sizeof command, "exec " SCRIPT "%s 2>&1", arguments);
+    snprintf(command, sizeof command, "exec " SCRIPT "--wait 60 %s 2>&1", arguments);
     return crn_test_shell(command, output, sizeof output);
 }
 

@@ -178,17 +178,23 @@ static void another_recipe_is_named(void **state)
     expect_said("/serial, 'pear' in ");
 }
 
-/* A line that gives no verdicts, or another folder than its log. */
+/* A line that gives no verdicts, or another folder than its log. So long the replay also waits for
+ * the line itself, which is too short on a busy machine. */
 static void verdicts_that_never_come_are_missed(void **state)
 {
     (void)state;
     daemon_process daemon;
     start(&daemon, "elsewhere", "serial", "0.5");
-    int status = run("cernita-replay",
-                     "@/fruits.tif --to ipc://@/in --rate max --unwatched --wait 1 --fruit 2 "
-                     "--lane 0 --expect @/serial --got @/serial");
+    static const char *const waits[] = {"--wait 1", "--wait 8", "--wait 64"};
+    for (size_t i = 0; i < 3 && (i == 0 || !strstr(output, "logged no verdict")); i++) {
+        char arguments[256];
+        snprintf(arguments, sizeof arguments,
+                 "@/fruits.tif --to ipc://@/in --rate max --unwatched %s --fruit 2 --lane 0 "
+                 "--expect @/serial --got @/serial",
+                 waits[i]);
+        assert_int_equal(run("cernita-replay", arguments), 1);
+    }
     stop(&daemon);
-    assert_int_equal(status, 1);
     expect_said("/serial: the line logged no verdict of this run there: ");
 }
 

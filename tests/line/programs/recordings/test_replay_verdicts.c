@@ -304,10 +304,10 @@ static void a_line_that_is_not_heard_is_told(void **state)
     start("--wait 1");
     assert_int_equal(finish(), 1);
     expect_said(": heard nothing of a line for 1 s: is the daemon running");
-    start("--wait 1 --in-flight 1");
+    start("--wait 5 --in-flight 1");
     be_there(100);
     assert_int_equal(finish(), 1); /* it never answers */
-    expect_said(": no verdict came for 1 s, and 1 fruits wait for theirs");
+    expect_said(": no verdict came for 5 s, and 1 fruits wait for theirs");
     char command[512];
     snprintf(command, sizeof command,
              "exec " CRN_BIN "/cernita-replay %s --to %s --in-flight 3 2>&1", recorded_path, to);
