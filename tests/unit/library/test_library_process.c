@@ -17,7 +17,7 @@
 #include "tests/support/line/daemon.h"
 
 /* Large enough for all four threads. */
-enum { SIDE = 1024, PIXELS = SIDE * SIDE, THREADS = 4, PATIENCE_S = 60 };
+enum { SIDE = 1024, PIXELS = SIDE * SIDE, THREADS = 4, PATIENCE_S = 300 };
 
 #define STACK_BYTES (128 << 10) /* as cernita.h promises */
 
