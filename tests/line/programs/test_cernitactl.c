@@ -122,7 +122,7 @@ static void it_acknowledges_and_shelves_alarms(void **state)
     char command[64], said[64];
     write_line("6", "");
     expect(1, "out of range", "reload");
-    int number = await_alarm("New settings were refused; the old ones stay in force: Have");
+    int number = await_alarm("New settings were refused; the old ones stay in force. Have");
     snprintf(command, sizeof command, "alarms --acknowledge %d", number);
     expect(0, "1 acknowledged\n", command);
     expect(0, "0 acknowledged\n", command);

@@ -89,8 +89,8 @@ typedef struct key_fault {
 static const key_fault faults[] = {
     {": > " PUB, "rm " PUB, PUB ": no key in it", "cernita-keys"},
     {"echo short > " PUB, "rm " PUB, PUB ":1: neither a key", "cernita-keys"},
-    {"cut -c 2- server.pub > " PUB, "rm " PUB, PUB ":1: neither a key", "cernita-keys"},
-    {"sed 's/./~/9' server.pub > " PUB, "rm " PUB, PUB ":1: neither a key", "cernita-keys"},
+    {"sed 's/^../x/' server.pub > " PUB, "rm " PUB, PUB ":1: neither a key", "cernita-keys"},
+    {"sed 's/^./~/' server.pub > " PUB, "rm " PUB, PUB ":1: neither a key", "cernita-keys"},
     {"(cat server.pub; echo; cat clients/cnn.pub) > " PUB, "rm " PUB, "a second key",
      "one expected"},
     {"cp clients/cnn.pub " PUB, "rm " PUB, ".pub: the same key as ", "remove one of them"},
