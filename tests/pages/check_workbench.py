@@ -18,6 +18,7 @@ from selenium.webdriver.common.keys import Keys
 
 from page_tests import DESKTOP, PHONE, PageTest, make_parser, run_tests
 from workbench_compare import COMPARE_TESTS
+from workbench_compare_results import COMPARE_RESULT_TESTS
 from workbench_levels import LEVEL_TESTS, compute
 from workbench_modes import FRUIT, MODE_TESTS, near, open_chain, yaml_of
 from workbench_operators import OPERATOR_TESTS, expect_pixels
@@ -324,17 +325,6 @@ def zoom_is_linked(test):
     assert both() == fitted, (both(), fitted)
 
 
-CANVAS_PIXEL = """
-    const [x, y, done] = arguments;
-    const { canvas, transform } = document.getElementById('output-figure').viewer;
-    requestAnimationFrame(() => requestAnimationFrame(() => {
-        // A copy: the console would complain of reading the page's own.
-        const copy = Object.assign(document.createElement('canvas'), { width: 1, height: 1 }).getContext('2d');
-        copy.drawImage(canvas, -Math.floor(x * transform.scale + transform.x), -Math.floor(y * transform.scale + transform.y));
-        done([...copy.getImageData(0, 0, 1, 1).data]);
-    }));"""
-
-
 def swiped(test):
     """Swipe shows the input left of the line and the output right of it, where the slider is."""
     page = test.page
@@ -350,7 +340,7 @@ def swiped(test):
     for share in (25, 50, 75):
         page.set("swipe", share)
         for x in (20, 80, 110, 160):
-            pixel = test.browser.driver.execute_async_script(CANVAS_PIXEL, x + 0.5, 60.5)
+            pixel = page.canvas_pixel(x + 0.5, 60.5)
             wanted = (before if x + 1 < after.shape[1] * share / 100 else after)[60, x].tolist()
             assert pixel == wanted, f"at {x} with {share} %: {pixel}, not {wanted}"
         test.keep_picture(f"swipe_{share}")
@@ -453,7 +443,7 @@ def by_keyboard_alone(test):
 
 TESTS = [*OPERATOR_TESTS, *SCREEN_TESTS, invalid_options_keep_run_disabled, a_long_job_is_cancelled, dropped_and_pasted,
          hostile_files_are_refused, the_url_restores, a_gone_file_is_said, hovering_a_contour, values_under_the_pointer,
-         zoom_is_linked, swiped, *MODE_TESTS, *COMPARE_TESTS, *LEVEL_TESTS, modes_in_light_and_dark, modes_fit_a_phone, italian, by_keyboard_alone]
+         zoom_is_linked, swiped, *MODE_TESTS, *COMPARE_TESTS, *COMPARE_RESULT_TESTS, *LEVEL_TESTS, modes_in_light_and_dark, modes_fit_a_phone, italian, by_keyboard_alone]
 
 
 if __name__ == "__main__":

@@ -4,13 +4,13 @@ import re
 from workbench_modes import near, open_chain, settled, table_of, yaml_of
 from workbench_page import number_in
 
-SHARE_MIN = 0.25 # as chain/outlines.js
+SHARE_MIN = 0.25 # as compare/outlines.js
 COLOURS = {"same": (255, 255, 255), "a": (255, 199, 26), "b": (51, 204, 255)} # of its STYLES
 
 
 def keep_a(test):
     test.page.button("#chain", "Keep as A").click()
-    test.browser.wait_text("#compare-told", "A and B")
+    test.browser.wait_text("#chain-compare-told", "A and B")
 
 
 def set_level(test, plane, level):
@@ -62,7 +62,7 @@ def compare(a, b):
 
 
 def counts(test):
-    return {name: [number_in(text) for text in rest] for name, *rest in table_of(test.page, "#compare table")[1:]}
+    return {name: [number_in(text) for text in rest] for name, *rest in table_of(test.page, "#chain-compare table")[1:]}
 
 
 def backends_are_identical(test):
@@ -72,12 +72,12 @@ def backends_are_identical(test):
     backend = next(one for one in test.browser.elements("#chain select") if one.get_property("value") == "openmp")
     test.browser.run("arguments[0].value = 'serial'; arguments[0].dispatchEvent(new Event('input', { bubbles: true }))", backend)
     at_rest(test)
-    test.browser.wait("B's backend", lambda: "B: serial" in str(test.browser.texts("#compare th")))
+    test.browser.wait("B's backend", lambda: "B: serial" in str(test.browser.texts("#chain-compare th")))
     found = ask(test, yaml_of(test))
-    assert test.browser.text("#compare-told") == f"A and B are identical, bit for bit: {len(found)} outlines."
+    assert test.browser.text("#chain-compare-told") == f"A and B are identical, bit for bit: {len(found)} outlines."
     test.keep("compare_identical")
     set_level(test, 1, 0.75)
-    test.browser.wait_text("#compare-told", "A and B differ")
+    test.browser.wait_text("#chain-compare-told", "A and B differ")
 
 
 def differences_are_counted(test):
@@ -100,7 +100,7 @@ def differences_are_counted(test):
         assert shown[name][:4] == row[:4], f"{name}: {shown[name]}, not {row}"
         assert all(abs(one - other) <= 0.006 * abs(other) + 0.5 for one, other in zip(shown[name][4:], row[4:])), (name, shown, row)
     totals = [sum(row[i] for row in wanted.values()) for i in range(4)]
-    said = [int(re.search(r"\d+$", text).group(0)) for text in test.browser.texts("#chain [data-identical] li")]
+    said = [int(re.search(r"\d+$", text).group(0)) for text in test.browser.texts("#chain [data-identical] + ul li")]
     assert said == totals, f"{said}, not {totals}"
     test.keep("compare_differences", both=True)
 
@@ -157,7 +157,7 @@ def views_follow_keys(test):
         assert (seen(test, rot["xy"], own)[0] > 0.8) == drawn, f"swiped to {place}"
     test.keep_picture("compare_swipe")
     test.page.button("#chain", "Forget A").click()
-    assert not test.browser.run("return document.getElementById('compare').checkVisibility()")
+    assert not test.browser.run("return document.getElementById('chain-compare').checkVisibility()")
 
 
 def times_are_cold_and_warm(test):
@@ -181,7 +181,7 @@ def times_are_cold_and_warm(test):
 
 def times(test):
     table = test.browser.run("""
-        const table = document.querySelectorAll('#compare table')[1];
+        const table = document.querySelectorAll('#chain-compare table')[1];
         return table && [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent));""")
     return table and table[1:]
 

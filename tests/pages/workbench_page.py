@@ -99,6 +99,17 @@ SHOWN = """
     return [shown.height, shown.width, btoa(text), shown.left ?? 0, shown.top ?? 0];"""
 
 
+CANVAS_PIXEL = """
+    const [x, y, done] = arguments;
+    const { canvas, transform } = document.getElementById('output-figure').viewer;
+    requestAnimationFrame(() => requestAnimationFrame(() => {
+        // A copy: the console would complain of reading the page's own.
+        const copy = Object.assign(document.createElement('canvas'), { width: 1, height: 1 }).getContext('2d');
+        copy.drawImage(canvas, -Math.floor(x * transform.scale + transform.x), -Math.floor(y * transform.scale + transform.y));
+        done([...copy.getImageData(0, 0, 1, 1).data]);
+    }));"""
+
+
 class Page:
     """What a reader does with the page, and sees."""
 
@@ -178,6 +189,10 @@ class Page:
         assert shown, f"{figure} shows nothing"
         height, width, text, left, top = shown
         return np.frombuffer(base64.b64decode(text), np.uint8).reshape(height, width, 4), left, top
+
+    def canvas_pixel(self, x, y):
+        """What the output's canvas has at a place of its picture."""
+        return self.browser.driver.execute_async_script(CANVAS_PIXEL, x, y)
 
     def planes(self):
         return self.browser.run("return [...document.getElementById('plane').options].map((one) => one.value)")

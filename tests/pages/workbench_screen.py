@@ -21,7 +21,7 @@ UNSEEN = """
 
 
 def run_and_pictures_are_on_one_screen(test):
-    """At 1280 × 900 and 1024 × 600 Run, the input and the result are seen without scrolling, Run wherever the settings are."""
+    """At 1280 × 900 and 1024 × 600 Run, the input and the result, or A, B and how they differ, are seen without scrolling."""
     page = test.page
     try:
         for width, height in SCREENS:
@@ -39,6 +39,11 @@ def run_and_pictures_are_on_one_screen(test):
                 test.browser.run("document.getElementById('settings').scrollTo(0, 9999)")
                 assert not test.browser.run(UNSEEN, ("run", "threads", "output-canvas")), f"{what}, settings at their end"
                 test.keep(f"screen_{name}_{width}")
+                page.button("#compare-bar", "Keep as A").click()
+                page.run()
+                unseen = test.browser.run(UNSEEN, (*seen, "operator-compare-told"))
+                assert not unseen, f"{what}, compared: {unseen} are not seen"
+                test.keep(f"screen_{name}_{width}_compared")
     finally:
         test.browser.resize(*DESKTOP)
 

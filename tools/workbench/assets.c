@@ -10,20 +10,23 @@
     USE(workbench_controls, "controls.js", CRN_ASSET_SCRIPT)                                       \
     USE(workbench_pixels, "pixels.js", CRN_ASSET_SCRIPT)                                           \
     USE(workbench_viewer, "viewer.js", CRN_ASSET_SCRIPT)                                           \
-    USE(workbench_operator, "operator.js", CRN_ASSET_SCRIPT)                                       \
-    USE(workbench_options, "options.js", CRN_ASSET_SCRIPT)                                         \
-    USE(workbench_result, "result.js", CRN_ASSET_SCRIPT)                                           \
-    USE(workbench_histogram, "histogram.js", CRN_ASSET_SCRIPT)                                     \
-    USE(workbench_save, "save.js", CRN_ASSET_SCRIPT)                                               \
+    USE(workbench_operator, "operator/operator.js", CRN_ASSET_SCRIPT)                              \
+    USE(workbench_options, "operator/options.js", CRN_ASSET_SCRIPT)                                \
+    USE(workbench_output, "operator/output.js", CRN_ASSET_SCRIPT)                                  \
+    USE(workbench_result, "operator/result.js", CRN_ASSET_SCRIPT)                                  \
+    USE(workbench_histogram, "operator/histogram.js", CRN_ASSET_SCRIPT)                            \
+    USE(workbench_save, "operator/save.js", CRN_ASSET_SCRIPT)                                      \
     USE(workbench_timing, "timing.js", CRN_ASSET_SCRIPT)                                           \
     USE(workbench_times, "times.js", CRN_ASSET_SCRIPT)                                             \
     USE(workbench_timing_chart, "timing_chart.js", CRN_ASSET_SCRIPT)                               \
     USE(workbench_chain, "chain/chain.js", CRN_ASSET_SCRIPT)                                       \
     USE(workbench_chain_steps, "chain/steps.js", CRN_ASSET_SCRIPT)                                 \
     USE(workbench_chain_picture, "chain/picture.js", CRN_ASSET_SCRIPT)                             \
-    USE(workbench_chain_compare, "chain/compare.js", CRN_ASSET_SCRIPT)                             \
     USE(workbench_chain_times, "chain/warm_times.js", CRN_ASSET_SCRIPT)                            \
-    USE(workbench_chain_outlines, "chain/outlines.js", CRN_ASSET_SCRIPT)                           \
+    USE(workbench_compare, "compare/compare.js", CRN_ASSET_SCRIPT)                                 \
+    USE(workbench_compare_outlines, "compare/outlines.js", CRN_ASSET_SCRIPT)                       \
+    USE(workbench_compare_values, "compare/values.js", CRN_ASSET_SCRIPT)                           \
+    USE(workbench_compare_results, "compare/results.js", CRN_ASSET_SCRIPT)                         \
     USE(workbench_levels, "levels/levels.js", CRN_ASSET_SCRIPT)                                    \
     USE(workbench_levels_curve, "levels/curve.js", CRN_ASSET_SCRIPT)                               \
     USE(workbench_languages, "languages.js", CRN_ASSET_SCRIPT)                                     \
@@ -33,6 +36,8 @@
     USE(workbench_timing_words_it, "words/timing_it.js", CRN_ASSET_SCRIPT)                         \
     USE(workbench_chain_words_en, "words/chain_en.js", CRN_ASSET_SCRIPT)                           \
     USE(workbench_chain_words_it, "words/chain_it.js", CRN_ASSET_SCRIPT)                           \
+    USE(workbench_compare_words_en, "words/compare_en.js", CRN_ASSET_SCRIPT)                       \
+    USE(workbench_compare_words_it, "words/compare_it.js", CRN_ASSET_SCRIPT)                       \
     USE(workbench_levels_words_en, "words/levels_en.js", CRN_ASSET_SCRIPT)                         \
     USE(workbench_levels_words_it, "words/levels_it.js", CRN_ASSET_SCRIPT)
 

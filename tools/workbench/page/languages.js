@@ -1,6 +1,8 @@
 // The languages of the workbench, each merged from the texts of its modes.
 import chainEn from './words/chain_en.js';
 import chainIt from './words/chain_it.js';
+import compareEn from './words/compare_en.js';
+import compareIt from './words/compare_it.js';
 import levelsEn from './words/levels_en.js';
 import levelsIt from './words/levels_it.js';
 import operatorEn from './words/operator_en.js';
@@ -9,6 +11,6 @@ import timingEn from './words/timing_en.js';
 import timingIt from './words/timing_it.js';
 
 export default {
-  en: { ...operatorEn, ...timingEn, ...chainEn, ...levelsEn },
-  it: { ...operatorIt, ...timingIt, ...chainIt, ...levelsIt },
+  en: { ...operatorEn, ...timingEn, ...chainEn, ...compareEn, ...levelsEn },
+  it: { ...operatorIt, ...timingIt, ...chainIt, ...compareIt, ...levelsIt },
 };

@@ -2,7 +2,7 @@
 import { startChain } from './chain/chain.js';
 import { Refusal, get, post } from './api.js';
 import { byId, make, setText, startFrame } from './frame.js';
-import { Operator } from './operator.js';
+import { Operator } from './operator/operator.js';
 import { startLevels } from './levels/levels.js';
 import { startTiming } from './timing.js';
 import { bytes, number, say } from './words.js';

@@ -3,7 +3,8 @@ import { make, setText } from '../frame.js';
 import { copyText, headRow, makeButton, makeCheckbox, makeSelect, tableRow } from '../controls.js';
 import { figure, milliseconds, number, say } from '../words.js';
 import { newToken, post, remove } from '../api.js';
-import { Compare } from './compare.js';
+import { Compare } from '../compare/compare.js';
+import { matchOutlines } from '../compare/outlines.js';
 import { ChainPicture, classColour } from './picture.js';
 import { WarmTimes } from './warm_times.js';
 import { StepsEditor, composeYaml, makeFields, newState, newStep, packState, stagesOf, titleOf, unpackState } from './steps.js';
@@ -50,6 +51,13 @@ function settled(work) {
   return settle;
 }
 
+// Cold is the start of the backend with the first run.
+function timeCells({ answer: { start_ms: start, run_ms: run, warm } }) {
+  const spread = warm ? `${figure(warm.min_ms)} – ${figure(warm.max_ms)}` : '–';
+  return [figure(start + run), figure(start), figure(run), warm ? figure(warm.median_ms) : say('chain_measuring'), spread,
+    warm ? number(warm.n) : '–'];
+}
+
 function scrollBox(label, ...children) {
   return make('div', { class: 'chain-scroll', tabindex: 0, role: 'region', 'aria-label': label }, ...children);
 }
@@ -61,7 +69,15 @@ class Chain {
     this.maps = null; // the input, once maps are chosen
     this.keeps = false; // what is shown next as A
     this.picture = new ChainPicture();
-    this.compare = new Compare(() => this.keepA(), (compare) => this.picture.setCompared(compare));
+    this.compare = new Compare({
+      name: 'chain',
+      match: (a, b) => matchOutlines(a.answer.defects, b.answer.defects),
+      times: { columns: ['cold', 'start', 'first', 'warm', 'spread', 'n'], cellsOf: timeCells },
+      about: `${say('compare_keys')} ${say('compare_pairs')}`,
+      textOf: (name) => say('chain_of', name),
+      keep: () => this.keepA(),
+      changed: (compare) => this.picture.setCompared(compare),
+    });
     this.picture.viewer.onkey = (key) => this.compare.onKey(key);
     this.warm = new WarmTimes(() => this.showMeasured());
     section.latencies = this.picture.latencies;
@@ -147,7 +163,7 @@ class Chain {
     const settings = make('div', { class: 'chain-settings' }, this.classRows(), steps.element, contours,
       ...stagesOf(this.app.catalogue, 'feature').map((stage) => this.featureFields(stage)), this.backendFields());
     const shown = make('div', { class: 'chain-shown' }, make('div', { class: 'chain-row' }, this.groundField(), this.compare.bar),
-      this.picture.element, this.compare.summary);
+      this.picture.element, this.compare.told, this.compare.legend);
     const tables = make('div', { class: 'chain-tables' }, this.compare.element,
       scrollBox(say('chain_totals'), make('table', {}, make('caption', {}, say('chain_totals')),
         make('thead', {}, headRow(...['chain_class', 'chain_count', 'chain_holes', 'chain_area'].map((word) => say(word)))), this.totals)),
@@ -294,7 +310,7 @@ class Chain {
     const query = { in: maps.id, backend, threads };
     try {
       const answer = await post(`/chain?${new URLSearchParams({ ...query, job: this.token })}`, yaml);
-      if (maps === this.maps) this.take({ yaml, query, title: say('timing_config', backend, threads), answer }, only, since);
+      if (maps === this.maps) this.take({ text: yaml, query, title: say('timing_config', backend, threads), answer }, only, since);
     } catch (error) {
       if (maps === this.maps) this.fail(error);
     } finally {

@@ -2,7 +2,8 @@
 import { make, setText } from '../frame.js';
 import { figure, say } from '../words.js';
 import { planesOf } from '../api.js';
-import { drawStyled, drawSwiped, trace } from './outlines.js';
+import { drawSwiped } from '../compare/compare.js';
+import { drawStyled, trace } from '../compare/outlines.js';
 import { PALETTE, toRgba } from '../pixels.js';
 import { Viewer } from '../viewer.js';
 
@@ -82,12 +83,12 @@ export class ChainPicture {
   }
 
   draw(context, { scale, x, y }) {
-    const { view, share, paths } = this.compared || { view: 'b' };
+    const { view, share, found } = this.compared || { view: 'b' };
     const outlinesOf = (some) => () => this.drawOutlines(context, scale, some);
     context.save();
     context.translate(x, y);
     context.scale(scale, scale);
-    if (view === 'differences') drawStyled(context, scale, paths);
+    if (view === 'differences') drawStyled(context, scale, found.paths);
     else if (view === 'swipe') drawSwiped(context, scale, this.viewer.shown, share, outlinesOf(this.pathsOfA), outlinesOf(this.paths));
     else this.drawOutlines(context, scale, view === 'a' ? this.pathsOfA : this.paths);
     context.restore();

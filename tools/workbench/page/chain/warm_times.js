@@ -31,7 +31,7 @@ export class WarmTimes {
       const token = newToken();
       this.token = token;
       try {
-        const { stages, start_ms, run_ms, warm } = await post(`/chain?${new URLSearchParams({ ...result.query, repeat: REPEAT, job: token })}`, result.yaml);
+        const { stages, start_ms, run_ms, warm } = await post(`/chain?${new URLSearchParams({ ...result.query, repeat: REPEAT, job: token })}`, result.text);
         Object.assign(result.answer, { stages, start_ms, run_ms, warm });
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;

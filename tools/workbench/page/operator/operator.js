@@ -1,13 +1,13 @@
 // The Operator mode: what to run, whether it may run, and running it.
-import { Refusal, get, newToken, post, remove } from './api.js';
-import { copyText, onControlEnter } from './controls.js';
-import { byId, make, setText } from './frame.js';
+import { Refusal, get, newToken, post, remove } from '../api.js';
+import { copyText, onControlEnter } from '../controls.js';
+import { byId, make, setText } from '../frame.js';
 import { OptionsForm, argsOf } from './options.js';
-import { windowsOf } from './pixels.js';
+import { windowsOf } from '../pixels.js';
 import { Result } from './result.js';
 import { showSaves } from './save.js';
-import { parseTimes } from './times.js';
-import { duration, number, say } from './words.js';
+import { parseTimes } from '../times.js';
+import { duration, number, say } from '../words.js';
 
 const CHECK_MS = 120; // after the last change
 const QUIET_MS = 300; // a job that takes no longer shows no progress
@@ -35,7 +35,7 @@ export class Operator {
     this.waits = false; // a run for the check's end
     this.checked = { valid: false, reason: '' };
     this.sequence = 0;
-    this.result = new Result(app, (window) => this.run(window));
+    this.result = new Result(app, (window) => this.run(window), (backend) => this.runAsA(backend));
     this.form = new OptionsForm(byId('options'), app, () => this.changed());
     this.fill();
     this.listen();
@@ -187,20 +187,21 @@ export class Operator {
     return post(`/apply?${from}out=${out}&job=${token}${check ? '&check=1' : ''}${repeat ? '&keep=0' : ''}`, lines.join('\n'));
   }
 
-  // Warm times of a result, unless it took long; another run goes before them.
-  async measure(order, values, answer) {
-    const { cold } = parseTimes(answer.output).time;
-    if (cold > WARM_MS) return;
+  // Warm times of results that have none, unless they took long; another run goes before them.
+  async measure(outputs) {
     const token = newToken();
     this.warmToken = token;
-    try {
-      const repeat = Math.min(WARM_RUNS, Math.max(Math.floor(WARM_MS / cold), 1));
-      const { output } = await this.ask(order, order.out, token, { repeat, values });
-      this.result.setWarm(answer, parseTimes(output).time);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+    for (const output of outputs.filter(({ cold, warm }) => !warm && cold <= WARM_MS)) {
+      try {
+        const repeat = Math.min(WARM_RUNS, Math.max(Math.floor(WARM_MS / output.cold), 1));
+        const answer = await this.ask(output.order, output.order.out, token, { repeat, values: output.values });
+        this.result.setWarm(output, parseTimes(answer.output).time);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+      }
+      if (this.warmToken !== token) return;
     }
-    if (this.warmToken === token) this.warmToken = null;
+    this.warmToken = null;
   }
 
   // Runs it with progress; null if the reader has cancelled it or it failed, which is then said.
@@ -209,6 +210,7 @@ export class Operator {
     const token = newToken();
     this.token = token;
     if (this.warmToken) remove(`/jobs/${this.warmToken}`).catch(() => {}); // it may have ended just now
+    this.warmToken = null;
     this.update();
     this.pollProgress(token);
     try {
@@ -259,25 +261,43 @@ export class Operator {
     }
   }
 
-  // `window`: which of several windows of ranklets is shown; they are computed one at a time.
-  async run(wanted = null) {
-    const order = wanted === null ? this.order() : this.result.order;
-    const window = wanted === null ? firstShown(order) : wanted;
+  // An Output; null if it was not made or cannot be shown, which is then said. `window`: which of several windows of
+  // ranklets; they are computed one at a time.
+  async make(order, window) {
     this.app.warn('');
     this.app.tell('');
-    const several = order.windows.length > 1;
-    const values = several ? { windows: sizeText(order.windows[window]) } : order.values;
+    const values = order.windows.length > 1 ? { windows: sizeText(order.windows[window]) } : order.values;
     const answer = await this.execute(order, order.out, values);
-    if (!answer || (order.input && this.app.current() !== order.input)) return;
+    if (!answer || (order.input && this.app.current() !== order.input)) return null;
     try {
-      await this.result.show(order, answer, window);
+      return await this.result.load(order, values, answer, window);
     } catch (error) {
       if (!(error instanceof Refusal) && !(error instanceof RangeError)) throw error;
       this.app.warn(say('cannot_show', error.message));
+      showSaves(byId('save'), this, { order, picture: order.windows.length > 1 ? null : answer.result });
+      return null;
     }
+  }
+
+  async run(wanted = null) {
+    const order = wanted === null ? this.order() : this.result.output.order;
+    const output = await this.make(order, wanted === null ? firstShown(order) : wanted);
+    if (!output) return;
+    this.result.show(output);
     // On a phone the output lies below the form.
     if (matchMedia('(max-width: 60rem)').matches) byId('output-figure').scrollIntoView({ block: 'nearest' });
-    showSaves(byId('save'), this, { order, picture: several ? null : answer.result });
-    this.measure(order, values, answer);
+    showSaves(byId('save'), this, { order, picture: order.windows.length > 1 ? null : output.answer.result });
+    this.measure(this.result.compare.a ? [output, this.result.compare.a] : [output]);
+  }
+
+  // The shown result again, by another backend, to compare both.
+  async runAsA(backend) {
+    const { output: b } = this.result;
+    const threads = b.order.common.slice(2);
+    const order = { ...b.order, common: ['--backend', backend, ...threads] };
+    const a = await this.make(order, Math.max(order.windows.indexOf(b.window), 0));
+    if (!a || this.result.output !== b) return;
+    this.result.showA(a);
+    this.measure([b, a]);
   }
 }

@@ -1,14 +1,15 @@
 // Two sets of outlines of one picture, A and B: what is in one of them, what in both, and how they are drawn.
 //
-// An outline: {plane, hole, closed, xy: [x0, y0, x1, …], bbox: [left, top, right, bottom], area_px}.
+// An outline: {plane, class, hole, closed, xy: [x0, y0, x1, …], bbox: [left, top, right, bottom], area_px}.
+import { tableRow } from '../controls.js';
+import { make } from '../frame.js';
+import { figure, number, say } from '../words.js';
 
 // Of two boxes, the least share of their common area that makes their outlines the same defect's.
 const SHARE_MIN = 0.25;
 
-export const VIEWS = ['differences', 'a', 'b', 'swipe'];
-
 // Not said by colour alone: A's are dashed, and what only one of them has is drawn wide.
-export const STYLES = {
+const STYLES = {
   same: { colour: '#ffffff', width: 1.4, dash: [] },
   changed_a: { colour: '#ffc71a', width: 1.4, dash: [5, 4] },
   changed_b: { colour: '#33ccff', width: 1.4, dash: [] },
@@ -55,12 +56,32 @@ function takeSame(a, b) {
   return { same, restA, restB: [...waiting.values()].flat() };
 }
 
+// The index of the first of a list, sorted by their boxes' left sides, that begins at x or right of it.
+function firstFrom(list, x) {
+  let [low, high] = [0, list.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (list[middle].bbox[0] < x) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+// Those of the sorted list whose boxes share enough with that of `one`: a box that is wider than 1 / SHARE_MIN of it cannot.
+function partnersOf(one, sorted) {
+  const [left, , right] = one.bbox;
+  const partners = [];
+  for (let i = firstFrom(sorted, left - Math.max(right - left, 1e-9) / SHARE_MIN); i < sorted.length && sorted[i].bbox[0] <= right; i += 1) {
+    const share = shareOf(one.bbox, sorted[i].bbox);
+    if (share >= SHARE_MIN) partners.push({ one, other: sorted[i], share });
+  }
+  return partners;
+}
+
 // Pairs what overlaps most first.
 function takeChanged(a, b) {
-  const ofB = groupBy(b, kindOf);
-  const candidates = a.flatMap((one) => (ofB.get(kindOf(one)) || [])
-    .map((other) => ({ one, other, share: shareOf(one.bbox, other.bbox) }))
-    .filter(({ share }) => share >= SHARE_MIN));
+  const ofB = groupBy(b.toSorted((one, other) => one.bbox[0] - other.bbox[0]), kindOf);
+  const candidates = a.flatMap((one) => partnersOf(one, ofB.get(kindOf(one)) || []));
   candidates.sort((x, y) => y.share - x.share);
   const [usedA, usedB] = [new Set(), new Set()];
   const changed = [];
@@ -74,13 +95,13 @@ function takeChanged(a, b) {
 }
 
 // {same, changed: pairs [of A, of B], onlyA, onlyB}.
-export function compareOutlines(a, b) {
+function compareOutlines(a, b) {
   const { same, restA, restB } = takeSame(a, b);
   return { same, ...takeChanged(restA, restB) };
 }
 
 // By plane, in its order: {plane, same, changed, onlyA, onlyB, areaA, areaB}: counts, and areas less holes.
-export function countByPlane(compared, a, b) {
+function countByPlane(compared, a, b) {
   const rows = new Map();
   const row = (plane) => {
     if (!rows.has(plane)) rows.set(plane, { plane, same: 0, changed: 0, onlyA: 0, onlyB: 0, areaA: 0, areaB: 0 });
@@ -104,7 +125,7 @@ export function trace(path, xy, closed) {
 }
 
 // One path for each style: the fewer, the faster they are drawn.
-export function differencePaths({ same, changed, onlyA, onlyB }) {
+function differencePaths({ same, changed, onlyA, onlyB }) {
   const lists = { same: same.map(([, one]) => one), changed_a: changed.map(([one]) => one), changed_b: changed.map(([, one]) => one),
     only_a: onlyA, only_b: onlyB };
   return Object.entries(lists).map(([name, list]) => {
@@ -127,18 +148,30 @@ export function drawStyled(context, scale, paths) {
   context.setLineDash([]);
 }
 
-// Draws `left` left of a line across the picture, the line, and `right` right of it; `share` is its place.
-export function drawSwiped(context, scale, { width, height }, share, left, right) {
-  for (const [from, to, draw] of [[-1, width * share, left], [width * share, width + 1, right]]) {
-    context.save();
-    context.beginPath();
-    context.rect(from, -1, to - from, height + 2);
-    context.clip();
-    draw();
-    context.restore();
-  }
-  for (const [colour, thick] of [['#000', 4], ['#fff', 2]]) {
-    context.fillStyle = colour;
-    context.fillRect(width * share - thick / 2 / scale, 0, thick / scale, height);
-  }
+function lineOf(name) {
+  const { colour, width, dash } = STYLES[name];
+  const line = make('span', { class: 'compare-line', 'aria-hidden': 'true' });
+  line.style.setProperty('--line', `${Math.max(width, 2)}px ${dash.length > 0 ? 'dashed' : 'solid'} ${colour}`);
+  return line;
+}
+
+function countsTable(compared, a, b) {
+  const names = new Map([...a, ...b].map((one) => [one.plane, one.class]));
+  return { caption: say('compare_counts'),
+    head: ['class', 'same', 'changed', 'only_a', 'only_b', 'area_a', 'area_b'].map((name) => say(`compare_col_${name}`)),
+    rows: countByPlane(compared, a, b).map((row) => tableRow(names.get(row.plane), ...[row.same, row.changed, row.onlyA, row.onlyB].map(number),
+      figure(row.areaA), figure(row.areaB))) };
+}
+
+// What a Compare tells of two sets of outlines, and the paths of their differences.
+export function matchOutlines(a, b) {
+  const compared = compareOutlines(a, b);
+  const identical = a.length === b.length && compared.same.length === a.length && JSON.stringify(a) === JSON.stringify(b);
+  const { same, changed, onlyA, onlyB } = compared;
+  return { identical,
+    told: identical ? say('compare_identical', b.length) : say('compare_different', compared),
+    legend: [['same', same], ['changed_a', changed], ['only_a', onlyA], ['only_b', onlyB]].map(([name, { length }]) => (
+      [lineOf(name), name === 'changed_a' ? lineOf('changed_b') : '', ` ${say(`compare_${name}`, length)}`])),
+    table: countsTable(compared, a, b),
+    paths: differencePaths(compared) };
 }

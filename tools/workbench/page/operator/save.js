@@ -1,8 +1,8 @@
 // Buttons that save the shown result in each format that its operator writes.
-import { blobOf } from './api.js';
-import { makeButton } from './controls.js';
-import { make } from './frame.js';
-import { say } from './words.js';
+import { blobOf } from '../api.js';
+import { makeButton } from '../controls.js';
+import { make } from '../frame.js';
+import { say } from '../words.js';
 
 const NAMES = { png: 'PNG', tif: 'TIFF', json: 'JSON', csv: 'CSV' };
 

@@ -1,6 +1,6 @@
 // How often each value occurs, as a chart on a canvas and in words.
-import { make } from './frame.js';
-import { figure, say } from './words.js';
+import { make } from '../frame.js';
+import { figure, say } from '../words.js';
 
 const BINS = 128;
 const HEIGHT = 88;

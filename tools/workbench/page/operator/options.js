@@ -1,7 +1,7 @@
 // The form of an operator's options, made from the server's catalogue.
-import { makeControl } from './controls.js';
-import { make, setText } from './frame.js';
-import { say } from './words.js';
+import { makeControl } from '../controls.js';
+import { make, setText } from '../frame.js';
+import { say } from '../words.js';
 
 // Where an option has no default: something that shows a result at once.
 const START = {
