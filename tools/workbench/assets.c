@@ -7,6 +7,7 @@
     USE(workbench_css, "workbench.css", CRN_ASSET_STYLE)                                           \
     USE(workbench_js, "workbench.js", CRN_ASSET_SCRIPT)                                            \
     USE(workbench_api, "api.js", CRN_ASSET_SCRIPT)                                                 \
+    USE(workbench_files, "files.js", CRN_ASSET_SCRIPT)                                             \
     USE(workbench_controls, "controls.js", CRN_ASSET_SCRIPT)                                       \
     USE(workbench_pixels, "pixels.js", CRN_ASSET_SCRIPT)                                           \
     USE(workbench_viewer, "viewer.js", CRN_ASSET_SCRIPT)                                           \

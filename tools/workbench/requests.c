@@ -16,7 +16,11 @@
 struct crn_route {
     const char *method, *path;
     void (*answer)(crn_request *request);
-    bool is_upload; /* the body is a file, not text */
+    enum {
+        BODY_TEXT,
+        BODY_FILE,
+        BODY_LABELS, /* a form of files */
+    } body;
 };
 
 /* Of processor time: a file that is read without end. */
@@ -147,20 +151,21 @@ static void answer_cancel(crn_request *request)
 }
 
 static const crn_route routes[] = {
-    {"GET", "/", answer_asset, false},
-    {"GET", "/page/", answer_asset, false},
-    {"GET", "/catalogue", answer_catalogue, false},
-    {"GET", "/pictures", answer_pictures, false},
-    {"GET", "/pictures/", answer_picture, false},
-    {"GET", "/jobs/", answer_job, false},
-    {"DELETE", "/jobs/", answer_cancel, false},
-    {"POST", "/pictures", crn_work_upload, true},
-    {"POST", "/generate", crn_work_generate, false},
-    {"POST", "/views", crn_work_view, false},
-    {"POST", "/tile", crn_work_tile, false},
-    {"POST", "/apply", crn_work_apply, false},
-    {"POST", "/chain", crn_work_chain, false},
-    {"POST", "/levels", crn_work_levels, false},
+    {"GET", "/", answer_asset, BODY_TEXT},
+    {"GET", "/page/", answer_asset, BODY_TEXT},
+    {"GET", "/catalogue", answer_catalogue, BODY_TEXT},
+    {"GET", "/pictures", answer_pictures, BODY_TEXT},
+    {"GET", "/pictures/", answer_picture, BODY_TEXT},
+    {"GET", "/jobs/", answer_job, BODY_TEXT},
+    {"DELETE", "/jobs/", answer_cancel, BODY_TEXT},
+    {"POST", "/pictures", crn_work_upload, BODY_FILE},
+    {"POST", "/labels", crn_label_upload_answer, BODY_LABELS},
+    {"POST", "/generate", crn_work_generate, BODY_TEXT},
+    {"POST", "/views", crn_work_view, BODY_TEXT},
+    {"POST", "/tile", crn_work_tile, BODY_TEXT},
+    {"POST", "/apply", crn_work_apply, BODY_TEXT},
+    {"POST", "/chain", crn_work_chain, BODY_TEXT},
+    {"POST", "/levels", crn_work_levels, BODY_TEXT},
 };
 
 /* --- the life of a request -------------------------------------------------------------------- */
@@ -190,36 +195,37 @@ static void find_route(crn_request *request, const char *method, const char *pat
         snprintf(request->rest, sizeof request->rest, "%s", path + strlen(request->route->path));
 }
 
-/* Opens a file for the request's body, which arrives after its headers. */
-static void begin_upload(crn_request *request)
+bool crn_request_may_upload(crn_request *request)
 {
     crn_workbench *bench = request->bench;
-    const char *name = crn_request_text(request, "name");
     const char *length = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
                                                      MHD_HTTP_HEADER_CONTENT_LENGTH);
     uint64_t bytes = length ? strtoull(length, NULL, 10) : 0;
-    if (bench->uploads >= CRN_UPLOADS_MAX) {
+    if (bench->uploads >= CRN_UPLOADS_MAX)
         crn_answer_refusal(request, MHD_HTTP_SERVICE_UNAVAILABLE,
                            "%d files are being opened already: try again when they are done",
                            CRN_UPLOADS_MAX);
-        return;
-    }
-    if (bytes > CRN_UPLOAD_BYTES_MAX) {
+    else if (bytes > CRN_UPLOAD_BYTES_MAX)
         crn_answer_refusal(
             request, MHD_HTTP_CONTENT_TOO_LARGE,
             "the file has %llu MiB; files of %llu MiB can be opened here, larger ones "
             "by naming them on the command line",
             (unsigned long long)(bytes >> 20), (unsigned long long)(CRN_UPLOAD_BYTES_MAX >> 20));
-        return;
-    }
-    if (!crn_store_has_room(&bench->store, bytes)) {
+    else if (!crn_store_has_room(&bench->store, bytes))
         crn_answer_refusal(
             request, MHD_HTTP_INSUFFICIENT_STORAGE,
             "there is no memory left for %llu MiB: name the file on the command line",
             (unsigned long long)(bytes >> 20));
-        return;
-    }
-    if (!crn_request_reserve(request, name ? name : "picture", request->task.in))
+    return request->response == NULL;
+}
+
+/* Opens a file for the request's body, which arrives after its headers. */
+static void begin_upload(crn_request *request)
+{
+    crn_workbench *bench = request->bench;
+    const char *name = crn_request_text(request, "name");
+    if (!crn_request_may_upload(request) ||
+        !crn_request_reserve(request, name ? name : "picture", request->task.in))
         return;
     request->upload = openat(bench->store.folder_fd, request->task.in, O_WRONLY | O_CLOEXEC);
     if (request->upload < 0)
@@ -247,9 +253,11 @@ static crn_request *begin(crn_workbench *bench, struct MHD_Connection *connectio
         return request;
     }
     find_route(request, method, path);
-    request->route_is_upload = request->route && request->route->is_upload;
+    request->route_is_upload = request->route && request->route->body == BODY_FILE;
     if (request->route_is_upload)
         begin_upload(request);
+    else if (request->route && request->route->body == BODY_LABELS)
+        crn_label_upload_begin(request);
     return request;
 }
 
@@ -258,7 +266,11 @@ static void take_body(crn_request *request, const char *bytes, size_t size)
 {
     if (request->response || !request->route)
         return;
-    if (request->route->is_upload) {
+    if (request->labels) {
+        crn_label_upload_take(request, bytes, size);
+        return;
+    }
+    if (request->route->body == BODY_FILE) {
         request->upload_bytes += size;
         if (request->upload_bytes > CRN_UPLOAD_BYTES_MAX)
             crn_answer_refusal(request, MHD_HTTP_CONTENT_TOO_LARGE, "%s: is too large",
@@ -343,6 +355,7 @@ void crn_request_completed(void *context, struct MHD_Connection *connection, voi
     if (request->upload >= 0)
         crn_store_remove_file(&request->bench->store, request->task.in);
     end_upload(request);
+    crn_label_upload_free(request);
     request->bench->sending_bytes -= request->sending_bytes;
     if (request->response)
         MHD_destroy_response(request->response);

@@ -36,6 +36,7 @@ struct crn_request {
     const crn_route *route;
     char rest[CRN_STORE_NAME_BYTES]; /* of the path, after the route's */
     bool begun, refused, route_is_upload;
+    struct crn_label_upload *labels; /* that receives the body; NULL: none */
 
     char *body; /* ended by a 0 */
     size_t body_bytes;
@@ -88,6 +89,19 @@ void crn_work_planes(crn_request *request, crn_stored *picture);
 void crn_work_apply(crn_request *request);
 void crn_work_chain(crn_request *request);
 void crn_work_levels(crn_request *request); /* work_levels.c */
+
+/* label_upload.c: a folder of labels, the files of a form. Begins it, or sets the refusal; takes
+ * the body; answers it; drops one that is not complete. */
+void crn_label_upload_begin(crn_request *request);
+void crn_label_upload_take(crn_request *request, const char *bytes, size_t size);
+void crn_label_upload_answer(crn_request *request);
+void crn_label_upload_free(crn_request *request);
+
+/* Whether a body of the length that the headers say may come; false: the refusal is set. */
+bool crn_request_may_upload(crn_request *request);
+
+/* Answers with the pictures. */
+void crn_answer_pictures(crn_request *request, crn_stored *const pictures[], int32_t count);
 
 /* The task's chain: its YAML, backend, threads and runs; false: the refusal is set. */
 bool crn_request_read_chain(crn_request *request);

@@ -24,6 +24,7 @@
 #define BYTES_MAX           (UINT64_C(4) << 30)
 
 #define ENDING_BYTES_MAX 8
+#define PAGE_BYTES       4096
 
 static const char *memory_folder(void)
 {
@@ -32,8 +33,8 @@ static const char *memory_folder(void)
 
 /* --- the folder ------------------------------------------------------------------------------- */
 
-/* Removes the files of a folder, which has no subfolders, and the folder itself. */
-static void remove_folder(int parent, const char *name)
+/* Removes a folder, the files in it and those of its subfolders, which are labels. */
+static void remove_folder(int parent, const char *name) // NOLINT(misc-no-recursion)
 {
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *folder = fd < 0 ? NULL : fdopendir(fd);
@@ -42,8 +43,11 @@ static void remove_folder(int parent, const char *name)
             close(fd);
         return;
     }
-    for (const struct dirent *entry; (entry = readdir(folder));)
-        unlinkat(fd, entry->d_name, 0);
+    for (const struct dirent *entry; (entry = readdir(folder));) {
+        bool itself = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+        if (!itself && unlinkat(fd, entry->d_name, 0) < 0 && errno == EISDIR)
+            remove_folder(fd, entry->d_name);
+    }
     closedir(folder);
     unlinkat(parent, name, AT_REMOVEDIR);
 }
@@ -127,7 +131,8 @@ void crn_store_close(crn_store *store)
 
 void crn_store_remove_file(const crn_store *store, const char *name)
 {
-    unlinkat(store->folder_fd, name, 0);
+    if (unlinkat(store->folder_fd, name, 0) < 0 && errno == EISDIR)
+        remove_folder(store->folder_fd, name);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -184,17 +189,42 @@ void crn_store_original(const char *wanted, char ret_name[CRN_STORE_NAME_BYTES])
     make_name(wanted, 1, ret_name);
 }
 
-int crn_store_reserve(const crn_store *store, const char *wanted,
-                      char ret_name[CRN_STORE_NAME_BYTES])
+/* 0, or -1 and errno. */
+static int make_file(int folder_fd, const char *name)
+{
+    int fd = openat(folder_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -1;
+    close(fd);
+    return 0;
+}
+
+static int make_folder(int folder_fd, const char *name)
+{
+    return mkdirat(folder_fd, name, 0700);
+}
+
+static int reserve(const crn_store *store, const char *wanted,
+                   int make(int folder_fd, const char *name), char ret_name[CRN_STORE_NAME_BYTES])
 {
     for (int number = 1;; number++) {
         make_name(wanted, number, ret_name);
-        int fd = openat(store->folder_fd, ret_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        if (fd >= 0)
-            close(fd);
-        if (fd >= 0 || errno != EEXIST)
-            return fd >= 0 ? 0 : -errno;
+        int r = make(store->folder_fd, ret_name);
+        if (r == 0 || errno != EEXIST)
+            return r == 0 ? 0 : -errno;
     }
+}
+
+int crn_store_reserve(const crn_store *store, const char *wanted,
+                      char ret_name[CRN_STORE_NAME_BYTES])
+{
+    return reserve(store, wanted, make_file, ret_name);
+}
+
+int crn_store_reserve_folder(const crn_store *store, const char *wanted,
+                             char ret_name[CRN_STORE_NAME_BYTES])
+{
+    return reserve(store, wanted, make_folder, ret_name);
 }
 
 /* --- entries ---------------------------------------------------------------------------------- */
@@ -264,13 +294,35 @@ static crn_stored *free_entry(crn_store *store)
     return oldest;
 }
 
+/* Of memory: whole pages of each file; a link takes none. */
+static uint64_t bytes_of_folder(int parent, const char *name)
+{
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    struct stat status;
+    uint64_t bytes = 0;
+    if (!folder) {
+        if (fd >= 0)
+            close(fd);
+        return 0;
+    }
+    for (const struct dirent *entry; (entry = readdir(folder));)
+        if (fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(status.st_mode))
+            bytes += (uint64_t)status.st_size + PAGE_BYTES - (uint64_t)status.st_size % PAGE_BYTES;
+    closedir(folder);
+    return bytes;
+}
+
 crn_stored *crn_store_add(crn_store *store, const char *name, const crn_picture_facts *facts,
                           bool result)
 {
     struct stat status = {0};
     if (fstatat(store->folder_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
         return NULL;
-    uint64_t bytes = S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
+    uint64_t bytes = S_ISREG(status.st_mode)   ? (uint64_t)status.st_size
+                     : S_ISDIR(status.st_mode) ? bytes_of_folder(store->folder_fd, name)
+                                               : 0;
     crn_stored *entry = crn_store_has_room(store, bytes) ? free_entry(store) : NULL;
     if (!entry) {
         crn_store_remove_file(store, name);

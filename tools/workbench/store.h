@@ -1,7 +1,7 @@
 /*
- * The pictures that are open: files in a folder of this process in memory (/dev/shm), and links to
- * the files that the command line names. All names in the folder differ, so that a job, which runs
- * in the folder, names a picture as its user does.
+ * The pictures that are open: files in a folder of this process in memory (/dev/shm), folders of
+ * labels there, and links to the files that the command line names. All names in the folder differ,
+ * so that a job, which runs in the folder, names a picture as its user does.
  */
 #ifndef CRN_TOOLS_WORKBENCH_STORE_H
 #define CRN_TOOLS_WORKBENCH_STORE_H
@@ -23,7 +23,7 @@ typedef enum crn_picture_kind {
     CRN_PICTURE_RECORDING, /* of views; each can be taken out of it */
     CRN_PICTURE_CONTOURS,  /* JSON */
     CRN_PICTURE_TABLE,     /* CSV, or a TIFF whose pages differ: to be saved only */
-    CRN_PICTURE_LABELS,    /* of recordings' views: CSV, or a folder that the command line names */
+    CRN_PICTURE_LABELS,    /* of recordings' views: CSV, or a folder */
 } crn_picture_kind;
 
 /* What a job found out about a file. Written by the job's process. */
@@ -68,6 +68,10 @@ void crn_store_close(crn_store *store);
 int crn_store_reserve(const crn_store *store, const char *wanted,
                       char ret_name[CRN_STORE_NAME_BYTES]);
 
+/* The same for a folder, of labels, which it makes. */
+int crn_store_reserve_folder(const crn_store *store, const char *wanted,
+                             char ret_name[CRN_STORE_NAME_BYTES]);
+
 /* The same name without a number that sets it apart. */
 void crn_store_original(const char *wanted, char ret_name[CRN_STORE_NAME_BYTES]);
 
@@ -89,7 +93,7 @@ bool crn_store_has_room(crn_store *store, uint64_t bytes);
 void crn_store_pin(crn_store *store, uint64_t id);
 void crn_store_unpin(crn_store *store, uint64_t id);
 
-/* Removes a file of the folder; one that is not there is fine. */
+/* Removes a file or a folder of labels; one that is not there is fine. */
 void crn_store_remove_file(const crn_store *store, const char *name);
 
 /* Writes the picture as a map. */

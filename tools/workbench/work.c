@@ -27,7 +27,7 @@ static crn_stored *find_input(crn_request *request, const char *key)
 
 /* --- jobs that make pictures to work on ------------------------------------------------------- */
 
-static void answer_pictures(crn_request *request, crn_stored *const pictures[], int32_t count)
+void crn_answer_pictures(crn_request *request, crn_stored *const pictures[], int32_t count)
 {
     crn_encoder *encoder = request->bench->encoder;
     crn_encoder_begin(encoder);
@@ -71,7 +71,7 @@ static void add_pictures(crn_request *request, const char *const names[],
     } else if (request->spec[0]) {
         snprintf(made[0]->spec, sizeof made[0]->spec, "%s", request->spec);
     }
-    answer_pictures(request, made, count);
+    crn_answer_pictures(request, made, count);
 }
 
 static void opened(void *owner, crn_job_end *end)
@@ -124,7 +124,7 @@ static bool answer_made_before(crn_request *request)
         count = found[1] ? 2 : 0;
     }
     if (count)
-        answer_pictures(request, found, count);
+        crn_answer_pictures(request, found, count);
     return count > 0;
 }
 
@@ -233,7 +233,7 @@ static void tiled(void *owner, crn_job_end *end)
         picture = crn_store_add(&request->bench->store, request->task.out, &end->report.pictures[0],
                                 true);
         if (picture)
-            answer_pictures(request, &picture, 1);
+            crn_answer_pictures(request, &picture, 1);
         else
             crn_answer_refusal(request, MHD_HTTP_INSUFFICIENT_STORAGE,
                                "there is no memory left for a picture of this size");

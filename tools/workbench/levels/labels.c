@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -247,6 +248,16 @@ static int check_mask(const char *path, const crn_picture *mask, const crn_view_
                                      path, value, x, y, classes - 1, CRN_MASK_UNKNOWN);
         }
     return 0;
+}
+
+bool crn_labels_are_named(const char *name)
+{
+    regex_t names;
+    if (regcomp(&names, CRN_LABEL_NAMES, REG_EXTENDED | REG_NOSUB) != 0)
+        return false;
+    bool found = regexec(&names, name, 0, NULL, 0) == 0;
+    regfree(&names);
+    return found;
 }
 
 int crn_labels_read_mask(const crn_labels *labels, const crn_view_header *view, int32_t classes,

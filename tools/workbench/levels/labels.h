@@ -34,6 +34,12 @@ typedef struct crn_labels {
 /* True if the file's first line is that of a CSV file of labels. */
 bool crn_labels_are_in(const char *path);
 
+/* What a folder's files are called that are read, as an extended regular expression, which
+ * JavaScript's are, too. */
+#define CRN_LABEL_NAMES "^(labels\\.csv|([0-9]+-){1,2}[0-9]+\\.(png|tif))$"
+
+bool crn_labels_are_named(const char *name);
+
 /*
  * Reads a CSV file, or a folder with labels.csv, with masks, or with both. 0, or negative errno
  * with one line in *error. crn_labels_free() frees what it owns.

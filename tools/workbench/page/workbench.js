@@ -1,6 +1,7 @@
 // The frame of the workbench: pictures, modes, and what the URL keeps.
 import { startChain } from './chain/chain.js';
 import { Refusal, get, post } from './api.js';
+import { Files } from './files.js';
 import { byId, make, setText, startFrame } from './frame.js';
 import { Operator } from './operator/operator.js';
 import { startLevels } from './levels/levels.js';
@@ -126,12 +127,6 @@ async function attempt(action, name = '') {
   return true;
 }
 
-async function openFiles(files) {
-  for (const file of files) {
-    if (!await attempt(() => app.open(file, file.name), file.name)) return;
-  }
-}
-
 // The recording itself, or the one that a view was taken from: to go on to the next view.
 function recordingOf(picture) {
   return picture?.kind === 'recording' ? picture : pictures.find(({ id }) => id === picture?.recording) || null;
@@ -172,37 +167,6 @@ function listenForms() {
   byId('field-exponent').addEventListener('input', side);
   side();
   byId('view-open').addEventListener('click', () => attempt(() => openView(recordingOf(selected), byId('view').value), selected.name));
-}
-
-function listenFiles() {
-  const file = byId('file');
-  byId('open').addEventListener('click', () => file.click());
-  file.addEventListener('change', async () => {
-    await openFiles([...file.files]);
-    file.value = ''; // so that the same file can be opened again
-  });
-  const carriesFiles = (event) => event.dataTransfer && [...event.dataTransfer.types].includes('Files');
-  document.addEventListener('dragover', (event) => {
-    if (!carriesFiles(event)) return;
-    event.preventDefault();
-    byId('drop').hidden = false;
-  });
-  document.addEventListener('dragleave', (event) => {
-    if (!event.relatedTarget) byId('drop').hidden = true;
-  });
-  document.addEventListener('drop', (event) => {
-    byId('drop').hidden = true;
-    if (!carriesFiles(event)) return;
-    event.preventDefault();
-    openFiles([...event.dataTransfer.files]);
-  });
-  document.addEventListener('paste', (event) => {
-    const files = [...event.clipboardData.files];
-    if (files.length === 0) return;
-    event.preventDefault();
-    openFiles(files);
-  });
-  byId('picture').addEventListener('change', () => app.select(byId('picture').value));
 }
 
 // --- modes ---
@@ -259,7 +223,7 @@ async function start() {
   settings.read();
   listenTabs();
   listenForms();
-  listenFiles();
+  byId('picture').addEventListener('change', () => app.select(byId('picture').value));
   // The skip link's own jump would overwrite what the URL keeps.
   document.querySelector('.skip').addEventListener('click', (event) => {
     event.preventDefault();
@@ -267,6 +231,7 @@ async function start() {
   });
   addEventListener('hashchange', () => location.reload());
   app.catalogue = await get('/catalogue');
+  new Files(app, attempt);
   app.add((await get('/pictures')).pictures);
   setText(byId('version'), say('version', app.catalogue.version, number(app.catalogue.cores)));
   const page = settings.get('page');

@@ -8,6 +8,7 @@
 #include "stages/stage/stage.h"
 #include "tools/common/cores.h"
 #include "tools/common/scene/scene.h"
+#include "tools/workbench/levels/labels.h"
 #include "tools/workbench/tasks/tasks.h"
 
 static void write_texts(crn_encoder *encoder, const char *key, const char *const *texts)
@@ -155,8 +156,9 @@ static void write_steps(crn_encoder *encoder)
 
 static void write_all(crn_encoder *encoder)
 {
-    crn_encoder_map(encoder, 7);
+    crn_encoder_map(encoder, 8);
     crn_encoder_pair_text(encoder, "version", CRN_VERSION);
+    crn_encoder_pair_text(encoder, "label_names", CRN_LABEL_NAMES);
     crn_encoder_pair_unsigned(encoder, "cores", (uint64_t)crn_core_count());
     crn_encoder_text(encoder, "limits");
     crn_encoder_map(encoder, 2);

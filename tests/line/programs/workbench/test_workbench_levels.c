@@ -100,6 +100,88 @@ static void the_page_asks_for_levels(void **state)
     assert_int_equal(chdir("/"), 0);
 }
 
+/* A form of files: name and content in turn, NULL at the end. */
+static workbench_reply send_labels(const workbench *bench, const char *const files[])
+{
+    char body[4096] = "";
+    size_t size = 0;
+    for (int i = 0; files[i]; i += 2)
+        size += (size_t)snprintf(body + size, sizeof body - size,
+                                 "--cut\r\nContent-Disposition: form-data; name=\"file\"; "
+                                 "filename=\"%s\"\r\nContent-Type: text/csv\r\n\r\n%s\r\n",
+                                 files[i], files[i + 1]);
+    size += (size_t)snprintf(body + size, sizeof body - size, "--cut--\r\n");
+    return workbench_ask(bench, "POST", "/labels?name=of%20apples",
+                         "X-Cernita-Workbench: 1\r\nContent-Type: multipart/form-data; "
+                         "boundary=cut\r\n",
+                         body, size);
+}
+
+static void expect_reply(workbench_reply reply, int code, const char *wanted)
+{
+    if (reply.code != code || !strstr(reply.body, wanted))
+        fail_msg("%d %s, not %d %s", reply.code, reply.body, code, wanted);
+    workbench_reply_free(&reply);
+}
+
+/* How many files and folders of this workbench there are, itself included. */
+static int count_stored(const workbench *bench)
+{
+    char command[160];
+    snprintf(command, sizeof command, "find /dev/shm/cernita-workbench-%d-* 2>/dev/null | wc -l",
+             (int)bench->pid);
+    assert_int_equal(crn_test_shell(command, output, sizeof output), 0);
+    return atoi(output);
+}
+
+/* A folder that the page sends is what --labels names: its labels, and no other files. */
+static void a_folder_of_labels_is_sent(void **state)
+{
+    static const char yaml[] = "classes: [{name: a, level: 0.5}, {name: b, level: 0.5}]\n"
+                               "chain: [contours]\n";
+    static const char header[] = "fruit,view,class,has_defect\n";
+    workbench bench;
+    char path[64], rows[96];
+    (void)state;
+    if (access("/dev/shm", W_OK) != 0)
+        skip();
+    expect("rm -rf rec; mkdir rec; cernita-synth rec/1.tif --fruits 1 --size 64x40 --classes 2", 0,
+           "");
+    assert_int_equal(chdir(test_folder), 0);
+    workbench_start(&bench, (const char *const[]){"rec", NULL});
+    int before = count_stored(&bench);
+    snprintf(rows, sizeof rows, "%s0,0,rot,1\n0,1,rot,0\n", header);
+    workbench_reply sent =
+        send_labels(&bench, (const char *const[]){"labels.csv", rows, "photo.png", "x",
+                                                  "../../1-0.png", "x", "1-2-3-4.png", "x", NULL});
+    assert_int_equal(sent.code, 200);
+    assert_non_null(strstr(sent.body, "\"of apples\",\"kind\":\"labels\""));
+    assert_int_equal(count_stored(&bench), before + 2); /* the folder, labels.csv */
+    int id = (int)workbench_number(sent.body, "id");
+    snprintf(path, sizeof path, "/levels?labels=%d&backend=serial&threads=1", id);
+    workbench_reply levels = workbench_post(&bench, 200, path, yaml);
+    assert_int_equal((int)workbench_number(levels.body, "labelled_views"), 2);
+    workbench_reply_free(&levels);
+    workbench_reply_free(&sent);
+    /* A mask that is no picture is refused when it is read, as one of the command line. */
+    sent = send_labels(&bench, (const char *const[]){"0-0.png", "x", NULL});
+    snprintf(path, sizeof path, "/levels?labels=%d&backend=serial&threads=1",
+             (int)workbench_number(sent.body, "id"));
+    workbench_reply_free(&sent);
+    workbench_expect_refusal(&bench, 422, path, yaml, "of apples-2/0-0.png: ");
+    before = count_stored(&bench);
+    expect_reply(send_labels(&bench, (const char *const[]){"a.png", "x", "0.png", "x", NULL}), 422,
+                 "of apples-3: has neither labels.csv nor a mask, FRUIT-VIEW.png");
+    expect_reply(send_labels(&bench, (const char *const[]){"1-0.png", "x", "0-0.tif", "x",
+                                                           "1-0.png", "y", NULL}),
+                 422, "1-0.png: two files have this name");
+    workbench_expect_refusal(&bench, 415, "/labels?name=a", "text", "a form of files");
+    assert_int_equal(count_stored(&bench), before); /* nothing is left of what is refused */
+    workbench_stop(&bench);
+    assert_int_equal(count_stored(&bench), 0);
+    assert_int_equal(chdir("/"), 0);
+}
+
 static void faults_are_one_line(void **state)
 {
     (void)state;
@@ -143,6 +225,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_line_takes_what_is_printed, test_folder_make,
                                         test_folder_remove),
         cmocka_unit_test_setup_teardown(the_page_asks_for_levels, test_folder_make,
+                                        test_folder_remove),
+        cmocka_unit_test_setup_teardown(a_folder_of_labels_is_sent, test_folder_make,
                                         test_folder_remove),
         cmocka_unit_test_setup_teardown(faults_are_one_line, test_folder_make, test_folder_remove),
     };

@@ -36,13 +36,27 @@ class Levels {
     this.form = make('div', {}, make('div', { class: 'chain-row' }, this.field('levels_recording', this.recordings),
       this.field('levels_labels', this.labels), this.run, this.cancel));
     this.result = make('div', { hidden: '' });
+    this.newest = 0; // of the labels' ids
     section.append(make('h2', { class: 'unseen' }, say('levels_title')), make('p', { class: 'note' }, say('levels_about')), this.missing,
-      this.form, this.status, this.alert, this.result);
+      this.folderRow(), this.form, this.status, this.alert, this.result);
     this.build();
   }
 
   field(word, control) {
     return make('label', { class: 'chain-field' }, `${say(word)} `, control);
+  }
+
+  folderRow() {
+    const input = make('input', { type: 'file', webkitdirectory: '', hidden: '', 'data-folder': '' });
+    input.addEventListener('change', async () => {
+      const files = [...input.files];
+      const [name] = (files[0]?.webkitRelativePath || '').split('/');
+      // The folder's own, not those of folders in it.
+      if (name) await this.app.openLabels(name, files.filter((file) => file.webkitRelativePath === `${name}/${file.name}`));
+      input.value = '';
+    });
+    return make('div', { class: 'chain-row' }, makeButton(say('levels_folder'), () => input.click()), input,
+      make('span', { class: 'note' }, say('levels_folder_hint')));
   }
 
   build() {
@@ -76,6 +90,9 @@ class Levels {
     const each = recordings.map(({ id, name, views }) => [id, say('recording', name, views)]);
     fill(this.recordings, recordings.length > 1 ? [['', say('levels_all')], ...each] : each);
     fill(this.labels, labels.map(({ id, name }) => [id, name]));
+    const newest = Math.max(0, ...labels.map(({ id }) => id));
+    if (newest > this.newest) this.labels.value = newest;
+    this.newest = newest;
     this.missing.hidden = recordings.length > 0 && labels.length > 0;
     this.form.hidden = !this.missing.hidden;
   }

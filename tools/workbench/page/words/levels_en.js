@@ -5,7 +5,9 @@ export default {
   levels_title: 'Levels',
   levels_about: 'Runs the chain of the Chain mode on all labelled views at the levels 0, 0.01, … 1, and says how often each class would be found rightly.',
   levels_missing: 'This mode needs a recording and labels of its views. Open both: labels are a CSV file that begins with the line '
-    + 'fruit,view,class,has_defect. A folder of masks is named on the command line, with --labels.',
+    + 'fruit,view,class,has_defect, or a folder with labels.csv, with masks FRUIT-VIEW.png, or with both.',
+  levels_folder: 'Open a folder of labels…',
+  levels_folder_hint: 'Or drop the folder, or its files, here. A mask has the number of a class in each pixel.',
   levels_recording: 'Recording',
   levels_labels: 'Labels',
   levels_all: 'all open recordings',

@@ -3,7 +3,9 @@ export default {
   levels_title: 'Livelli',
   levels_about: 'Esegue la catena della modalità Catena su tutte le viste etichettate ai livelli 0, 0,01, … 1 e dice quanto spesso ogni classe sarebbe trovata a ragione.',
   levels_missing: 'Questa modalità richiede una registrazione e le etichette delle sue viste. Aprire entrambe: le etichette sono un file CSV che comincia con la riga '
-    + 'fruit,view,class,has_defect. Una cartella di maschere si indica sulla riga di comando, con --labels.',
+    + 'fruit,view,class,has_defect, oppure una cartella con labels.csv, con maschere FRUTTO-VISTA.png o con entrambi.',
+  levels_folder: 'Apri una cartella di etichette…',
+  levels_folder_hint: 'Oppure trascinare qui la cartella o i suoi file. Una maschera ha in ogni pixel il numero di una classe.',
   levels_recording: 'Registrazione',
   levels_labels: 'Etichette',
   levels_all: 'tutte le registrazioni aperte',

@@ -37,6 +37,8 @@ export default {
   recording: (name, views) => `${name}: recording, ${views} view${s(views)}`,
   opened_table: (name) => `${name} is open: choose it as a kernel.`,
   opened_labels: (name) => `${name} is open: choose it in the Levels mode.`,
+  opened_folder: (name, n) => `${name} is open, ${n} file${s(n)} of labels: choose it in the Levels mode.`,
+  no_labels: (name) => `${name} has neither labels.csv nor a mask, FRUIT-VIEW.png: nothing is sent.`,
   file_too_large: (size, most) => `is ${size}, but ${most} are the limit`,
   file_gone: (name) => `${name} was a file and is not open any more, so the first picture is shown.`,
   // The job.

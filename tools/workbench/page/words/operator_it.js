@@ -37,6 +37,8 @@ export default {
   recording: (name, views) => `${name}: registrazione, ${views} ${o(views, 'vista', 'viste')}`,
   opened_table: (name) => `${name} è aperto: si può scegliere come kernel.`,
   opened_labels: (name) => `${name} è aperto: sceglierlo nella modalità Livelli.`,
+  opened_folder: (name, n) => `${name} è aperta, ${n} file di etichette: sceglierla nella modalità Livelli.`,
+  no_labels: (name) => `${name} non ha né labels.csv né una maschera, FRUTTO-VISTA.png: niente è inviato.`,
   file_too_large: (size, most) => `è di ${size}, ma il limite è ${most}`,
   file_gone: (name) => `${name} era un file e non è più aperto: è mostrata la prima immagine.`,
   // Il lavoro.
