@@ -9,6 +9,7 @@
 
 #include "stages/base/clock.h"
 #include "stages/base/process/standard.h"
+#include "src/client/fetch.h"
 #include "tools/common/options.h"
 #include "tools/top/layout.h"
 #include "src/client/daemon_state.h"
@@ -91,10 +92,7 @@ static int print_once(top *t)
     while (!t->received && crn_now_ns() < end_ns && !crn_stream_fault(t->stream)[0])
         crn_stream_wait(t->stream, -1, 100);
     if (!t->received)
-        return crn_tool_fail(&tool,
-                             "%s: %s; expected the address of monitor.http in the daemon's file, "
-                             "which its log names at the start",
-                             t->view.endpoint,
+        return crn_tool_fail(&tool, "%s: %s; " CRN_FETCH_CURE, t->view.endpoint,
                              crn_stream_fault(t->stream)[0] ? crn_stream_fault(t->stream)
                                                             : "no event came");
     crn_canvas canvas;

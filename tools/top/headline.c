@@ -91,8 +91,9 @@ crn_headline crn_headline_of(const crn_top_view *view)
     crn_headline line = {.detail = ""};
     if (view->lost_s >= 0) {
         say(&line, CRN_STYLE_BAD, g->bad, "NO CONNECTION");
-        snprintf(line.detail, sizeof line.detail, "for %s%s%s", crn_lasting_text(view->lost_s).text,
-                 view->fault[0] ? ": " : "", view->fault);
+        snprintf(line.detail, sizeof line.detail, "for %s%s%s%s",
+                 crn_lasting_text(view->lost_s).text, view->fault[0] ? ": " : "", view->fault,
+                 view->status ? "; what follows is old" : "");
     } else if (view->status) {
         say_state(view->status, g, &line);
         add_alarms(view->status->alarms, &line);

@@ -6,13 +6,13 @@
 #include "tools/top/headline.h"
 #include "tools/top/texts.h"
 
-#define HEAD_ROWS   3
 #define FIGURE_ROWS 3
 #define WIDE        76 /* from here on two columns of lists */
 
 /* --- head --- */
 
-static void draw_head(const crn_top_view *view, crn_area area)
+/* Returns the rows used. */
+static int draw_head(const crn_top_view *view, crn_area area)
 {
     const crn_daemon_state *status = view->status;
     crn_headline line = crn_headline_of(view);
@@ -23,10 +23,12 @@ static void draw_head(const crn_top_view *view, crn_area area)
                      status->backend, status->workers, status->workers == 1 ? "" : "s",
                      status->devices_lost > 0 ? ", devices lost" : "");
     column = crn_area_put(area, 1, 0, line.style, "%s %s ", line.glyph, line.text);
-    if (column + 1 + (int)strlen(line.detail) > area.columns)
+    if (column + 1 + (int)strlen(line.detail) > area.columns) {
         crn_area_put(area, 2, 2, CRN_STYLE_PLAIN, "%s", line.detail);
-    else
-        crn_area_put(area, 1, column, CRN_STYLE_PLAIN, " %s", line.detail);
+        return 3;
+    }
+    crn_area_put(area, 1, column, CRN_STYLE_PLAIN, " %s", line.detail);
+    return 2;
 }
 
 /* The conditions behind the worst, a row each, the last one saying how many more there are. Returns
@@ -295,16 +297,15 @@ static void dim_all(crn_canvas *canvas)
 void crn_layout(const crn_top_view *view, crn_canvas *canvas)
 {
     crn_area all = crn_area_whole(canvas);
-    draw_head(view, all);
+    int row = draw_head(view, all);
     if (view->help) {
-        draw_help(crn_area_part(all, HEAD_ROWS, 0, all.rows, all.columns));
+        draw_help(crn_area_part(all, row + 1, 0, all.rows, all.columns));
         return;
     }
     if (!view->status)
         return;
     int rows = all.rows / 8 > 1 ? all.rows / 8 : 1;
-    int row = 2 + draw_conditions(view->status, crn_area_part(all, 2, 0, rows, all.columns));
-    row++;
+    row += 1 + draw_conditions(view->status, crn_area_part(all, row, 0, rows, all.columns));
     draw_figures(view->status, crn_area_part(all, row, 0, FIGURE_ROWS, all.columns));
     row += FIGURE_ROWS + 1;
     draw_lists(view, crn_area_part(all, row, 0, all.rows - row - 1, all.columns));

@@ -155,7 +155,7 @@ static void states_have_their_words(void **state)
     expect(draw(24, 80), "✕ The line hangs.  Start it again.");
     view.lost_s = 61;
     view.fault = "the network is down";
-    expect(draw(24, 80), "✕ NO CONNECTION  for 61 s: the network is down");
+    expect(draw(24, 80), "✕ NO CONNECTION  for 61 s: the network is down; what follows is old\n");
     view.status = NULL;
     view.lost_s = -1;
     expect(draw(24, 80), "… CONNECTING");
@@ -183,6 +183,9 @@ static void what_to_do_is_whole(void **state)
          "Choose the recipe again.");
     status.alarms = 12;
     expect(draw(24, 80), "other limits.\n  Choose the recipe again.  12 alarms unacknowledged\n");
+    hold(1, CRN_LEVEL_CRITICAL, "Lane 1: no pictures", "Check the camera.");
+    expect(draw(24, 80),
+           "  Choose the recipe again.  12 alarms unacknowledged\n  Lane 1: no pictures. Ch");
     expect(draw(24, 140), "other limits.  Choose the recipe again.  12 alarms unacknowledged\n");
 }
 
