@@ -236,10 +236,10 @@ def lanes_keep_their_places(test):
 
 def all_lanes_are_on_the_screen(test):
     """64 lanes beside the longest headline: none has to be scrolled to, its number and its sign are whole."""
-    row = read_table(test)["line_hangs"]
-    event = faulty_event(held_row("line_hangs", row, 0), *(held(f"b{at}", "warning", "The recording has gaps; sorting goes on", "Do.")
-                                                           for at in range(3))) | {"lanes": normal_event(64)["lanes"]}
-    event["conditions"].append(held("lane_silent", "critical", "Lane 63: no pictures", "Check.", lane=63))
+    table = read_table(test)
+    event = faulty_event(held_row("lane_silent", table["lane_silent"], 41),
+                         *(held_row("views_lost", table["views_lost"], at) for at in range(20, 63)))
+    event |= {"lanes": normal_event(64)["lanes"]}
     hidden = """
         const list = document.getElementById('lane-list'), { bottom, right } = list.getBoundingClientRect();
         return [...list.querySelectorAll('li, .number, .sign')].filter((e) => e.checkVisibility()).filter((e) => {
@@ -247,14 +247,14 @@ def all_lanes_are_on_the_screen(test):
             return box.bottom > bottom + 1 || box.right > right + 1 || box.right > tile.right || box.bottom > tile.bottom + 1;
         }).map((e) => e.textContent)"""
     try:
-        for size in SCREENS:
+        for size, language in [((1280, 900), "en"), ((1920, 1080), "en"), *(((1024, 600), one) for one in LANGUAGES)]:
             test.browser.resize(*size)
-            for language in LANGUAGES:
-                stand_in = open_page(test, event, language, {"line_hangs": row})
-                assert len(test.browser.elements("#lane-list li")) == 64
-                found = test.browser.run(hidden)
-                assert not found, f"{size}, {language}: {found}"
-                stand_in.close()
+            stand_in = open_page(test, event, language, table)
+            test.browser.wait("the table", lambda: "{" not in test.browser.text("#also"))
+            assert len(test.browser.elements("#lane-list li")) == 64
+            found = test.browser.run(hidden)
+            assert not found, f"{size}, {language}: {found}"
+            stand_in.close()
     finally:
         test.browser.resize(*DESKTOP)
 
