@@ -11,7 +11,7 @@
 
 #define CRN_STATE_TEXT       64
 #define CRN_STATE_SENTENCE   512
-#define CRN_STATE_CONDITIONS 64
+#define CRN_STATE_CONDITIONS 128 /* as many as a daemon tells */
 #define CRN_STATE_EDGES      14
 #define CRN_STATE_STAGES     32
 #define CRN_STATE_LANES      1024

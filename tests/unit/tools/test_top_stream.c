@@ -8,6 +8,7 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tools/top/sse.h"
 #include "src/client/daemon_state.h"
+#include "src/monitor/conditions/conditions.h"
 
 typedef struct seen_events {
     int count;
@@ -119,6 +120,21 @@ static void an_event_is_read(void **state)
     assert_true(s.recorder.on && s.recorder.free_share == 0.25 && !s.log.on);
 }
 
+/* A fault of 64 lanes beside another of theirs. */
+static void as_many_conditions_are_read_as_a_daemon_tells(void **state)
+{
+    (void)state;
+    static crn_daemon_state s;
+    static char json[CRN_CONDITIONS_MAX * 64];
+    size_t used = (size_t)snprintf(json, sizeof json, "{\"state\":\"running\",\"conditions\":[");
+    for (int i = 0; i < CRN_CONDITIONS_MAX; i++)
+        used += (size_t)snprintf(json + used, sizeof json - used,
+                                 "%s{\"id\":\"x\",\"what\":\"two\"}", i ? "," : "");
+    snprintf(json + used, sizeof json - used, "]}");
+    assert_int_equal(parse(json, &s), 0);
+    assert_int_equal(s.condition_count, CRN_CONDITIONS_MAX);
+}
+
 /* Wrong types count as absent; what a terminal would obey is not shown. */
 static void strange_events_do_no_harm(void **state)
 {
@@ -148,6 +164,7 @@ int main(void)
         cmocka_unit_test(events_are_whole_however_they_are_cut),
         cmocka_unit_test(large_events_are_given_up),
         cmocka_unit_test(an_event_is_read),
+        cmocka_unit_test(as_many_conditions_are_read_as_a_daemon_tells),
         cmocka_unit_test(strange_events_do_no_harm),
     };
     setlocale(LC_CTYPE, "C.UTF-8");

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "src/formats/encoding/encoder.h"
@@ -36,6 +37,28 @@ static void time_text(double since_s, char text[32])
         snprintf(text, 32, "?");
 }
 
+/* Several lanes may have the same: then what to do is told once, behind the last of them, with the
+ * first one's details. */
+static void print_conditions(const crn_daemon_state *state, FILE *out)
+{
+    const crn_state_condition *first = state->conditions;
+    for (int i = 0; i < state->condition_count; i++) {
+        const crn_state_condition *one = &state->conditions[i];
+        bool is_last = i + 1 == state->condition_count || strcmp(one->id, one[1].id) != 0;
+        char since[32];
+        fprintf(out, "  %s: %s\n", crn_state_level_name(one->severity), one->what);
+        if (!is_last)
+            continue;
+        if (first->action[0])
+            fprintf(out, "    what to do: %s\n", first->action);
+        if (first->details[0])
+            fprintf(out, "    details: %s\n", first->details);
+        time_text(first->since_s, since);
+        fprintf(out, "    since %s (%s)\n", since, first->id);
+        first = one + 1;
+    }
+}
+
 void crn_state_print(const crn_daemon_state *state, FILE *out)
 {
     fprintf(out, "the line now: %s", state->state);
@@ -45,17 +68,7 @@ void crn_state_print(const crn_daemon_state *state, FILE *out)
         fprintf(out, ", %s%s", crn_state_level_name(state->level),
                 state->misjudged ? ": fruit is sorted wrongly or not at all" : "");
     fputc('\n', out);
-    for (int i = 0; i < state->condition_count; i++) {
-        const crn_state_condition *condition = &state->conditions[i];
-        char since[32];
-        time_text(condition->since_s, since);
-        fprintf(out, "  %s: %s\n", crn_state_level_name(condition->severity), condition->what);
-        if (condition->action[0])
-            fprintf(out, "    what to do: %s\n", condition->action);
-        if (condition->details[0])
-            fprintf(out, "    details: %s\n", condition->details);
-        fprintf(out, "    since %s (%s)\n", since, condition->id);
-    }
+    print_conditions(state, out);
 }
 
 static void put_condition(const crn_state_condition *condition, crn_encoder *encoder)
