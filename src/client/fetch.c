@@ -60,10 +60,8 @@ static int explain(const char *endpoint, CURLcode code, long status, crn_error *
     if (status == 200)
         return crn_error_set(error, -EIO, "%s: the answer ends early (%s): is the daemon running?",
                              endpoint, curl_easy_strerror(code));
-    return crn_error_set(error, -EIO,
-                         "%s: %s; expected the address of monitor.http in the daemon's file, which "
-                         "its log names at the start",
-                         endpoint, curl_easy_strerror(code));
+    return crn_error_set(error, -EIO, "%s: %s; " CRN_FETCH_CURE, endpoint,
+                         curl_easy_strerror(code));
 }
 
 /* Returns true if the answer is of this media type. */

@@ -11,6 +11,11 @@
  * its largest trace. */
 #define CRN_FETCH_MAX ((size_t)64 << 20)
 
+/* Where nothing answers. */
+#define CRN_FETCH_CURE                                                                             \
+    "is the daemon running? expected the address of monitor.http in its file, which its log "      \
+    "names at the start"
+
 typedef struct crn_page {
     const char *path, *type; /* media type of the answer */
     size_t bytes_max;        /* 0: CRN_FETCH_MAX */

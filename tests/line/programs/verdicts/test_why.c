@@ -440,8 +440,8 @@ static void wrong_uses_are_named(void **state)
                 "publish.log.dir names in the daemon's file, or HOST:PORT of its monitor.http");
     assert_int_equal(run_why_on("127.0.0.1:1", "--late"), 1);
     expect_line(
-        "cernita-why: 127.0.0.1:1: (.*[Cc]onnect.*; expected the address of monitor.http in "
-        "the daemon's file, which its log names at the start|this build cannot .*)");
+        "cernita-why: 127.0.0.1:1: (.*[Cc]onnect.*; is the daemon running[?] expected the address "
+        "of monitor.http in its file, which its log names at the start|this build cannot .*)");
 }
 
 #define ON_LOG(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
