@@ -30,6 +30,8 @@ typedef struct crn_lane_meters {
     uint64_t missed;       /* verdicts over budget, and late ones */
     uint64_t last_view_ns; /* CLOCK_REALTIME of the last valid view's reception */
     int64_t arrived_ns;    /* the same on CLOCK_MONOTONIC */
+    int64_t pause_ns;      /* usual pause between views: the mean of the last ones */
+    int32_t pauses;        /* in it */
 } crn_lane_meters;
 
 /* Steps of all settings since the start, those of one name counted together; of a further one
@@ -58,6 +60,10 @@ typedef struct crn_meters {
 /* `config` must outlive it. An edge of the fruits' histograms is its budget. Returns 0 or -ENOMEM.
  */
 int crn_meters_init(const crn_config *config, crn_meters *ret_meters);
+
+/* True if so long without a view is unusual for the lane: more than five seconds, and than ten of
+ * its pauses. */
+bool crn_lane_meters_is_silence(const crn_lane_meters *lane, int64_t ns);
 
 /* Views with these settings will come. */
 void crn_meters_use(crn_meters *meters, const crn_config *config);

@@ -16,12 +16,20 @@ CRN_C_BEGIN
 /* Longer than the window: what happened once, as when a sender is restarted, does not go on. */
 #define CRN_CONDITION_GOES_ON_S 6
 
+/* For how long a lane has received nothing while others did. */
+typedef struct crn_condition_lane {
+    uint64_t serial, views; /* as of the last look */
+    int64_t quiet_ns;
+} crn_condition_lane;
+
 /* What a snapshot does not say: kept from one look to the next. */
 typedef struct crn_condition_memory {
     int64_t clocks_apart_ns; /* CLOCK_REALTIME less CLOCK_MONOTONIC; 0 before the first look */
     double clock_jump_s;     /* the last one */
     int64_t clock_jump_ns;   /* when; 0: never */
     int64_t views_caused_ns; /* when a cause of lost views was last found; 0: never */
+    int64_t moved_ns;        /* latest view of any lane, or when the belt was last seen to stand */
+    crn_condition_lane *lanes; /* limits.lanes entries, by a lane's index */
 } crn_condition_memory;
 
 struct crn_condition_look {
@@ -34,6 +42,9 @@ struct crn_condition_look {
     int64_t began_ns; /* the start, CLOCK_MONOTONIC */
     int64_t now_ns;
 };
+
+/* Brings memory->lanes up to date, before the rows look at them. */
+void crn_condition_follow_lanes(const crn_condition_look *look, crn_condition_memory *memory);
 
 /* The lane's counts in `before`; all 0 if it was not there. */
 const crn_lane_snapshot *crn_condition_lane_before(const crn_condition_look *look, int32_t index);

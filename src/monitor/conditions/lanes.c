@@ -2,15 +2,19 @@
 #include "src/monitor/conditions/find.h"
 #include "stages/base/clock.h"
 
-/* A lane is silent after as many of its usual pauses between views as this, and after so long. */
-#define SILENT_PAUSES 10
-#define SILENT_NS     (5 * CRN_NS_PER_S)
+/* Between two views of different lanes so much passes at most of which it is known that the belt
+ * moved: beside the usual pause of one lane. */
+#define MOVES_NS (1 * CRN_NS_PER_S)
 
 /* Seconds that the first view of a lane may come after that of another. */
 #define FIRST_VIEW_S 8
 
 /* Of the views that are announced, so many may be missing. */
 #define MISSING_SHARE 0.01
+
+/* Those that come too late are missing, too, and counted some seconds before: only if so many times
+ * as many are missing, others never come. */
+#define MISSING_TO_LATE 2
 
 crn_condition_losses crn_condition_losses_of(const crn_condition_look *look)
 {
@@ -25,18 +29,6 @@ crn_condition_losses crn_condition_losses_of(const crn_condition_look *look)
     };
 }
 
-/* A lane's mean pause between views so far. */
-static int64_t usual_pause_ns(const crn_condition_look *look, const crn_lane_snapshot *lane)
-{
-    uint64_t views = lane->stats.views;
-    return views > 1 ? (lane->meters.arrived_ns - look->began_ns) / (int64_t)views : 0;
-}
-
-static bool is_silent_for(const crn_condition_look *look, const crn_lane_snapshot *lane, int64_t ns)
-{
-    return ns > SILENT_NS && ns > SILENT_PAUSES * usual_pause_ns(look, lane);
-}
-
 /* The lane with the latest view; NULL before any. */
 static const crn_lane_snapshot *find_latest(const crn_snapshot *snapshot)
 {
@@ -47,19 +39,43 @@ static const crn_lane_snapshot *find_latest(const crn_snapshot *snapshot)
     return latest;
 }
 
-/* A lane without fruit looks the same, so only while others go on: a belt that stands is no fault.
- */
-static void find_silent(const crn_condition_look *look, crn_condition_found *found)
+/* For how long the belt has moved since the last look, as far as its views show. */
+static int64_t find_movement(const crn_condition_memory *memory, const crn_lane_snapshot *latest)
+{
+    int64_t moved_ns = latest->meters.arrived_ns - memory->moved_ns;
+    int64_t most_ns = MOVES_NS + 2 * latest->meters.pause_ns;
+    return moved_ns < 0 ? 0 : moved_ns < most_ns ? moved_ns : most_ns;
+}
+
+void crn_condition_follow_lanes(const crn_condition_look *look, crn_condition_memory *memory)
 {
     const crn_lane_snapshot *latest = find_latest(look->now);
-    if (!latest || is_silent_for(look, latest, look->now_ns - latest->meters.arrived_ns))
+    if (!latest)
         return;
+    bool stands =
+        crn_lane_meters_is_silence(&latest->meters, look->now_ns - latest->meters.arrived_ns);
+    int64_t moved_ns = find_movement(memory, latest);
+    for (int32_t i = 0; i < look->now->lane_count; i++) {
+        const crn_lane_snapshot *now = &look->now->lanes[i];
+        crn_condition_lane *lane = &memory->lanes[i];
+        if (stands || lane->serial != now->meters.serial || lane->views != now->stats.views)
+            *lane = (crn_condition_lane){.serial = now->meters.serial, .views = now->stats.views};
+        else
+            lane->quiet_ns += moved_ns;
+    }
+    memory->moved_ns = stands ? look->now_ns : latest->meters.arrived_ns;
+}
+
+/* A lane without fruit looks the same, so only what it missed while others went on counts: a belt
+ * that stands, or begins lane by lane, is no fault. */
+static void find_silent(const crn_condition_look *look, crn_condition_found *found)
+{
     for (int32_t i = 0; i < look->now->lane_count; i++) {
         const crn_lane_snapshot *lane = &look->now->lanes[i];
-        int64_t behind_ns = latest->meters.arrived_ns - lane->meters.arrived_ns;
-        if (is_silent_for(look, lane, behind_ns))
+        int64_t quiet_ns = look->memory->lanes[i].quiet_ns;
+        if (crn_lane_meters_is_silence(&lane->meters, quiet_ns))
             crn_condition_add(found, &(crn_condition_values){.lane = lane->number,
-                                                             .seconds = crn_seconds(behind_ns)});
+                                                             .seconds = crn_seconds(quiet_ns)});
     }
 }
 
@@ -148,15 +164,16 @@ const crn_condition crn_condition_no_sender = {
 
 static void find_missing(const crn_condition_look *look, crn_condition_found *found)
 {
-    if (crn_condition_losses_of(look).stragglers > 0 || look->now->levels.senders == 0)
-        return; /* they came too late, or their sender left within a fruit */
+    double late = (double)crn_condition_losses_of(look).stragglers; /* of whatever lane */
+    if (look->now->levels.senders == 0)
+        return; /* it left within a fruit */
     for (int32_t i = 0; i < look->now->lane_count; i++) {
         const crn_lane_snapshot *now = &look->now->lanes[i],
                                 *before = crn_condition_lane_before(look, i);
         double missing = (double)(now->meters.missing - before->meters.missing);
         double views = (double)(now->stats.views - before->stats.views);
         bool lost_before = now->meters.gaps > before->meters.gaps;
-        if (!lost_before && missing > MISSING_SHARE * (views + missing))
+        if (!lost_before && missing > MISSING_TO_LATE * late + MISSING_SHARE * (views + missing))
             crn_condition_add(
                 found, &(crn_condition_values){.lane = now->number,
                                                .count = missing,

@@ -39,15 +39,30 @@ static void add_refused(crn_condition_found *found, int64_t lane, refused_kind o
         crn_condition_add(found, &values);
 }
 
+/* Of lanes that are not open. What was refused of a lane that has been freed since is counted among
+ * them as a whole, the messages of before included. */
+static crn_refusals elsewhere_before(const crn_condition_look *look)
+{
+    crn_refusals before = look->before->metrics.refused_elsewhere;
+    for (int32_t i = 0; i < look->before->lane_count; i++) {
+        const crn_lane_snapshot *lane = &look->before->lanes[i];
+        bool is_freed =
+            i >= look->now->lane_count || look->now->lanes[i].meters.serial != lane->meters.serial;
+        for (int why = 0; is_freed && why < CRN_REFUSALS; why++)
+            before.count[why] += lane->stats.refused.count[why];
+    }
+    return before;
+}
+
 /* Each lane's, and those of lanes that are not open. */
 static void find_refused(const crn_condition_look *look, crn_condition_found *found,
                          refused_kind of)
 {
+    const crn_refusals before = elsewhere_before(look);
     for (int32_t i = 0; i < look->now->lane_count; i++)
         add_refused(found, look->now->lanes[i].number, of, &look->now->lanes[i].stats.refused,
                     &crn_condition_lane_before(look, i)->stats.refused);
-    add_refused(found, CRN_NO_LANE, of, &look->now->metrics.refused_elsewhere,
-                &look->before->metrics.refused_elsewhere);
+    add_refused(found, CRN_NO_LANE, of, &look->now->metrics.refused_elsewhere, &before);
 }
 
 static void find_class_set(const crn_condition_look *look, crn_condition_found *found)

@@ -60,6 +60,8 @@ int crn_condition_watch_create(const crn_config *config, int64_t began_ns, crn_c
     watch->tell = tell;
     watch->context = context;
     bool has_memory = (watch->none = create_snapshot(config)) != NULL;
+    watch->memory.lanes = calloc((size_t)config->limits.lanes, sizeof *watch->memory.lanes);
+    has_memory = has_memory && watch->memory.lanes;
     for (int64_t i = 0; i < KEPT; i++)
         has_memory = (watch->kept[i] = create_snapshot(config)) && has_memory;
     if (!has_memory) {
@@ -77,6 +79,7 @@ void crn_condition_watch_free(crn_condition_watch **watch)
     for (int64_t i = 0; i < KEPT; i++)
         free((*watch)->kept[i]);
     free((*watch)->none);
+    free((*watch)->memory.lanes);
     free(*watch);
     *watch = NULL;
 }
@@ -131,13 +134,14 @@ bool crn_condition_views_are_caused(const crn_condition_look *look)
 
 /* --- conditions that hold, or held a moment ago --- */
 
-/* Whether there is room for one more of this row. */
+/* Whether there is room for one more of this row: for one of each row there always is. */
 static bool has_room(const crn_condition_watch *watch, const crn_condition *row)
 {
     int32_t of_row = 0;
     for (int32_t i = 0; i < watch->tracked_count; i++)
         of_row += watch->tracked[i].held.row == row;
-    return watch->tracked_count < CRN_CONDITIONS_MAX && of_row < CRN_CONDITIONS_MAX / 2;
+    return of_row == 0 || (of_row < CRN_CONDITIONS_MAX / 2 &&
+                           watch->tracked_count < CRN_CONDITIONS_MAX - crn_condition_row_count);
 }
 
 static tracked_condition *find_tracked(crn_condition_watch *watch, const crn_condition *row,
@@ -300,6 +304,7 @@ void crn_condition_watch_look(crn_condition_watch *watch, const crn_snapshot *no
     look.causes = causes_of(&look, &demand);
     if (look.causes & VIEW_CAUSES)
         watch->memory.views_caused_ns = now_ns;
+    crn_condition_follow_lanes(&look, &watch->memory);
     crn_condition_found found = {.watch = watch, .now_ns = now_ns};
     for (int32_t i = 0; now->number > 0 && i < crn_condition_row_count; i++) {
         found.row = crn_condition_rows[i];

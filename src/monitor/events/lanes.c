@@ -4,10 +4,6 @@
 
 #include "stages/base/clock.h"
 
-/* A lane is silent after as many of its usual pauses between views as this, and after so long. */
-#define SILENT_PAUSES 10
-#define SILENT_NS     (5 * CRN_NS_PER_S)
-
 static const char good[] = "good", degraded[] = "degraded", silent[] = "silent";
 
 crn_lane_meters crn_event_sum_lanes(const crn_snapshot *snapshot)
@@ -80,19 +76,6 @@ static uint64_t count_rejected(const crn_lane_snapshot *lane)
     return count;
 }
 
-/* Whether no view has come for longer than is usual. */
-static bool is_silent(const crn_observation *observation, const crn_lane_snapshot *lane,
-                      const crn_lane_snapshot *before)
-{
-    int64_t since_ns = observation->now_ns - lane->meters.arrived_ns;
-    uint64_t views = lane->stats.views - before->stats.views;
-    int64_t window_ns = observation->snapshot->taken_ns - observation->before->taken_ns;
-    if (observation->before->taken_ns == 0)
-        window_ns = observation->now_ns - observation->facts->began_ns;
-    int64_t pause_ns = views > 0 ? window_ns / (int64_t)views : 0;
-    return since_ns > SILENT_NS && since_ns > SILENT_PAUSES * pause_ns;
-}
-
 #define CAUSES 5
 
 typedef struct cause {
@@ -125,13 +108,12 @@ static void put_state(const crn_observation *observation, const crn_lane_snapsho
 {
     cause causes[CAUSES];
     bool any = find_causes(lane, before, causes);
+    int64_t quiet_ns = observation->now_ns - lane->meters.arrived_ns;
+    bool is_silent = crn_lane_meters_is_silence(&lane->meters, quiet_ns);
     uint32_t count = 0;
     for (int i = 0; i < CAUSES; i++)
         count += causes[i].count > 0;
-    crn_encoder_pair_text(encoder, "state",
-                          is_silent(observation, lane, before) ? silent
-                          : any                                ? degraded
-                                                               : good);
+    crn_encoder_pair_text(encoder, "state", is_silent ? silent : any ? degraded : good);
     crn_encoder_text(encoder, "causes");
     crn_encoder_map(encoder, count);
     for (int i = 0; i < CAUSES; i++)
