@@ -122,6 +122,34 @@ int crn_http_try(const char *address, crn_error *error)
     return 0;
 }
 
+bool crn_http_is_loopback(const struct sockaddr *address)
+{
+    if (address->sa_family == AF_INET) {
+        const struct in_addr *ipv4 = &((const struct sockaddr_in *)(const void *)address)->sin_addr;
+        return ntohl(ipv4->s_addr) >> 24 == IN_LOOPBACKNET;
+    }
+    if (address->sa_family != AF_INET6)
+        return false;
+    const struct in6_addr *ipv6 = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+    return IN6_IS_ADDR_LOOPBACK(ipv6) ||
+           (IN6_IS_ADDR_V4MAPPED(ipv6) && ipv6->s6_addr[12] == IN_LOOPBACKNET);
+}
+
+bool crn_http_host_is_other_address(const char *host)
+{
+    char called[CRN_TEXT_BYTES];
+    struct sockaddr_in ipv4 = {.sin_family = AF_INET};
+    struct sockaddr_in6 ipv6 = {.sin6_family = AF_INET6};
+    if (!host || strlen(host) >= sizeof called)
+        return false;
+    copy_host(host, called);
+    if (inet_pton(AF_INET, called, &ipv4.sin_addr) == 1)
+        return !crn_http_is_loopback((const struct sockaddr *)&ipv4);
+    if (inet_pton(AF_INET6, called, &ipv6.sin6_addr) == 1)
+        return !crn_http_is_loopback((const struct sockaddr *)&ipv6);
+    return false;
+}
+
 bool crn_http_host_is_own(const char *host, const char *address, const crn_texts *hosts)
 {
     char called[CRN_TEXT_BYTES], own[CRN_TEXT_BYTES] = "";

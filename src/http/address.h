@@ -4,6 +4,7 @@
 #define CRN_SRC_HTTP_ADDRESS_H
 
 #include <stdbool.h>
+#include <sys/socket.h>
 
 #include "stages/config/config.h"
 #include "stages/base/error.h"
@@ -35,6 +36,15 @@ int crn_http_listen_near(const char *address, int *ret_socket,
  * this machine's address (DNS rebinding).
  */
 bool crn_http_host_is_own(const char *host, const char *address, const crn_texts *hosts);
+
+/* True if the address, of IPv4 or IPv6, is one of the loopback interface; IPv4 also as IPv6 maps
+ * it.
+ */
+bool crn_http_is_loopback(const struct sockaddr *address);
+
+/* True if a request's Host header is an address, and not of the loopback interface: who calls this
+ * server so from this machine does it for somebody else. */
+bool crn_http_host_is_other_address(const char *host);
 
 /* crn_http_listen() for a socket that is closed again: whether the address could be had. */
 int crn_http_try(const char *address, crn_error *error);

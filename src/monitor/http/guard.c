@@ -58,22 +58,12 @@ static bool find_ipv4(const struct sockaddr *address, struct in_addr *ret_ipv4)
     return true;
 }
 
-static bool is_loopback(const struct sockaddr *address)
-{
-    struct in_addr ipv4;
-    if (!address)
-        return false;
-    if (find_ipv4(address, &ipv4))
-        return ntohl(ipv4.s_addr) >> 24 == IN_LOOPBACKNET;
-    return address->sa_family == AF_INET6 &&
-           IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
-}
-
-/* A proxy on this machine speaks for others: it says so in headers, or by a name that only it is
- * called by (monitor.hosts). */
+/* A proxy on this machine speaks for others: it says so in headers, or by what only it is called
+ * by: a name of monitor.hosts, or an address that others reach. */
 static bool is_local(const crn_config *config, const crn_http_caller *caller)
 {
-    return is_loopback(caller->address) && !caller->forwarded &&
+    return caller->address && crn_http_is_loopback(caller->address) && !caller->forwarded &&
+           !crn_http_host_is_other_address(caller->host) &&
            crn_http_host_is_own(caller->host, config->monitor.http, NULL);
 }
 

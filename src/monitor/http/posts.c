@@ -111,7 +111,9 @@ static bool parse(char *text, post_form *ret_form)
 
 static crn_http_caller caller_of(struct MHD_Connection *connection)
 {
-    static const char *const of_proxies[] = {"X-Forwarded-For", "X-Real-IP", "Forwarded", "Via"};
+    static const char *const of_proxies[] = {"X-Forwarded-For",   "X-Forwarded-Host",
+                                             "X-Forwarded-Proto", "X-Real-IP",
+                                             "Forwarded",         "Via"};
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 #define HEADER(name) MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name)

@@ -70,6 +70,12 @@ static const guard_case cases[] = {
     /* A proxy on this machine: it says so, or calls the line by a name of monitor.hosts. */
     {"127.0.0.1", "localhost:9464", NULL, NULL, NULL, true, WANTED, "127.0.0.1"},
     {"::1", "localhost:9464", NULL, NULL, TOKEN, true, TOLD, "::1"},
+    {"127.0.0.1", "192.168.1.5:9464", NULL, NULL, NULL, false, WANTED, "127.0.0.1"},
+    {"127.0.0.1", "192.168.1.5", "http://192.168.1.5", NULL, NULL, false, WANTED, "127.0.0.1"},
+    {"127.0.0.1", "0.0.0.0:9464", NULL, NULL, NULL, false, WANTED, "127.0.0.1"},
+    {"::1", "[fd00::5]:9464", NULL, NULL, NULL, false, WANTED, "::1"},
+    {"::1", "[::ffff:192.168.1.5]", NULL, NULL, NULL, false, WANTED, "::1"},
+    {"::1", "[::ffff:127.0.0.1]:9464", NULL, NULL, NULL, false, ALLOWED, "local"},
     {"127.0.0.1", "line3.example.com", NULL, NULL, NULL, false, WANTED, "127.0.0.1"},
     {"127.0.0.1", "line3.example.com", "https://line3.example.com", "same-origin", TOKEN, false,
      TOLD, "127.0.0.1"},
