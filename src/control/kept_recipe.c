@@ -202,7 +202,12 @@ int crn_kept_recipe_resume(const crn_config *config, const crn_config *file,
     }
     if (r < 0)
         return r;
-    if (why.text[0])
+    if (kept == -ENOTDIR && !config->recipes)
+        crn_log(CRN_LOG_WARNING,
+                "state.dir: %s is not there: what the line keeps over restarts is "
+                "lost; make the folder, or name another",
+                dir);
+    else if (why.text[0])
         lose(ret_resumed, recipe, why.text);
     if (ret_resumed->recipe[0])
         crn_log(CRN_LOG_INFO, "recipe: '%s' is in force, as before the start", recipe);

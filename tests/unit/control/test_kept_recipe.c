@@ -184,10 +184,12 @@ static void a_folder_without_rights_is_told(void **state)
 
 /* --- the start --- */
 
-static const char yaml[] = "classes: [{name: rot, level: 0.5}]\n"
-                           "chain: [contours]\n"
-                           "run: {workers: 1, threads: 1}\n"
-                           "recipes: {apricot: {classes: {rot: 0.25}}}\n";
+#define WITHOUT_RECIPES                                                                            \
+    "classes: [{name: rot, level: 0.5}]\n"                                                         \
+    "chain: [contours]\n"                                                                          \
+    "run: {workers: 1, threads: 1}\n"
+
+static const char *yaml = WITHOUT_RECIPES "recipes: {apricot: {classes: {rot: 0.25}}}\n";
 
 /* Starts with the folder; true: the settings are those of the recipe. */
 static bool resume(const char *dir, bool closed, char ret_lost[CRN_RECIPE_NAME_BYTES])
@@ -241,6 +243,24 @@ static void a_start_goes_on_with_what_was_kept(void **state)
     assert_string_equal(lost, "?");
 }
 
+/* There is nothing to choose again, unless something is known of what was chosen. */
+static void a_line_without_recipes_loses_none_with_its_folder(void **state)
+{
+    (void)state;
+    char lost[CRN_RECIPE_NAME_BYTES];
+    const char *with_recipes = yaml;
+    yaml = WITHOUT_RECIPES;
+    assert_false(resume("/nowhere/state", false, lost));
+    assert_string_equal(lost, "");
+    put("", 0);
+    assert_false(resume(test_folder, false, lost));
+    assert_string_equal(lost, "?");
+    keep("apricot");
+    assert_false(resume(test_folder, false, lost));
+    assert_string_equal(lost, "apricot");
+    yaml = with_recipes;
+}
+
 static int set_up(void **state)
 {
     int r = test_folder_make(state);
@@ -258,6 +278,7 @@ int main(void)
         cmocka_unit_test(a_missing_folder_is_told),
         cmocka_unit_test(a_full_disk_leaves_no_old_recipe),
         cmocka_unit_test(a_folder_without_rights_is_told),
+        cmocka_unit_test(a_line_without_recipes_loses_none_with_its_folder),
         cmocka_unit_test(a_start_goes_on_with_what_was_kept),
     };
     CRN_SET_FIXTURE(tests, set_up, test_folder_remove)
