@@ -135,10 +135,13 @@ static int open_resources(crn_line *line)
     return crn_resources_create(&settings, &line->resources);
 }
 
-/* The list of alarms hears of every condition. */
+/* The list of alarms hears of every condition. Its file is there before anybody looks how fast the
+ * disk fills. */
 static int open_conditions(crn_line *line)
 {
     int r = crn_alarms_open(line->config->state.dir, &line->alarms);
+    if (r == 0)
+        r = open_resources(line);
     return r < 0 ? r
                  : crn_conditions_open(line->config, line->resources, crn_alarms_tell, line->alarms,
                                        &line->conditions);
@@ -234,8 +237,6 @@ int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_l
     crn_values_init(config, &line->values);
     line->stop_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int r = line->stop_descriptor < 0 ? -errno : crn_line_settings_init(line);
-    if (r == 0)
-        r = open_resources(line);
     if (r == 0)
         r = open_conditions(line);
     if (r == 0)
