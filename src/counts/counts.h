@@ -124,6 +124,18 @@
                "header deadlines more than 10 s away: the clocks are apart"),                      \
         COPED("deadline_ignored"),                                                                 \
         ABOUT("views whose `deadline_ns` was more than 10 s away: the sender's clock or unit"))    \
+    ROW(deadlines_over,                                                                            \
+        METRIC("cernita_deadlines_over_total",                                                     \
+               "views whose header's deadline was over, or nearly, when they came"),               \
+        COPED("deadline_over"),                                                                    \
+        ABOUT("views whose `deadline_ns` was over when they came, or less than "                   \
+              "`latency.guard_ms` ahead: the sender's clock, or it gives too little time"))        \
+    ROW(steps_skipped,                                                                             \
+        METRIC("cernita_views_steps_skipped_total",                                                \
+               "views judged without steps that are optional, as their time was short"),           \
+        COPED("steps_skipped"),                                                                    \
+        ABOUT("views judged without `optional` steps of the chain, as their time was short: "      \
+              "their fruits are `partial`"))                                                       \
     ROW(truncated,                                                                                 \
         METRIC("cernita_views_truncated_total",                                                    \
                "views of which defects were left out: more than limits.points, or than fit"),      \

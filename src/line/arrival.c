@@ -19,6 +19,8 @@ static int64_t monotonic_deadline_ns(crn_line *line, const crn_view_header *head
         crn_notice_deadline(&line->notices, header, realtime_ns, now_ns);
         return CRN_NEVER_NS;
     }
+    line->counts.deadlines_over +=
+        ahead_ns <= line->settings.in_force->latency.guard_ms * CRN_NS_PER_MS;
     return now_ns + ahead_ns;
 }
 

@@ -52,6 +52,7 @@ static void collect(crn_line *line)
             judgement.truncated = true;
         }
         line->counts.truncated += output->status == 0 && judgement.truncated;
+        line->counts.steps_skipped += output->status == 0 && judgement.skipped;
         if (output->status < 0 && reason_of(output->status) == CRN_REASON_FAILED)
             crn_notice_failure(&line->notices, output, crn_now_ns());
         if (output->status == 0 && view->check)

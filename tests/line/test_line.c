@@ -135,6 +135,7 @@ static void a_deadline_already_past_is_answered_at_once(void **state)
     assert_string_equal(verdict.verdict, "complete");
     line_stop(&line);
     assert_int_equal(line.metrics.deadlines_ignored, 1);
+    assert_int_equal(line.metrics.deadlines_over, 1);
     free(maps);
 }
 

@@ -99,6 +99,7 @@ FAULTS = [
           setting(change_maps=None), changes={"limits": {"points": 1024, "view_mib": 2, "slots": 64}}),
     Fault("sender_cut", "a message of 64 MiB", send_too_much, close_extra),
     Fault("clocks_apart", "deadlines lie an hour back", setting(deadline_ns=-3600 * 10**9), setting(deadline_ns=0)),
+    Fault("deadlines_over", "deadlines lie a second back", setting(deadline_ns=-10**9), setting(deadline_ns=0)),
     Fault("too_many_fruits", "eight fruits at once, `limits.open_fruits` 4", setting(at_once=8), setting(at_once=1),
           changes={"limits": {"open_fruits": 4, "view_mib": 2, "slots": 64}}),
 ]

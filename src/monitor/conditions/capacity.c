@@ -76,7 +76,9 @@ static void find_held_up(const crn_condition_look *look, crn_condition_found *fo
 {
     const crn_fruit_stats *now = &look->now->metrics.fruits,
                           *before = &look->before->metrics.fruits;
-    bool is_explained = now->no_slot > before->no_slot || crn_condition_losses_of(look).forced > 0;
+    bool is_explained =
+        now->no_slot > before->no_slot || crn_condition_losses_of(look).forced > 0 ||
+        crn_condition_over_budget(look) > 0 || crn_condition_deadlines_are_over(look);
     if (!crn_condition_views_are_caused(look) && !is_explained)
         crn_condition_add_count(found, CRN_NO_LANE, now->discarded + now->unfinished,
                                 before->discarded + before->unfinished);
@@ -99,7 +101,9 @@ const crn_condition crn_condition_views_held_up = {
               {"Bilder nicht rechtzeitig fertig ({count})",
                "Wenn es anhält, den Service verständigen."}},
     .details =
-        "views discarded or unfinished while no resource was short: a worker is held up, or "
+        "views discarded or unfinished while no resource was short and the verdicts left in time: "
+        "a "
+        "worker is held up, or "
         "single views take far longer than others, or the senders' deadline_ns is too early; "
         "`cernita-why HOST:PORT --partial --late` names them",
 };
@@ -186,10 +190,53 @@ const crn_condition crn_condition_defects_left_out = {
         "maps, or raise limits.points",
 };
 
+uint64_t crn_condition_over_budget(const crn_condition_look *look)
+{
+    uint64_t over = 0;
+    for (int32_t i = 0; i < look->now->lane_count; i++)
+        over += look->now->lanes[i].meters.over_budget -
+                crn_condition_lane_before(look, i)->meters.over_budget;
+    return over;
+}
+
+static void find_skipped(const crn_condition_look *look, crn_condition_found *found)
+{
+    double count = (double)(look->now->metrics.steps_skipped - look->before->metrics.steps_skipped);
+    double judged =
+        (double)(look->now->metrics.fruits.judged - look->before->metrics.fruits.judged);
+    if (count > 0 && !crn_condition_views_are_caused(look))
+        crn_condition_add(
+            found, &(crn_condition_values){.lane = CRN_NO_LANE,
+                                           .count = count,
+                                           .percent = count < judged ? 100 * count / judged : 100});
+}
+
+const crn_condition crn_condition_steps_skipped = {
+    .id = "steps_skipped",
+    .alert = "CernitaStepsSkipped",
+    .severity = CRN_SEVERITY_WARNING,
+    .misjudged = true,
+    .raise_s = CRN_CONDITION_GOES_ON_S,
+    .clear_s = 1,
+    .find = find_skipped,
+    .words = {{"Time is short: {percent} % of the pictures are judged in part",
+               "Slow the belt down."},
+              {"Poco tempo: il {percent} % delle immagini valutato solo in parte",
+               "Rallentare il nastro."},
+              {"Falta tiempo: el {percent} % de las imágenes se evalúa solo en parte",
+               "Reduzca la velocidad de la cinta."},
+              {"Temps trop court : {percent} % des images évaluées en partie",
+               "Ralentissez le convoyeur."},
+              {"Zeit zu knapp: {percent} % der Bilder nur teilweise beurteilt",
+               "Das Band langsamer stellen."}},
+    .details = "{count} views judged without steps that are `optional: true`, as latency.budget_ms "
+               "left no time for them; cernita_stage_seconds says what takes the time",
+};
+
 static void find_over_budget(const crn_condition_look *look, crn_condition_found *found)
 {
-    if (crn_condition_losses_of(look).too_much > 0)
-        return; /* overload says why */
+    if (crn_condition_views_are_caused(look) || crn_condition_deadlines_are_over(look))
+        return; /* they say why */
     for (int32_t i = 0; i < look->now->lane_count; i++) {
         const crn_lane_meters *now = &look->now->lanes[i].meters,
                               *before = &crn_condition_lane_before(look, i)->meters;

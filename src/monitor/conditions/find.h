@@ -24,11 +24,12 @@ typedef struct crn_condition_lane {
 
 /* What a snapshot does not say: kept from one look to the next. */
 typedef struct crn_condition_memory {
-    int64_t clocks_apart_ns; /* CLOCK_REALTIME less CLOCK_MONOTONIC; 0 before the first look */
-    double clock_jump_s;     /* the last one */
-    int64_t clock_jump_ns;   /* when; 0: never */
-    int64_t views_caused_ns; /* when a cause of lost views was last found; 0: never */
-    int64_t moved_ns;        /* latest view of any lane, or when the belt was last seen to stand */
+    int64_t clocks_apart_ns;    /* CLOCK_REALTIME less CLOCK_MONOTONIC; 0 before the first look */
+    double clock_jump_s;        /* the last one */
+    int64_t clock_jump_ns;      /* when; 0: never */
+    int64_t views_caused_ns;    /* when a cause of lost views was last found; 0: never */
+    int64_t writers_delayed_ns; /* the same of copies for which their writers had no processor */
+    int64_t moved_ns; /* latest view of any lane, or when the belt was last seen to stand */
     crn_condition_lane *lanes; /* limits.lanes entries, by a lane's index */
 } crn_condition_memory;
 
@@ -70,6 +71,19 @@ crn_condition_losses crn_condition_losses_of(const crn_condition_look *look);
  * idle again before its losses are of the past. */
 bool crn_condition_views_are_caused(const crn_condition_look *look);
 
+/* The same of copies that the recorder or the verdict log dropped as its thread did not run. */
+bool crn_condition_writers_are_delayed(const crn_condition_look *look);
+
+/* True if many views come when the time that their senders gave them is over: then they are late,
+ * lost and judged too late for that reason. */
+bool crn_condition_deadlines_are_over(const crn_condition_look *look);
+
+/* Verdicts since `before` that the line's thread published past their budget, of whatever lane. */
+uint64_t crn_condition_over_budget(const crn_condition_look *look);
+
+/* True if the row's condition of that lane is raised: for rows with two thresholds. */
+bool crn_condition_is_raised(const crn_condition_found *found, int64_t lane);
+
 /* All rows; of the same severity those above are told first. Each is defined in a file of this
  * folder. */
 /* clang-format off */
@@ -90,6 +104,7 @@ bool crn_condition_views_are_caused(const crn_condition_look *look);
     ROW(two_senders) \
     ROW(epoch_reused) \
     ROW(numbers_too_early) \
+    ROW(deadlines_over) \
     ROW(lane_silent) \
     ROW(lane_never_seen) \
     ROW(views_lost) \
@@ -104,6 +119,7 @@ bool crn_condition_views_are_caused(const crn_condition_look *look);
     ROW(budget_missed) \
     ROW(verdicts_lost) \
     ROW(defects_left_out) \
+    ROW(steps_skipped) \
     ROW(views_late) \
     ROW(clock_jump) \
     ROW(clocks_apart) \
@@ -116,6 +132,7 @@ bool crn_condition_views_are_caused(const crn_condition_look *look);
     ROW(memory_short) \
     ROW(disk_hangs) \
     ROW(disk_full_soon) \
+    ROW(writers_delayed) \
     ROW(recording_loses) \
     ROW(log_loses) \
     ROW(keys_refused) \

@@ -216,8 +216,8 @@ static bool numbers_return(const crn_condition_look *look)
 static void find_late(const crn_condition_look *look, crn_condition_found *found)
 {
     crn_condition_losses losses = crn_condition_losses_of(look);
-    if (losses.forced == 0 &&
-        !numbers_return(look)) /* else the verdict, or the number, was early */
+    if (losses.forced == 0 && !numbers_return(look) &&
+        !crn_condition_deadlines_are_over(look)) /* else the verdict, or the number, was early */
         crn_condition_add_count(found, CRN_NO_LANE, losses.stragglers, 0);
 }
 

@@ -71,13 +71,16 @@ const crn_condition crn_condition_processor_limited = {
 
 /* --- memory --- */
 
-/* Of the memory that is the line's to use, or of the machine's. */
-#define MEMORY_SHARE 0.95
+/* Of the memory that is the line's to use, or of the machine's: it is short above the first, and no
+ * more below the second. */
+#define MEMORY_SHARE       0.95
+#define MEMORY_SHARE_AGAIN 0.93
 
 static void find_memory(const crn_condition_look *look, crn_condition_found *found)
 {
     const crn_resource_memory *memory = &look->resources->memory;
-    bool is_near = memory->limit_bytes > 0 && memory->used >= MEMORY_SHARE;
+    double share = crn_condition_is_raised(found, CRN_NO_LANE) ? MEMORY_SHARE_AGAIN : MEMORY_SHARE;
+    bool is_near = memory->limit_bytes > 0 && memory->used >= share;
     if (is_near || look->causes & CRN_RESOURCE_CAUSE_MEMORY)
         crn_condition_add(found,
                           &(crn_condition_values){.lane = CRN_NO_LANE,
@@ -108,8 +111,10 @@ const crn_condition crn_condition_memory_short = {
 
 /* --- disks --- */
 
-/* Worth a look while it can still be mended in this shift. */
-#define FULL_HOURS 24
+/* Worth a look while it can still be mended in this shift. A rate varies, so it ends only above the
+ * second. */
+#define FULL_HOURS       24
+#define FULL_HOURS_AGAIN 36
 
 /* A disk that takes nothing for so long hangs. */
 #define HANG_S 5
@@ -122,7 +127,9 @@ static const char *const uses[CRN_RESOURCE_DISKS] = {
 
 static void find_full(const crn_condition_look *look, crn_condition_found *found)
 {
-    crn_condition_values values = {.lane = CRN_NO_LANE, .hours = FULL_HOURS};
+    bool raised = crn_condition_is_raised(found, CRN_NO_LANE);
+    crn_condition_values values = {.lane = CRN_NO_LANE,
+                                   .hours = raised ? FULL_HOURS_AGAIN : FULL_HOURS};
     for (int use = 0; use < CRN_RESOURCE_DISKS; use++) {
         const crn_resource_disk *disk = &look->resources->disks[use];
         if (!disk->on || !crn_resource_known(disk->hours_left) || disk->hours_left >= values.hours)

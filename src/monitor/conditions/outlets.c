@@ -104,10 +104,7 @@ const crn_condition crn_condition_grader_slow = {
 static uint64_t stale_at_grader(const crn_condition_look *look)
 {
     uint64_t stale = look->now->metrics.publish.stale - look->before->metrics.publish.stale;
-    uint64_t over = 0;
-    for (int32_t i = 0; i < look->now->lane_count; i++)
-        over += look->now->lanes[i].meters.over_budget -
-                crn_condition_lane_before(look, i)->meters.over_budget;
+    uint64_t over = crn_condition_over_budget(look);
     return stale > over ? stale - over : 0;
 }
 
@@ -119,7 +116,7 @@ static uint64_t lost_verdicts(const crn_publish_stats *stats)
 static void find_lost(const crn_condition_look *look, crn_condition_found *found)
 {
     const crn_publish_stats *now = &look->now->metrics.publish;
-    if (now->graders > 0) /* else that nobody is there says it */
+    if (now->graders > 0 && !crn_condition_deadlines_are_over(look)) /* else they say why */
         crn_condition_add_count(found, CRN_NO_LANE, lost_verdicts(now) + stale_at_grader(look),
                                 lost_verdicts(&look->before->metrics.publish));
 }
@@ -178,12 +175,56 @@ const crn_condition crn_condition_viewer_stuck = {
 
 /* --- copies: sorting goes on without them --- */
 
+/* Copies that the writers' queues had no room for. */
+static uint64_t dropped_copies(const crn_snapshot *snapshot)
+{
+    return snapshot->metrics.recorder.dropped + snapshot->metrics.publish.log.dropped;
+}
+
+static void find_delayed(const crn_condition_look *look, crn_condition_found *found)
+{
+    double dropped = (double)(dropped_copies(look->now) - dropped_copies(look->before));
+    if (dropped > 0 && crn_condition_writers_are_delayed(look))
+        crn_condition_add(
+            found, &(crn_condition_values){.lane = CRN_NO_LANE,
+                                           .count = dropped,
+                                           .percent = 100 * look->resources->processor.others});
+}
+
+const crn_condition crn_condition_writers_delayed = {
+    .id = "writers_delayed",
+    .alert = "CernitaWritersDelayed",
+    .severity = CRN_SEVERITY_WARNING,
+    .clear_s = 3,
+    .find = find_delayed,
+    .words = {{"Other programs keep recording and log from writing; sorting goes on",
+               "Stop the other programs."},
+              {"Altri programmi impediscono di registrare; la selezione continua",
+               "Chiudere gli altri programmi."},
+              {"Otros programas impiden grabar; la clasificación continúa",
+               "Cierre los otros programas."},
+              {"D'autres programmes empêchent d'enregistrer ; le tri continue",
+               "Fermez les autres programmes."},
+              {"Andere Programme halten die Aufzeichnung auf; sortiert wird weiter",
+               "Die anderen Programme beenden."}},
+    .details = "{count} views or verdicts not written: the threads that write waited for the "
+               "processor, of which others had {percent} %, while the disk was idle; `top` names "
+               "them",
+};
+
+/* What was dropped; 0 if that its writer was delayed says it. */
+static uint64_t dropped_by_disk(const crn_condition_look *look, uint64_t now, uint64_t before)
+{
+    return crn_condition_writers_are_delayed(look) ? 0 : now - before;
+}
+
 static void find_recording(const crn_condition_look *look, crn_condition_found *found)
 {
     const crn_recorder_stats *now = &look->now->metrics.recorder,
                              *before = &look->before->metrics.recorder;
-    crn_condition_add_count(found, CRN_NO_LANE, now->dropped + now->failed + now->missed,
-                            before->dropped + before->failed + before->missed);
+    uint64_t lost = now->failed + now->missed - before->failed - before->missed +
+                    dropped_by_disk(look, now->dropped, before->dropped);
+    crn_condition_add_count(found, CRN_NO_LANE, lost, 0);
 }
 
 const crn_condition crn_condition_recording_loses = {
@@ -210,8 +251,9 @@ static void find_log(const crn_condition_look *look, crn_condition_found *found)
 {
     const crn_verdict_log_stats *now = &look->now->metrics.publish.log,
                                 *before = &look->before->metrics.publish.log;
-    crn_condition_add_count(found, CRN_NO_LANE, now->dropped + now->failed,
-                            before->dropped + before->failed);
+    uint64_t lost =
+        now->failed - before->failed + dropped_by_disk(look, now->dropped, before->dropped);
+    crn_condition_add_count(found, CRN_NO_LANE, lost, 0);
 }
 
 const crn_condition crn_condition_log_loses = {

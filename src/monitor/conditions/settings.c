@@ -124,6 +124,46 @@ const crn_condition crn_condition_clock_jump = {
                "captured_ns are compared with it (chrony or PTP: `chronyc tracking`)",
 };
 
+/* Of the views, so many may come past their deadline. */
+#define OVER_SHARE 0.1
+
+/* Not if the line read them late. */
+bool crn_condition_deadlines_are_over(const crn_condition_look *look)
+{
+    uint64_t over = look->now->metrics.deadlines_over - look->before->metrics.deadlines_over;
+    return (double)over > OVER_SHARE * (double)crn_condition_losses_of(look).received &&
+           crn_condition_over_budget(look) == 0;
+}
+
+static void find_over(const crn_condition_look *look, crn_condition_found *found)
+{
+    if (crn_condition_deadlines_are_over(look))
+        crn_condition_add_count(found, CRN_NO_LANE, look->now->metrics.deadlines_over,
+                                look->before->metrics.deadlines_over);
+}
+
+const crn_condition crn_condition_deadlines_over = {
+    .id = "deadlines_over",
+    .alert = "CernitaDeadlinesOver",
+    .severity = CRN_SEVERITY_CRITICAL,
+    .misjudged = true,
+    .clear_s = 1,
+    .find = find_over,
+    .words = {{"Pictures arrive when their time is already over",
+               "Check the clocks of all machines, then CNN and network."},
+              {"Le immagini arrivano a tempo già scaduto",
+               "Controllare gli orologi di tutti i computer, poi CNN e rete."},
+              {"Las imágenes llegan con el plazo ya vencido",
+               "Revise los relojes de todos los equipos, luego la CNN y la red."},
+              {"Les images arrivent après leur délai",
+               "Vérifiez les horloges des ordinateurs, puis CNN et réseau."},
+              {"Bilder kommen an, wenn ihre Zeit schon um ist",
+               "Die Uhren aller Rechner prüfen, dann CNN und Netz."}},
+    .details = "{count} views came when their deadline_ns was over, or less than latency.guard_ms "
+               "ahead: the clocks are apart (chrony or PTP), or the sender gives its views less "
+               "time than CNN and network take",
+};
+
 static void find_apart(const crn_condition_look *look, crn_condition_found *found)
 {
     uint64_t now = look->now->metrics.deadlines_ignored,

@@ -7,7 +7,7 @@
 #include "stages/base/clock.h"
 
 /* Causes of views that were not judged in time. */
-#define VIEW_CAUSES (~(unsigned)CRN_RESOURCE_CAUSE_DISK)
+#define VIEW_CAUSES (~(unsigned)(CRN_RESOURCE_CAUSE_DISK | CRN_RESOURCE_CAUSE_WRITERS_DELAYED))
 
 /* Snapshots kept, one a second: enough for the window. */
 #define KEPT (CRN_CONDITIONS_WINDOW_NS / CRN_NS_PER_S + 1)
@@ -126,10 +126,19 @@ static void remember_clocks(crn_condition_memory *memory, int64_t now_ns, int64_
     memory->clocks_apart_ns = apart_ns;
 }
 
+static bool is_recent(const crn_condition_look *look, int64_t ns)
+{
+    return ns != 0 && look->now_ns - ns <= CRN_CONDITIONS_WINDOW_NS;
+}
+
 bool crn_condition_views_are_caused(const crn_condition_look *look)
 {
-    int64_t caused_ns = look->memory->views_caused_ns;
-    return caused_ns != 0 && look->now_ns - caused_ns <= CRN_CONDITIONS_WINDOW_NS;
+    return is_recent(look, look->memory->views_caused_ns);
+}
+
+bool crn_condition_writers_are_delayed(const crn_condition_look *look)
+{
+    return is_recent(look, look->memory->writers_delayed_ns);
 }
 
 /* --- conditions that hold, or held a moment ago --- */
@@ -153,6 +162,12 @@ static tracked_condition *find_tracked(crn_condition_watch *watch, const crn_con
             return one;
     }
     return NULL;
+}
+
+bool crn_condition_is_raised(const crn_condition_found *found, int64_t lane)
+{
+    const tracked_condition *one = find_tracked(found->watch, found->row, lane);
+    return one && one->told_ns != 0;
 }
 
 void crn_condition_add(crn_condition_found *found, const crn_condition_values *values)
@@ -258,8 +273,10 @@ static bool workers_are_busy(const crn_condition_look *look)
 }
 
 /* The causes of what was lost; overload also where no resource but the workers was used up. */
-static unsigned causes_of(const crn_condition_look *look, const crn_resource_demand *demand)
+static unsigned causes_of(const crn_condition_look *look, crn_resource_demand *demand)
 {
+    if (crn_condition_deadlines_are_over(look))
+        demand->views_discarded = demand->views_unfinished = 0; /* no resource would have helped */
     unsigned causes = crn_resources_causes(look->resources, demand);
     bool any_view = demand->views_discarded + demand->views_unfinished > 0;
     if (any_view && !(causes & VIEW_CAUSES) && workers_are_busy(look))
@@ -304,6 +321,8 @@ void crn_condition_watch_look(crn_condition_watch *watch, const crn_snapshot *no
     look.causes = causes_of(&look, &demand);
     if (look.causes & VIEW_CAUSES)
         watch->memory.views_caused_ns = now_ns;
+    if (look.causes & CRN_RESOURCE_CAUSE_WRITERS_DELAYED)
+        watch->memory.writers_delayed_ns = now_ns;
     crn_condition_follow_lanes(&look, &watch->memory);
     crn_condition_found found = {.watch = watch, .now_ns = now_ns};
     for (int32_t i = 0; now->number > 0 && i < crn_condition_row_count; i++) {

@@ -138,7 +138,7 @@ static unsigned causes_of_dropped_copies(const crn_resources *resources)
     const crn_resource_group *writers = &resources->threads[CRN_RESOURCE_WRITERS];
     bool disk_is_idle = crn_resource_known(resources->io.some) && resources->io.some < DISK_STALLED;
     if (disk_is_idle && writers->delay >= DELAYED && resources->processor.others >= TAKEN)
-        return CRN_RESOURCE_CAUSE_PROCESSOR_TAKEN;
+        return CRN_RESOURCE_CAUSE_WRITERS_DELAYED;
     return CRN_RESOURCE_CAUSE_DISK;
 }
 

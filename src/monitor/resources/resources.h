@@ -150,6 +150,7 @@ typedef enum crn_resource_cause {
     CRN_RESOURCE_CAUSE_MEMORY = 1 << 4,              /* the kernel reclaims or swaps */
     CRN_RESOURCE_CAUSE_DISK = 1 << 5,                /* of record.dir or publish.log.dir */
     CRN_RESOURCE_CAUSE_DEVICE_BUSY = 1 << 6,         /* batches take much longer than usual */
+    CRN_RESOURCE_CAUSE_WRITERS_DELAYED = 1 << 7, /* of copies alone: others took the processor */
 } crn_resource_cause;
 
 /* What the line did in the last CRN_RESOURCES_WINDOW_S seconds: differences of its counts. */

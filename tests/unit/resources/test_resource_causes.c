@@ -182,7 +182,7 @@ static void a_writer_without_processor_is_not_a_slow_disk(void **state)
     crn_resource_demand d = all_judged;
     d.copies_dropped = 7;
     r.threads[CRN_RESOURCE_WRITERS].delay = 0.6;
-    expect(&r, &d, CRN_RESOURCE_CAUSE_PROCESSOR_TAKEN);
+    expect(&r, &d, CRN_RESOURCE_CAUSE_WRITERS_DELAYED);
 }
 
 static void a_full_disk_beside_burners(void **state)

@@ -1,5 +1,5 @@
 /* Conditions of lanes: belts that pause, lanes that come and go, and what one hides of others. */
-#include "tests/unit/monitor/condition_fixture.h"
+#include "tests/unit/monitor/conditions/condition_fixture.h"
 
 static void pass_seconds(watch_fixture *f, int seconds)
 {

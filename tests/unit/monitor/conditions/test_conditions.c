@@ -1,5 +1,5 @@
 /* The table of conditions: what finds each row, when they are raised and end. */
-#include "tests/unit/monitor/condition_fixture.h"
+#include "tests/unit/monitor/conditions/condition_fixture.h"
 
 /* --- what provokes each row, called every second before the look --- */
 
@@ -36,6 +36,7 @@ PROVOKE(failed, f->now->metrics.fruits.failed++)
 PROVOKE(stale, f->now->metrics.publish.stale++)
 PROVOKE(over_budget, f->now->lanes[1].meters.over_budget++; stale(f))
 PROVOKE(left_out, f->now->metrics.truncated++)
+PROVOKE(skipped, f->now->metrics.steps_skipped++)
 PROVOKE(clock_set, f->realtime_ns += 20 * CRN_NS_PER_S)
 PROVOKE(later, f->now->lanes[1].meters.captured_later++)
 PROVOKE(unproven, f->now->levels.lanes_unproven = 1)
@@ -91,6 +92,35 @@ static void disk_fills(watch_fixture *f)
 
 PROVOKE(memory, (f->resources.memory = (crn_resource_memory){.limit_bytes = 100, .used = 0.97}))
 
+/* The line's thread stood still for a moment. */
+static void line_held(watch_fixture *f)
+{
+    unfinished(f);
+    over_budget(f);
+}
+
+/* Clocks that are apart, or deadlines without sense. */
+static void deadlines_over(watch_fixture *f)
+{
+    f->now->metrics.deadlines_over += 60;
+    f->now->metrics.fruits.discarded += 10;
+    f->now->metrics.fruits.stragglers += 50;
+    f->now->lanes[1].meters.missing += 50;
+    stale(f);
+    f->resources.processor = (crn_resource_processor){.cpus = 2, .own = 0.2, .others = 0.8};
+    f->resources.threads[CRN_RESOURCE_WORKERS] = (crn_resource_group){2, 0.4, 0.6};
+}
+
+/* Only what is recorded suffers. */
+static void writers_wait(watch_fixture *f)
+{
+    f->now->metrics.recorder.dropped++;
+    f->now->metrics.publish.log.dropped++;
+    f->resources.processor = (crn_resource_processor){.cpus = 2, .own = 0.2, .others = 0.8};
+    f->resources.threads[CRN_RESOURCE_WRITERS] = (crn_resource_group){2, 0.1, 0.6};
+    f->resources.io = (crn_resource_pressure){0, 0, false};
+}
+
 static void recipe_gone(watch_fixture *f)
 {
     snprintf(f->now->settings.lost_recipe, sizeof f->now->settings.lost_recipe, "peach");
@@ -128,6 +158,10 @@ static const struct {
     {"too_many_fruits", forced},
     {"chain_fails", failed},
     {"budget_missed", over_budget},
+    {"budget_missed", line_held},
+    {"deadlines_over", deadlines_over},
+    {"steps_skipped", skipped},
+    {"writers_delayed", writers_wait},
     {"verdicts_lost", stale},
     {"defects_left_out", left_out},
     {"views_late", straggler},
@@ -260,6 +294,29 @@ static void a_reload_that_is_taken_in_ends_what_a_refused_one_raised(void **stat
     assert_int_equal(crn_condition_watch_list(f->watch)->count, 0);
 }
 
+/* As free space and memory in use vary about where they become short. */
+static void what_varies_about_its_threshold_is_told_once(void **state)
+{
+    watch_fixture *f = *state;
+    for (int second = 0; second < 2 * LONG_TIME; second++) {
+        f->resources.disks[CRN_RESOURCE_LOG] = (crn_resource_disk){
+            .on = true, .size_bytes = 1 << 30, .hours_left = second / 10 % 2 ? 26 : 22};
+        f->resources.memory =
+            (crn_resource_memory){.limit_bytes = 100, .used = second / 10 % 2 ? 0.94 : 0.96};
+        pass_second(f);
+        look(f);
+    }
+    assert_int_equal(f->told[CRN_CONDITION_RAISED], 2);
+    assert_int_equal(f->told[CRN_CONDITION_ENDED], 0);
+    f->resources.disks[CRN_RESOURCE_LOG].hours_left = 40;
+    f->resources.memory.used = 0.9;
+    for (int second = 0; second < 10; second++) {
+        pass_second(f);
+        look(f);
+    }
+    assert_int_equal(f->told[CRN_CONDITION_ENDED], 2);
+}
+
 static void the_worst_comes_first_then_the_lower_lane(void **state)
 {
     watch_fixture *f = *state;
@@ -332,6 +389,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_reload_that_is_taken_in_ends_what_a_refused_one_raised,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_varies_about_its_threshold_is_told_once, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(the_worst_comes_first_then_the_lower_lane, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(lanes_that_all_fail_leave_room_for_others, set_up,

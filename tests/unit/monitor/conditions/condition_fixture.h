@@ -1,6 +1,6 @@
 /* A line as the watch of conditions sees it, for tests that change it second by second. */
-#ifndef CRN_TESTS_UNIT_MONITOR_CONDITION_FIXTURE_H
-#define CRN_TESTS_UNIT_MONITOR_CONDITION_FIXTURE_H
+#ifndef CRN_TESTS_UNIT_MONITOR_CONDITIONS_CONDITION_FIXTURE_H
+#define CRN_TESTS_UNIT_MONITOR_CONDITIONS_CONDITION_FIXTURE_H
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,10 @@
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 
-#define LANES     3
-#define LONG_TIME 60 /* seconds: longer than any row waits */
+enum {
+    LANES = 3,
+    LONG_TIME = 60, /* seconds: longer than any row waits */
+};
 
 static const char condition_yaml[] = "classes: [{name: rot, level: 0.5}]\n"
                                      "chain: [contours]\n"
