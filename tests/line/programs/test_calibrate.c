@@ -1,4 +1,4 @@
-/* cernita-calibrate on pictures drawn here. */
+/* cernita-calibrate on pictures drawn here; tests/unit/calibration has more of chequerboards. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +38,24 @@ static void write_disc(const char *name, crn_type type, int samples, double rx, 
         double off =
             (1 - hypot((i % WIDTH - 140.5) / rx, (i / WIDTH - 98.25) / ry)) * sqrt(rx * ry);
         pixels[i * samples + samples / 2] = (uint8_t)(30 + 170 * fmax(0, fmin(1, 0.5 + off)));
+    }
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (crn_picture_write(path, &picture, &error) != 0)
+        fail_msg("%s", error.text);
+    crn_picture_free(&picture);
+}
+
+/* A chequerboard of 7 x 5 squares of 20 px. */
+static void write_board(const char *name)
+{
+    crn_picture picture;
+    crn_error error;
+    char path[128];
+    assert_int_equal(crn_picture_create(CRN_U8, 1, 1, HEIGHT, WIDTH, &picture), 0);
+    for (int i = 0; i < HEIGHT * WIDTH; i++) {
+        int x = i % WIDTH - 60, y = i / WIDTH - 50;
+        bool is_board = x >= 0 && x < 7 * 20 && y >= 0 && y < 5 * 20;
+        ((uint8_t *)picture.memory)[i] = is_board && (x / 20 + y / 20) % 2 == 0 ? 30 : 220;
     }
     snprintf(path, sizeof path, "%s/%s", folder, name);
     if (crn_picture_write(path, &picture, &error) != 0)
@@ -90,6 +108,22 @@ static void a_disc_at_a_slant_or_a_small_one_is_told(void **state)
     assert_says("a larger one is measured better");
 }
 
+static void a_chequerboard_gives_the_scale(void **state)
+{
+    (void)state;
+    write_board("board.png");
+    assert_int_equal(calibrate("board.png", "--chequerboard 8"), 0);
+    assert_true(fabs(printed_scale() / 0.4 - 1) < 0.0005);
+    assert_says("board.png: 24 corners of a chequerboard, 6 x 4, squares of 8 mm are 20.00");
+    assert_says("\ngeometry:\n  mm_per_px: 0.4");
+    write_disc("disc.png", CRN_U8, 1, 80, 80);
+    assert_int_equal(calibrate("disc.png", "--chequerboard 8"), 1);
+    assert_says("disc.png: no chequerboard of at least 4 x 4 squares is found");
+    assert_int_equal(calibrate("board.png", "--chequerboard 8 --disc 64"), 2);
+    assert_says("Either --disc or --chequerboard");
+    assert_int_equal(calibrate("board.png", ""), 2);
+}
+
 static void what_shows_no_disc_fails(void **state)
 {
     (void)state;
@@ -111,6 +145,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_disc_gives_the_scale),
         cmocka_unit_test(a_disc_at_a_slant_or_a_small_one_is_told),
+        cmocka_unit_test(a_chequerboard_gives_the_scale),
         cmocka_unit_test(what_shows_no_disc_fails),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
