@@ -7,7 +7,8 @@
 typedef struct evaluation {
     const crn_rules *rules;
     crn_rule_source source; /* of the fruit, or of a defect within any() */
-    const crn_decoded_total *totals[CRN_RULE_CLASSES_MAX]; /* by class of the rules */
+    const crn_decoded_total *totals[CRN_RULE_CLASSES_MAX];     /* by class of the rules */
+    const crn_decoded_measure *measures[CRN_RULE_CLASSES_MAX]; /* likewise */
 } evaluation;
 
 static void find_totals(evaluation *e)
@@ -18,6 +19,10 @@ static void find_totals(evaluation *e)
         for (uint32_t i = 0; i < verdict->total_count && !e->totals[class]; i++)
             if (strcmp(verdict->totals[i].name, e->rules->classes[class]) == 0)
                 e->totals[class] = &verdict->totals[i];
+        e->measures[class] = NULL;
+        for (uint32_t i = 0; i < verdict->surface.measure_count && !e->measures[class]; i++)
+            if (strcmp(verdict->surface.measures[i].name, e->rules->classes[class]) == 0)
+                e->measures[class] = &verdict->surface.measures[i];
     }
 }
 
@@ -27,6 +32,7 @@ static crn_range value_of(const evaluation *e, const crn_rule_operand *operand)
         return crn_range_of(operand->number);
     crn_rule_source source = e->source;
     source.total = operand->class < 0 ? NULL : e->totals[operand->class];
+    source.measure = operand->class < 0 ? NULL : e->measures[operand->class];
     return operand->field->read(&source);
 }
 
@@ -38,8 +44,23 @@ static crn_truth compare_text(const evaluation *e, const crn_rule_step *step)
 
 static crn_truth run(evaluation *e, const crn_rule_step *step, size_t count);
 
-/* A fruit that was not judged whole may have further defects; nothing tells the spots of the
- * surface apart. */
+/* Without measures nothing tells the spots of the surface apart. */
+static crn_truth run_any_spot(evaluation *e, const crn_rule_step *any, const char *class,
+                              crn_truth found)
+{
+    const crn_decoded_surface *surface = &e->source.verdict->surface;
+    for (uint32_t i = 0; i < surface->spot_count && found != CRN_TRUE; i++) {
+        if (strcmp(surface->spots[i].name, class) != 0)
+            continue;
+        e->source.spot = &surface->spots[i];
+        crn_truth one = run(e, any + 1, (size_t)any->length);
+        found = one > found ? one : found;
+    }
+    e->source.spot = NULL;
+    return found;
+}
+
+/* A fruit that was not judged whole may have further defects. */
 static crn_truth run_any(evaluation *e, const crn_rule_step *any)
 {
     const crn_decoded *verdict = e->source.verdict;
@@ -47,6 +68,8 @@ static crn_truth run_any(evaluation *e, const crn_rule_step *any)
     if (!total)
         return CRN_UNKNOWN;
     bool is_whole = verdict->kind == CRN_VERDICT_COMPLETE;
+    if (any->defects == CRN_DEFECTS_SPOTS && verdict->surface.is_measured)
+        return run_any_spot(e, any, total->name, is_whole ? CRN_FALSE : CRN_UNKNOWN);
     if (any->defects == CRN_DEFECTS_SPOTS)
         return is_whole && total->count == 0 ? CRN_FALSE : CRN_UNKNOWN;
     crn_truth found = is_whole ? CRN_FALSE : CRN_UNKNOWN;

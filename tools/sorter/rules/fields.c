@@ -95,11 +95,68 @@ static crn_range read_closed(const crn_rule_source *source)
     return crn_range_of(source->defect->closed);
 }
 
-/* Verdicts have no measurements of the fruit's surface. */
-static crn_range not_measured(const crn_rule_source *source)
+/* --- measures, of the fruit's surface ------------------------------------------------------- */
+
+static crn_range measured(const crn_rule_source *source, double value)
 {
-    (void)source;
-    return crn_range_any();
+    return source->verdict->surface.is_measured ? crn_range_of(value) : crn_range_any();
+}
+
+static crn_range read_coverage(const crn_rule_source *source)
+{
+    return measured(source, source->verdict->surface.coverage);
+}
+
+static crn_range read_diameter_mm(const crn_rule_source *source)
+{
+    return measured(source, source->verdict->surface.diameter_mm);
+}
+
+static crn_range read_length_of_fruit_mm(const crn_rule_source *source)
+{
+    return measured(source, source->verdict->surface.length_mm);
+}
+
+static crn_range read_count(const crn_rule_source *source)
+{
+    return source->measure ? sum(source, (double)source->measure->count) : crn_range_any();
+}
+
+static crn_range read_class_area_mm2(const crn_rule_source *source)
+{
+    return source->measure ? sum(source, source->measure->area_mm2) : crn_range_any();
+}
+
+static crn_range read_area_percent(const crn_rule_source *source)
+{
+    return source->measure
+               ? sum(source, 100 * source->measure->area_mm2 / source->verdict->surface.seen_mm2)
+               : crn_range_any();
+}
+
+static crn_range read_largest_mm2(const crn_rule_source *source)
+{
+    return source->measure ? sum(source, source->measure->largest_mm2) : crn_range_any();
+}
+
+static crn_range read_longest_mm(const crn_rule_source *source)
+{
+    return source->measure ? sum(source, source->measure->longest_mm) : crn_range_any();
+}
+
+static crn_range read_area_mm2(const crn_rule_source *source)
+{
+    return crn_range_of(source->spot->area_mm2);
+}
+
+static crn_range read_length_mm(const crn_rule_source *source)
+{
+    return crn_range_of(source->spot->length_mm);
+}
+
+static crn_range read_width_mm(const crn_rule_source *source)
+{
+    return crn_range_of(source->spot->width_mm);
 }
 
 #define FRUIT(field, unit_, max_, ...)                                                             \
@@ -115,7 +172,7 @@ static crn_range not_measured(const crn_rule_source *source)
         .name = #field, .scope = CRN_SCOPE_DEFECT, .unit = unit_, .max = max_, __VA_ARGS__         \
     }
 #define SPOT(field, unit_, max_, ...)                                                              \
-    DEFECT(field, unit_, max_, .defects = CRN_DEFECTS_SPOTS, .read = not_measured, __VA_ARGS__)
+    DEFECT(field, unit_, max_, .defects = CRN_DEFECTS_SPOTS, __VA_ARGS__)
 
 const crn_rule_field crn_rule_fields[] = {
     FRUIT(kind, "kind", CRN_VERDICT_PARTIAL, .type = CRN_RULE_KIND, .read = read_kind,
@@ -133,22 +190,26 @@ const crn_rule_field crn_rule_fields[] = {
           .help = "number of its views that were received"),
     FRUIT(views_judged, "views", 64, .whole = true, .read = read_views_judged,
           .help = "number of these that were judged"),
-    FRUIT(coverage, "share", 1, .read = not_measured,
+    FRUIT(coverage, "share", 1, .read = read_coverage,
           .help = "share of its surface that was seen, 0 to 1"),
-    FRUIT(diameter_mm, "mm", ENDLESS, .read = not_measured, .help = "its diameter"),
-    FRUIT(length_mm, "mm", ENDLESS, .read = not_measured, .help = "its length along the roll axis"),
+    FRUIT(diameter_mm, "mm", ENDLESS, .read = read_diameter_mm, .help = "its diameter"),
+    FRUIT(length_mm, "mm", ENDLESS, .read = read_length_of_fruit_mm,
+          .help = "its length along the roll axis"),
     CLASS(outlines, "outlines", COUNT_MAX, .whole = true, .read = read_outlines,
           .help = "`totals.CLASS.count`: outlines in all views, where a defect that three views "
                   "saw counts three times"),
     CLASS(area_px, "px²", ENDLESS, .read = read_class_area_px,
           .help = "`totals.CLASS.area_px`: their area, holes subtracted"),
-    CLASS(count, "defects", COUNT_MAX, .whole = true, .read = not_measured,
+    CLASS(count, "defects", COUNT_MAX, .whole = true, .read = read_count,
           .help = "defects on the fruit's surface, each once"),
-    CLASS(area_mm2, "mm²", ENDLESS, .read = not_measured, .help = "area on the fruit's surface"),
-    CLASS(area_percent, "%", 100, .read = not_measured,
+    CLASS(area_mm2, "mm²", ENDLESS, .read = read_class_area_mm2,
+          .help = "area on the fruit's surface"),
+    CLASS(area_percent, "%", 100, .read = read_area_percent,
           .help = "the same, of the surface that was seen"),
-    CLASS(largest_mm2, "mm²", ENDLESS, .read = not_measured, .help = "area of the largest defect"),
-    CLASS(longest_mm, "mm", ENDLESS, .read = not_measured, .help = "length of the longest defect"),
+    CLASS(largest_mm2, "mm²", ENDLESS, .read = read_largest_mm2,
+          .help = "area of the largest defect"),
+    CLASS(longest_mm, "mm", ENDLESS, .read = read_longest_mm,
+          .help = "length of the longest defect"),
     DEFECT(area_px, "px²", ENDLESS, .read = read_area_px,
            .help = "area within the outline, its holes included"),
     DEFECT(mean_probability, "share", 1, .read = read_mean_probability,
@@ -158,9 +219,9 @@ const crn_rule_field crn_rule_fields[] = {
     DEFECT(height_px, "px", ENDLESS, .read = read_height_px, .help = "its height"),
     DEFECT(closed, "", 1, .type = CRN_RULE_FLAG, .read = read_closed,
            .help = "false where the picture's border cuts the outline"),
-    SPOT(area_mm2, "mm²", ENDLESS, .help = "area on the fruit's surface"),
-    SPOT(length_mm, "mm", ENDLESS, .help = "longest extent on it"),
-    SPOT(width_mm, "mm", ENDLESS, .help = "extent across that"),
+    SPOT(area_mm2, "mm²", ENDLESS, .read = read_area_mm2, .help = "area on the fruit's surface"),
+    SPOT(length_mm, "mm", ENDLESS, .read = read_length_mm, .help = "longest extent on it"),
+    SPOT(width_mm, "mm", ENDLESS, .read = read_width_mm, .help = "extent across that"),
     {.name = NULL},
 };
 

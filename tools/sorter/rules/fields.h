@@ -34,8 +34,10 @@ typedef enum crn_rule_defects {
 /* What the value of a field is read from. */
 typedef struct crn_rule_source {
     const crn_decoded *verdict;
-    const crn_decoded_total *total;   /* of the class; NULL: it was not looked for */
-    const crn_decoded_defect *defect; /* NULL outside of any() */
+    const crn_decoded_total *total;     /* of the class; NULL: it was not looked for */
+    const crn_decoded_measure *measure; /* of the class; NULL: it was not measured */
+    const crn_decoded_defect *defect;   /* NULL outside of any(), and where that looks at spots */
+    const crn_decoded_spot *spot;       /* NULL elsewhere */
 } crn_rule_source;
 
 typedef struct crn_rule_field {

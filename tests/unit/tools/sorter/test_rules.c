@@ -114,6 +114,42 @@ static void what_was_not_measured_is_unknown(void **state)
     expect("rot.area_px > 5", CRN_UNKNOWN);
 }
 
+static void measures_are_those_of_the_surface(void **state)
+{
+    (void)state;
+    crn_decoded_spot spots[] = {{.name = "rot", .area_mm2 = 30, .length_mm = 12, .width_mm = 4},
+                                {.name = "rot", .area_mm2 = 60, .length_mm = 9, .width_mm = 8}};
+    crn_decoded_surface *surface = &fruit.verdict.surface;
+    crn_rule_fruit_add(&fruit, "rot", 500, 0.8);
+    *surface = (crn_decoded_surface){.is_measured = true,
+                                     .diameter_mm = 70,
+                                     .length_mm = 65,
+                                     .coverage = 0.95,
+                                     .seen_mm2 = 9000,
+                                     .measure_count = 2,
+                                     .spot_count = 2,
+                                     .spots = spots};
+    surface->measures[0] = (crn_decoded_measure){"rot", 2, 90, 60, 12};
+    surface->measures[1] = (crn_decoded_measure){.name = "fresh hail"};
+    expect("coverage >= 0.95 and diameter_mm == 70 and length_mm == 65", CRN_TRUE);
+    expect("rot.count == 2 and rot.area_mm2 == 90 and rot.area_percent == 1", CRN_TRUE);
+    expect("rot.largest_mm2 == 60 and rot.longest_mm == 12", CRN_TRUE);
+    expect("\"fresh hail\".area_mm2 > 0", CRN_FALSE);
+    expect("bruise.area_mm2 > 5", CRN_UNKNOWN);
+    expect("any(rot, area_mm2 > 50 and length_mm > 10)", CRN_FALSE);
+    expect("any(rot, area_mm2 > 50 and width_mm > 7)", CRN_TRUE);
+    expect("any(\"fresh hail\", area_mm2 > 0)", CRN_FALSE);
+    fruit.verdict.kind = CRN_VERDICT_PARTIAL;
+    expect("rot.area_mm2 < 100", CRN_UNKNOWN);
+    expect("rot.area_mm2 > 80", CRN_TRUE);
+    expect("any(rot, area_mm2 > 70)", CRN_UNKNOWN);
+    expect("any(rot, area_mm2 > 50)", CRN_TRUE);
+    surface->is_measured = false;
+    expect("coverage >= 0.95", CRN_UNKNOWN);
+    *surface = (crn_decoded_surface){.is_measured = false};
+    expect("rot.area_mm2 > 80", CRN_UNKNOWN);
+}
+
 static void unknown_passes_through_logic(void **state)
 {
     (void)state;
@@ -351,6 +387,7 @@ int main(void)
         TEST(compares_fields_with_numbers),
         TEST(a_class_looked_for_and_not_found_is_zero),
         TEST(what_was_not_measured_is_unknown),
+        TEST(measures_are_those_of_the_surface),
         TEST(unknown_passes_through_logic),
         TEST(a_partial_fruit_has_at_least_what_was_seen),
         TEST(flags_and_texts),
