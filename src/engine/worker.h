@@ -33,8 +33,9 @@ typedef struct crn_output_hook {
     /* Called for each output at the start; 0 or a negative errno. */
     int (*create)(const crn_config *config, void **ret_extra);
     void (*free)(void *extra); /* NULL is allowed */
-    /* `output` is valid but for its status, which becomes the result: 0 or a negative errno. */
-    int (*run)(const crn_output *output);
+    /* `output` is valid but for its status, which becomes the result: 0 or a negative errno. May
+     * take defects away. */
+    int (*run)(crn_output *output);
 } crn_output_hook;
 
 typedef struct crn_worker crn_worker;

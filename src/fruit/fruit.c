@@ -92,7 +92,7 @@ void crn_fruit_update_deadline(crn_fruits *fruits, crn_fruit_entry *entry)
     int64_t due_ns = fruit->deadline_ns - entry->rules.guard_ns;
 
     bool over = entry->forced || entry->expired;
-    entry->due = over || (crn_fruit_is_closed(entry) && !entry->pending);
+    entry->due = over || (crn_fruit_is_closed(entry) && !entry->pending && !entry->aside);
     entry->next_event_ns = crn_fruit_is_closed(entry) ? due_ns : closes_ns(fruits, entry);
     crn_schedule_set_due(fruits->schedule, entry->number, over ? 0 : due_ns);
     crn_fruit_table_update(fruits->table, entry);
@@ -305,6 +305,35 @@ void crn_fruits_give_up(crn_fruits *fruits, int64_t at_least_ns)
 uint64_t crn_fruits_epoch(const crn_fruits *fruits, crn_ticket ticket)
 {
     return crn_fruit_table_at(fruits->table, ticket.fruit)->fruit.epoch;
+}
+
+/* --- measures --------------------------------------------------------------------------------- */
+
+bool crn_fruits_set_aside(crn_fruits *fruits, const crn_fruit *fruit, int64_t *ret_end_ns)
+{
+    crn_fruit_entry *entry = (crn_fruit_entry *)fruit;
+    if (entry->forced || entry->expired)
+        return false;
+    *ret_end_ns = fruit->deadline_ns - entry->rules.guard_ns;
+    entry->aside = true;
+    crn_fruit_update_deadline(fruits, entry);
+    return true;
+}
+
+void crn_fruits_resume(crn_fruits *fruits, const crn_fruit *fruit)
+{
+    crn_fruit_entry *entry = (crn_fruit_entry *)fruit;
+    entry->aside = false;
+    crn_fruit_update_deadline(fruits, entry);
+}
+
+void crn_fruits_set_surface(crn_fruits *fruits, const crn_fruit *fruit,
+                            const struct crn_fruit_surface *surface, bool skipped)
+{
+    (void)fruits;
+    crn_fruit_entry *entry = (crn_fruit_entry *)fruit;
+    entry->fruit.surface = surface;
+    entry->fruit.surface_skipped = skipped;
 }
 
 /* --- judging ---------------------------------------------------------------------------------- */

@@ -108,7 +108,9 @@ typedef struct crn_fruit {
     crn_fruit_close closed_by; /* valid once closed */
     int64_t deadline_ns;       /* once closed: its deadline; before: the latest possible deadline */
     const crn_config *config;  /* the settings in force at its first view; may be NULL in tests */
-    const crn_fruit_view *views; /* indexed by view, crn_fruit_rules.views entries */
+    const crn_fruit_view *views;             /* indexed by view, crn_fruit_rules.views entries */
+    const struct crn_fruit_surface *surface; /* its measures (src/publish/surface.h); NULL: none */
+    bool surface_skipped;                    /* they, or some view's part, for want of time */
 } crn_fruit;
 
 typedef struct crn_fruit_stats {
@@ -230,6 +232,18 @@ void crn_fruits_give_up(crn_fruits *fruits, int64_t at_least_ns);
 /* Returns a fruit that must be judged now, earliest deadline first, or NULL.
  * It stays due until crn_fruits_judge. */
 const crn_fruit *crn_fruits_due(crn_fruits *fruits, int64_t now_ns);
+
+/*
+ * Its verdict has to wait for something else than views: the fruit that due returned last is not
+ * due until crn_fruits_resume, or its deadline - guard, which is *ret_end_ns. False: it must be
+ * judged now.
+ */
+bool crn_fruits_set_aside(crn_fruits *fruits, const crn_fruit *fruit, int64_t *ret_end_ns);
+void crn_fruits_resume(crn_fruits *fruits, const crn_fruit *fruit);
+
+/* For its verdict: the caller's until crn_fruits_judge. */
+void crn_fruits_set_surface(crn_fruits *fruits, const crn_fruit *fruit,
+                            const struct crn_fruit_surface *surface, bool skipped);
 
 crn_verdict_kind crn_fruit_verdict(const crn_fruit *fruit);
 

@@ -25,6 +25,7 @@ typedef struct crn_fruit_entry {
     bool due;                   /* to be judged at once */
     bool forced;                /* open_fruits was exceeded */
     bool expired;               /* deadline - guard has passed */
+    bool aside;                 /* crn_fruits_set_aside */
 
     /* Private to the table: */
     bool in_due;

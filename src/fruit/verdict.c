@@ -5,7 +5,8 @@ crn_verdict_kind crn_fruit_verdict(const crn_fruit *fruit)
 {
     if (fruit->judged == 0)
         return CRN_VERDICT_LATE;
-    if (fruit->judged < fruit->received || fruit->received < fruit->expected || fruit->refused > 0)
+    if (fruit->judged < fruit->received || fruit->received < fruit->expected ||
+        fruit->refused > 0 || fruit->surface_skipped)
         return CRN_VERDICT_PARTIAL;
     uint16_t seen = 0;
     for (const crn_fruit_view *view = fruit->views; seen < fruit->judged; view++) {

@@ -27,6 +27,7 @@ int crn_line_settings_init(crn_line *line)
 {
     crn_line_settings *settings = &line->settings;
     settings->in_force = line->config;
+    settings->has_surfaces = crn_config_measures(line->config);
     settings->taken = settings->in_use = 1; /* slot 0: the start's */
     settings->since_ns = crn_realtime_ns();
     return sem_init(&settings->answered, 0, 0) < 0 ? -errno : 0;
@@ -86,7 +87,11 @@ int crn_line_change(crn_line *line, crn_config *config, crn_error *error)
     int r = settings->taken >> slot & 1 ? -EBUSY : 0;
     if (r == 0)
         r = crn_engine_prepare(line->engine, own);
+    if (r == 0 && crn_config_measures(own) && !settings->has_surfaces)
+        r = crn_surfaces_open(line->config, line->store, crn_engine_descriptor(line->engine),
+                              &settings->offered_surfaces);
     if (r == 0) {
+        settings->has_surfaces |= crn_config_measures(own);
         settings->offered = own;
         r = ask(line, TAKE_IN);
         if (r < 0)
@@ -154,6 +159,10 @@ static int take_in(crn_line *line)
     crn_lane_rules lanes = crn_lane_rules_of(config);
     crn_lanes_set_rules(line->lanes, &lanes);
     crn_meters_use(&line->meters, config);
+    if (settings->offered_surfaces) {
+        line->surfaces = settings->offered_surfaces;
+        settings->offered_surfaces = NULL;
+    }
     settings->in_force = config;
     settings->in_use |= UINT32_C(1) << crn_config_slot(config);
     settings->since_ns = crn_realtime_ns();
@@ -211,5 +220,6 @@ void crn_line_settings_done(crn_line *line)
 {
     for (uint32_t slot = 0; slot < CRN_GENERATIONS; slot++)
         free_slot(&line->settings, slot);
+    crn_surfaces_close(&line->settings.offered_surfaces); /* of a line that never took them in */
     sem_destroy(&line->settings.answered);
 }

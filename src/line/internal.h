@@ -27,6 +27,7 @@
 #include "src/recorder/recorder.h"
 #include "src/publish/result_store.h"
 #include "src/service/service.h"
+#include "src/surface/surfaces.h"
 #include "src/fruit/values/values.h"
 
 /* The line as a service of systemd (service.c). */
@@ -43,12 +44,14 @@ typedef struct crn_line_settings {
     crn_config *own[CRN_GENERATIONS]; /* NULL: not in use, or the start's */
     uint32_t taken;                   /* bit per slot: in use, or not freed yet */
     uint32_t newest;                  /* generation */
+    bool has_surfaces;                /* the line measures, or what it needs for it was offered */
 
     /* Of both: */
     atomic_uint retired; /* bit per slot: no longer in use, to be freed */
     atomic_int asked;    /* 0: nothing, or answered */
     int answer;          /* 0 or a negative errno */
     const crn_config *offered;
+    crn_surfaces *offered_surfaces; /* NULL: the line has them, or needs none */
     crn_line_status status;
     sem_t answered;
     atomic_bool ended; /* the line's thread answers no more */
@@ -68,6 +71,7 @@ struct crn_line {
     crn_fruits *fruits;
     crn_engine *engine;
     crn_result_store *store;
+    crn_surfaces *surfaces; /* NULL: nothing was measured so far */
     crn_publish *publish;
     crn_recorder *recorder; /* NULL: no recording */
     crn_values values;
@@ -127,6 +131,29 @@ crn_view *crn_line_acquire(crn_line *line, crn_ticket ticket);
 
 /* Decides on the slot of a view that has ended, or was given up. */
 void crn_line_end_view(crn_line *line, crn_view *view);
+
+/* True if a due fruit's verdict has to wait for its measures: it was set aside. Else it has those
+ * that there are. */
+bool crn_line_measure(crn_line *line, const crn_fruit *fruit, int64_t now_ns);
+
+/* The fruit is judged: its measurement is not needed any more. Returns the views, a bit each, whose
+ * results it still reads. */
+uint64_t crn_line_leave_measurement(crn_line *line, const crn_fruit *fruit);
+
+/* Goes on with fruits whose measurement is done. */
+void crn_line_collect_measurements(crn_line *line);
+
+/* What a worker makes of a view besides the chain's results. */
+typedef struct crn_line_extra {
+    crn_defects_packer *packer;
+    crn_pose_finder *finder;
+    bool has_pose; /* of the view at hand: its fruit is measured */
+} crn_line_extra;
+
+extern const crn_output_hook crn_line_hook;
+
+/* Stores what the worker made. Returns 0 or -ENOBUFS. */
+int crn_line_store(crn_line *line, const crn_output *output, uint32_t *ret_handle);
 
 /* Takes back the slots that the recorder has written. */
 void crn_line_reclaim(crn_line *line);

@@ -45,8 +45,7 @@ static void collect(crn_line *line)
         crn_view *view = output->view;
         crn_judgement judgement = output->judgement;
         judgement.on_device = output->on_device;
-        if (output->status == 0 &&
-            crn_packed_defects_put(output->extra, line->store, &judgement.result) < 0) {
+        if (output->status == 0 && crn_line_store(line, output, &judgement.result) < 0) {
             judgement.result = CRN_RESULT_NONE;
             judgement.defect_count = 0;
             judgement.truncated = true;
@@ -105,6 +104,8 @@ static void judge_due(crn_line *line)
     const crn_fruit *fruit;
     int64_t now_ns = crn_now_ns();
     while ((fruit = crn_fruits_due(line->fruits, now_ns))) {
+        if (crn_line_measure(line, fruit, now_ns))
+            continue;
         crn_publish_verdict(line->publish, fruit, line->store, now_ns);
         offer_to_flight_recorder(line, fruit);
         crn_meters_fruit(&line->meters, fruit, now_ns);
@@ -120,6 +121,7 @@ static void judge_due(crn_line *line)
 static void run_pending(crn_line *line)
 {
     collect(line);
+    crn_line_collect_measurements(line);
     crn_line_reclaim(line);
     judge_due(line);
     dispatch(line, crn_now_ns());

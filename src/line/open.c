@@ -35,31 +35,6 @@ static size_t store_bytes(const crn_config *config)
            4 * crn_defects_packer_bytes(config);
 }
 
-/* Workers pack the defects of what they judge. */
-static int create_packer(const crn_config *config, void **ret_packer)
-{
-    crn_defects_packer *packer;
-    int r = crn_defects_packer_create(config, &packer);
-    if (r == 0)
-        *ret_packer = packer;
-    return r;
-}
-
-static void free_packer(void *packer)
-{
-    crn_defects_packer *freed = packer;
-    crn_defects_packer_free(&freed);
-}
-
-static int pack_output(const crn_output *output)
-{
-    return crn_defects_pack(output->extra, &output->defects, output->view->header.view,
-                            output->judgement.skipped, output->view);
-}
-
-static const crn_output_hook pack_defects = {
-    .create = create_packer, .free = free_packer, .run = pack_output};
-
 int64_t crn_line_kept_slots(const crn_config *config)
 {
     return config->monitor.http[0] ? config->monitor.keep_slots : 0;
@@ -93,6 +68,7 @@ size_t crn_line_bytes(const crn_config *config)
            crn_engine_bytes(config) + store_bytes(config) + crn_fruits_judged_bytes(&rules) +
            ((size_t)config->limits.viewers_mib << 20) +
            (size_t)config->run.workers * CRN_WORKER_DEPTH * crn_defects_packer_bytes(config) +
+           crn_surfaces_bytes(config) +
            (config->publish.log.dir[0] ? CRN_VERDICT_LOG_QUEUE_BYTES : 0) +
            (config->monitor.http[0] ? CRN_FLIGHT_QUEUE_BYTES + CRN_FLIGHT_BYTES : 0) +
            (kept_slots(config) ? CRN_LIVE_PHOTOS_BYTES + CRN_SHEETS_BYTES : 0);
@@ -191,13 +167,24 @@ static int open_recorder(crn_line *line, crn_error *error)
     return crn_recorder_open(&settings, &line->recorder, error);
 }
 
+/* A reload may bring them later (change.c). */
+static int open_surfaces(crn_line *line, crn_error *error)
+{
+    if (!crn_config_measures(line->config))
+        return 0;
+    int r = crn_surfaces_open(line->config, line->store, crn_engine_descriptor(line->engine),
+                              &line->surfaces);
+    return r < 0 ? crn_error_set(error, r, "geometry: cannot start: %s", strerror(-r)) : 0;
+}
+
 /* Needs the slots' memory, which devices read. */
 static int open_engine(crn_line *line, const crn_gpu *gpu, crn_error *error)
 {
     crn_device_memory memory;
     memory.start = crn_pool_memory(line->pool, &memory.bytes);
     crn_realtime_huge_pages(line->config, memory.start, memory.bytes);
-    return crn_engine_open(line->config, gpu, memory, &pack_defects, &line->engine, error);
+    int r = crn_engine_open(line->config, gpu, memory, &crn_line_hook, &line->engine, error);
+    return r == 0 ? open_surfaces(line, error) : r;
 }
 
 /* Devices that are used read rings directly. */
@@ -293,6 +280,7 @@ bool crn_line_close(crn_line **line)
     if (!*line)
         return true;
     crn_ingest_close(&(*line)->ingest);
+    crn_surfaces_close(&(*line)->surfaces);
     bool ended = crn_engine_close(&(*line)->engine);
     if (!ended)
         crn_pool_abandon(&(*line)->pool);

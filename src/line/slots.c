@@ -168,7 +168,7 @@ void crn_line_release_fruit(crn_line *line, const crn_fruit *fruit, int64_t now_
 {
     bool keep = line->kept_maps && is_worth_keeping(fruit, now_ns);
     bool record = is_to_record(line, fruit);
-    uint64_t missed = 0;
+    uint64_t missed = 0, read = crn_line_leave_measurement(line, fruit);
     show_photos(line, fruit);
     for (int64_t i = 0; i < line->config->limits.views; i++) {
         const crn_fruit_view *seen = &fruit->views[i];
@@ -185,7 +185,7 @@ void crn_line_release_fruit(crn_line *line, const crn_fruit *fruit, int64_t now_
                 atomic_store_explicit(&view->cancelled, true, memory_order_relaxed);
             }
         }
-        if (seen->state == CRN_VIEW_JUDGED)
+        if (seen->state == CRN_VIEW_JUDGED && !(read >> i & 1))
             crn_result_store_release(line->store, seen->judgement.result);
         missed += record && !waits && !runs && crn_fruit_view_is_received(seen);
     }

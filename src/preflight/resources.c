@@ -80,6 +80,7 @@ static int threads_needed(const crn_config *config)
     count += config->publish.log.dir[0] ? 2 : 0;
     count += config->state.dir[0] ? 2 : 0;
     count += config->access.keys[0] ? 2 : 0;
+    count += crn_config_measures(config);
     return (int)(count + config->run.workers * config->run.threads);
 }
 

@@ -42,6 +42,7 @@ typedef struct packed_head {
 typedef struct packed_source {
     const crn_config *config;
     const crn_defects *defects;
+    const crn_on_fruit *on_fruit; /* NULL: not told */
     uint32_t view_index;
     bool textures;         /* defects have the key, even if empty */
     const crn_view *limit; /* NULL: none */
@@ -54,7 +55,7 @@ struct crn_defects_packer {
     packed_format formats[CRN_FORMATS];
 };
 
-static bool uses(const crn_config *config, crn_format format)
+bool crn_format_is_used(const crn_config *config, crn_format format)
 {
     if (format == CRN_FORMAT_MSGPACK && config->monitor.http[0])
         return true; /* the flight recorder's */
@@ -71,7 +72,7 @@ int crn_defects_packer_create(const crn_config *config, crn_defects_packer **ret
     int r = 0;
     for (crn_format format = 0; format < CRN_FORMATS && r == 0; format++) {
         packed_format *packed = &packer->formats[format];
-        if (!uses(config, format))
+        if (!crn_format_is_used(config, format))
             continue;
         r = crn_encoder_create(format, &packed->encoder);
         packed->gaps = calloc((size_t)config->limits.defects, sizeof *packed->gaps);
@@ -102,7 +103,7 @@ size_t crn_defects_packer_bytes(const crn_config *config)
 {
     size_t bytes = sizeof(crn_defects_packer);
     for (crn_format format = 0; format < CRN_FORMATS; format++) {
-        if (!uses(config, format))
+        if (!crn_format_is_used(config, format))
             continue;
         size_t defect = defect_bytes[format] + CRN_CLASS_NAME_MAX + sizeof(gap) +
                         crn_config_textures(config) * texture_bytes[format];
@@ -160,13 +161,22 @@ static void put_parent(packed_format *packed, const crn_defect *defect)
             (gap){.at = crn_encoder_gap(packed->encoder), .parent = defect->parent};
 }
 
+static void put_on_fruit(crn_encoder *encoder, crn_on_fruit on_fruit)
+{
+    crn_encoder_text(encoder, CRN_KEY(defect, on_fruit));
+    if (on_fruit == CRN_ON_FRUIT_UNKNOWN)
+        crn_encoder_null(encoder);
+    else
+        crn_encoder_bool(encoder, on_fruit == CRN_ON_FRUIT);
+}
+
 static void put_defect(const packed_source *from, packed_format *packed, const crn_defect *defect)
 {
     const crn_classes *classes = &from->config->classes;
     crn_encoder *encoder = packed->encoder;
     const double bbox[] = {defect->x0, defect->y0, defect->x1, defect->y1};
     const double centroid[] = {defect->centroid_x, defect->centroid_y};
-    crn_encoder_map(encoder, from->textures ? CRN_KEYS_defect : CRN_KEYS_defect_always);
+    crn_encoder_map(encoder, CRN_KEYS_defect_always + (from->on_fruit != NULL) + from->textures);
     crn_encoder_pair_unsigned(encoder, CRN_KEY(defect, view), from->view_index);
     crn_encoder_pair_text(encoder, CRN_KEY(defect, class), classes->name[defect->channel]);
     crn_encoder_pair_real(encoder, CRN_KEY(defect, level), classes->level[defect->channel]);
@@ -181,6 +191,8 @@ static void put_defect(const packed_source *from, packed_format *packed, const c
     crn_encoder_text(encoder, CRN_KEY(defect, xy));
     crn_encoder_points(encoder, from->defects->xy + (size_t)defect->first_point * 2,
                        defect->point_count);
+    if (from->on_fruit)
+        put_on_fruit(encoder, from->on_fruit[defect - from->defects->defects]);
     if (from->textures)
         put_textures(encoder, from->defects, defect);
     crn_encoder_map_end(encoder);
@@ -236,11 +248,13 @@ static uint32_t sum_defects(const crn_defects *view, crn_packed_total totals[CRN
     return count;
 }
 
-int crn_defects_pack(crn_defects_packer *packer, const crn_defects *defects, uint32_t view_index,
-                     uint32_t skipped, const crn_view *limit)
+int crn_defects_pack(crn_defects_packer *packer, const crn_defects *defects,
+                     const crn_on_fruit *on_fruit, uint32_t view_index, uint32_t skipped,
+                     const crn_view *limit)
 {
     const crn_config *config = limit && limit->config ? limit->config : packer->config;
-    packed_source from = {config, defects, view_index, has_textures(config, skipped), limit};
+    packed_source from = {config, defects, on_fruit, view_index, has_textures(config, skipped),
+                          limit};
     packed_head head = {.count = defects->defect_count, .truncated = defects->truncated};
     for (crn_format format = 0; format < CRN_FORMATS; format++) {
         packed_format *packed = &packer->formats[format];
@@ -260,12 +274,18 @@ int crn_defects_pack(crn_defects_packer *packer, const crn_defects *defects, uin
 int crn_packed_defects_put(const crn_defects_packer *packer, crn_result_store *store,
                            uint32_t *ret_handle)
 {
+    return crn_packed_defects_put_with(packer, NULL, 0, store, ret_handle);
+}
+
+int crn_packed_defects_put_with(const crn_defects_packer *packer, const crn_result_part *attached,
+                                int attached_count, crn_result_store *store, uint32_t *ret_handle)
+{
     const packed_head *head = &packer->head;
-    if (head->count == 0 && !head->truncated) {
+    if (head->count == 0 && !head->truncated && attached_count == 0) {
         *ret_handle = CRN_RESULT_NONE;
         return 0;
     }
-    crn_result_part parts[2 + 2 * CRN_FORMATS] = {
+    crn_result_part parts[2 + 2 * CRN_FORMATS + CRN_ATTACHED_MAX] = {
         {head, sizeof *head}, {packer->totals, head->total_count * sizeof *packer->totals}};
     int count = 2;
     for (crn_format format = 0; format < CRN_FORMATS; format++) {
@@ -273,7 +293,20 @@ int crn_packed_defects_put(const crn_defects_packer *packer, crn_result_store *s
         parts[count++] = (crn_result_part){packed->gaps, head->gaps[format] * sizeof *packed->gaps};
         parts[count++] = (crn_result_part){packed->bytes, head->bytes[format]};
     }
+    for (int i = 0; i < attached_count; i++)
+        parts[count++] = attached[i];
     return crn_result_store_put(store, parts, count, ret_handle);
+}
+
+crn_result_reader crn_packed_defects_attached(const crn_result_store *store, uint32_t handle)
+{
+    packed_head head;
+    crn_result_reader reader = crn_result_store_open(store, handle);
+    crn_result_read(&reader, &head, sizeof head);
+    crn_result_read(&reader, NULL, head.total_count * sizeof(crn_packed_total));
+    for (crn_format format = 0; format < CRN_FORMATS; format++)
+        crn_result_read(&reader, NULL, head.gaps[format] * sizeof(gap) + head.bytes[format]);
+    return reader;
 }
 
 void crn_packed_defects_open(const crn_result_store *store, uint32_t handle,

@@ -18,6 +18,16 @@
 /* Formats of verdicts; arrays of them are indexed by crn_format. */
 #define CRN_FORMATS (CRN_FORMAT_JSON + 1)
 
+/* Where a defect lies. */
+typedef enum crn_on_fruit {
+    CRN_BESIDE_FRUIT,
+    CRN_ON_FRUIT,
+    CRN_ON_FRUIT_UNKNOWN,
+} crn_on_fruit;
+
+/* True if an outlet, or the flight recorder, has verdicts in that format. */
+bool crn_format_is_used(const crn_config *config, crn_format format);
+
 /* Sums over a view's defects of one class. */
 typedef struct crn_packed_total {
     int32_t class_index;
@@ -38,15 +48,25 @@ size_t crn_defects_packer_bytes(const crn_config *config);
 /*
  * Packs a view's defects. `skipped`: a bit per step of the chain. Returns 0; -ETIME if the view's
  * deadline passed or it was cancelled (`limit`; NULL: neither); -ENOMEM. The view's settings
- * (crn_view.config) replace the packer's.
+ * (crn_view.config) replace the packer's. `on_fruit`: of each defect; NULL: it is not told.
  */
-int crn_defects_pack(crn_defects_packer *packer, const crn_defects *defects, uint32_t view_index,
-                     uint32_t skipped, const crn_view *limit);
+int crn_defects_pack(crn_defects_packer *packer, const crn_defects *defects,
+                     const crn_on_fruit *on_fruit, uint32_t view_index, uint32_t skipped,
+                     const crn_view *limit);
 
 /* Copies what was packed into the store. *ret_handle is CRN_RESULT_NONE if there are no defects and
  * none were truncated. Returns 0 or -ENOBUFS. */
 int crn_packed_defects_put(const crn_defects_packer *packer, crn_result_store *store,
                            uint32_t *ret_handle);
+
+#define CRN_ATTACHED_MAX 4
+
+/* The same, with up to CRN_ATTACHED_MAX further pieces behind it: there is always a handle then. */
+int crn_packed_defects_put_with(const crn_defects_packer *packer, const crn_result_part *attached,
+                                int attached_count, crn_result_store *store, uint32_t *ret_handle);
+
+/* At the first of these pieces; by any thread, while the result is not released. */
+crn_result_reader crn_packed_defects_attached(const crn_result_store *store, uint32_t handle);
 
 /* A view's packed defects in the store. */
 typedef struct crn_packed_defects {

@@ -5,9 +5,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/formats/verdict/fields.h"
 #include "src/publish/packed_defects.h"
+#include "src/publish/surface.h"
 #include "src/publish/verdict_views.h"
 
 #define STEP_NAME_BYTES 72
@@ -88,13 +90,16 @@ static void summarize(crn_verdict *verdict, const crn_fruit *fruit, const crn_ve
     *ret_sum = sum;
 }
 
-static void put_skipped(const crn_verdict *verdict, crn_encoder *encoder, uint32_t skipped)
+static void put_skipped(const crn_verdict *verdict, crn_encoder *encoder, uint32_t skipped,
+                        bool surface)
 {
     crn_encoder_text(encoder, CRN_KEY(verdict, skipped));
-    crn_encoder_array(encoder, (uint32_t)__builtin_popcount(skipped));
+    crn_encoder_array(encoder, (uint32_t)__builtin_popcount(skipped) + surface);
     for (int32_t step = 0; step < verdict->config->steps; step++)
         if (skipped >> step & 1)
             crn_encoder_text(encoder, verdict->step_names[step]);
+    if (surface)
+        crn_encoder_text(encoder, CRN_KEY(verdict, surface));
     crn_encoder_array_end(encoder);
 }
 
@@ -105,10 +110,13 @@ static void put_latency(const crn_verdict *verdict, crn_encoder *encoder, const 
     crn_latency_parts parts;
     crn_latency_parts_of(verdict->config, fruit, facts->now_ns, &parts);
     crn_encoder_text(encoder, CRN_KEY(verdict, latency_ms));
-    crn_encoder_map(encoder, (uint32_t)steps + CRN_KEYS_time);
+    bool measures = crn_config_measures(verdict->config);
+    crn_encoder_map(encoder, (uint32_t)steps + CRN_KEYS_time - !measures);
     crn_encoder_pair_ms(encoder, CRN_KEY(time, queue), parts.queue_ns);
     for (int32_t step = 0; step < steps; step++)
         crn_encoder_pair_ms(encoder, verdict->step_names[step], parts.stage_ns[step]);
+    if (measures)
+        crn_encoder_pair_ms(encoder, CRN_KEY(time, surface), parts.surface_ns);
     crn_encoder_pair_ms(encoder, CRN_KEY(time, total), parts.total_ns);
     crn_encoder_map_end(encoder);
 }
@@ -158,6 +166,20 @@ static void put_defects(crn_verdict *verdict, crn_encoder *encoder, const crn_fr
     crn_encoder_array_end(encoder);
 }
 
+static void put_surface(crn_encoder *encoder, const crn_fruit_surface *surface)
+{
+    crn_format format = crn_encoder_format(encoder);
+    crn_encoder_text(encoder, CRN_KEY(verdict, surface));
+    if (!surface || !surface->bytes[format]) {
+        crn_encoder_null(encoder);
+        return;
+    }
+    (void)crn_encoder_gap(encoder);
+    unsigned char *to = crn_encoder_piece(encoder, surface->sizes[format]);
+    if (to)
+        memcpy(to, surface->bytes[format], surface->sizes[format]);
+}
+
 int crn_verdict_pack(crn_verdict *verdict, crn_encoder *encoder, const crn_fruit *fruit,
                      const crn_verdict_facts *facts, const crn_result_store *store,
                      crn_verdict_bytes *ret_bytes)
@@ -169,7 +191,8 @@ int crn_verdict_pack(crn_verdict *verdict, crn_encoder *encoder, const crn_fruit
     summarize(verdict, fruit, facts, store, &sum);
     bool cut = facts->without_defects && facts->kind == CRN_VERDICT_COMPLETE;
     crn_encoder_begin(encoder);
-    crn_encoder_map(encoder, CRN_KEYS_verdict);
+    bool measures = crn_config_measures(verdict->config);
+    crn_encoder_map(encoder, CRN_KEYS_verdict_always + measures);
     crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, v), CRN_VERDICT_VERSION);
     crn_encoder_pair_text(encoder, CRN_KEY(verdict, run), facts->run);
     crn_encoder_pair_text(encoder, CRN_KEY(verdict, settings), settings);
@@ -190,7 +213,7 @@ int crn_verdict_pack(crn_verdict *verdict, crn_encoder *encoder, const crn_fruit
     crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, views_expected), fruit->expected);
     crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, views_received), fruit->received);
     crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, views_judged), fruit->judged);
-    put_skipped(verdict, encoder, sum.skipped);
+    put_skipped(verdict, encoder, sum.skipped, fruit->surface_skipped);
     crn_encoder_pair_bool(encoder, CRN_KEY(verdict, truncated), sum.truncated);
     crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, budget_ms),
                               (uint64_t)verdict->config->latency.budget_ms);
@@ -199,6 +222,8 @@ int crn_verdict_pack(crn_verdict *verdict, crn_encoder *encoder, const crn_fruit
     crn_view_states_emit(verdict->config, fruit, facts->now_ns, encoder);
     put_totals(&verdict->config->classes, encoder, &sum);
     put_defects(verdict, encoder, fruit, store, facts->totals_only ? 0 : sum.defects);
+    if (measures)
+        put_surface(encoder, facts->without_defects ? NULL : fruit->surface);
     crn_encoder_map_end(encoder);
     int r = crn_encoder_end(encoder, &ret_bytes->bytes, &ret_bytes->size);
     if (r == 0)

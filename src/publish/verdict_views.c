@@ -1,6 +1,7 @@
 #include "src/publish/verdict_views.h"
 
 #include "src/formats/verdict/fields.h"
+#include "src/publish/surface.h"
 #include "stages/backend.h"
 
 /* States as readers see them; a view that waits or runs when its fruit is judged is lost. */
@@ -41,6 +42,8 @@ void crn_latency_parts_of(const crn_config *config, const crn_fruit *fruit, int6
         const crn_judgement *judgement = &last->judgement;
         int64_t left_ns = clamp(ended_ns(last) - fruit->closed_ns, parts.total_ns);
         int64_t waits_ns = judgement->run_ns;
+        if (fruit->surface)
+            parts.surface_ns = clamp(fruit->surface->took_ns, parts.total_ns - left_ns);
         for (int32_t step = config->steps - 1; step >= 0; step--) {
             parts.stage_ns[step] = clamp(judgement->stage_ns[step], left_ns);
             left_ns -= parts.stage_ns[step];

@@ -7,9 +7,10 @@
 #include "src/formats/encoding/encoder.h"
 #include "src/fruit/fruit.h"
 
-/* Breakdown of the time from a fruit's close to its verdict: queue + all stages <= total. */
+/* Breakdown of the time from a fruit's close to its verdict: queue + all stages + surface <= total.
+ */
 typedef struct crn_latency_parts {
-    int64_t queue_ns, total_ns;
+    int64_t queue_ns, surface_ns, total_ns;
     int64_t stage_ns[CRN_STAGES_MAX];
 } crn_latency_parts;
 

@@ -37,6 +37,12 @@ static void nor_per_view_in_a_slot(void **state)
     skip();
 }
 
+static void nor_where_fruits_are_measured(void **state)
+{
+    (void)state;
+    skip();
+}
+
 static void nor_does_it_with_a_device(void **state)
 {
     (void)state;
@@ -174,12 +180,13 @@ static const char yaml[] =
     "latency: {budget_ms: 60000, assemble_ms: 60000}\n"
     "log: {level: warning}\n";
 
-static void count_in(const char *backend, const crn_gpu *gpu, bool slots)
+static void count_in(const char *backend, const crn_gpu *gpu, bool slots, const char *more)
 {
     exempt = true;
     static line_fixture line;
     char text[1024];
-    snprintf(text, sizeof text, yaml, backend);
+    int used = snprintf(text, sizeof text, yaml, backend);
+    snprintf(text + used, sizeof text - (size_t)used, "%s", more);
     line_configure(&line, text);
     snprintf(line.config.publish.log.dir, CRN_TEXT_BYTES, "%s", line.folder);
     line.config.publish.log.keep_mib = 0; /* else it lists the folder once a minute, too */
@@ -218,19 +225,26 @@ static void count_in(const char *backend, const crn_gpu *gpu, bool slots)
 static void the_line_allocates_nothing_per_view(void **state)
 {
     (void)state;
-    count_in("openmp", NULL, false);
+    count_in("openmp", NULL, false, "");
 }
 
 static void nor_per_view_in_a_slot(void **state)
 {
     (void)state;
-    count_in("openmp", NULL, true);
+    count_in("openmp", NULL, true, "");
+}
+
+static void nor_where_fruits_are_measured(void **state)
+{
+    (void)state;
+    count_in("openmp", NULL, false,
+             "geometry: {mm_per_px: 0.5, fruit: {class: rot}, surface: {optional: false}}\n");
 }
 
 static void nor_does_it_with_a_device(void **state)
 {
     (void)state;
-    count_in("cuda", crn_faulty_gpu(crn_fake_gpu(1, false)), false);
+    count_in("cuda", crn_faulty_gpu(crn_fake_gpu(1, false)), false, "");
 }
 
 #endif
@@ -240,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_line_allocates_nothing_per_view),
         cmocka_unit_test(nor_per_view_in_a_slot),
+        cmocka_unit_test(nor_where_fruits_are_measured),
         cmocka_unit_test(nor_does_it_with_a_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,7 +62,7 @@ static int pack_views(void *argument)
     verdict_trial *t = argument;
     int r = 0;
     for (uint32_t view = 0; view < VIEWS && r == 0; view++)
-        r = crn_defects_pack(t->packers[view], &t->defects, view, 0, NULL);
+        r = crn_defects_pack(t->packers[view], &t->defects, NULL, view, 0, NULL);
     return r;
 }
 

@@ -53,6 +53,7 @@ FLOORS = [
     ["src/fruit"],
     ["src/engine"],
     ["src/publish"],
+    ["src/surface"],
     ["src/monitor", "src/monitor/log_messages", "src/monitor/resources", "src/monitor/fruits", "src/monitor/events", "src/monitor/http",
      "src/monitor/http/responses"],
     ["src", "src/control", "src/self_check"],

@@ -7,18 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/formats/verdict/fields.h"
+#include "src/formats/verdict/decode_fields.h"
 #include "stages/base/utf8.h"
 
-/* A field and where its value is stored: as bool, uint64_t, double (null reads as NaN), double[2],
- * double[4], or char[CRN_DECODED_TEXT_BYTES] (a text; an integer is stored as its text). */
-typedef struct decode_field {
-    const crn_field *field;
-    size_t offset;
-    bool required; /* otherwise a missing or null value leaves the struct unchanged */
-} decode_field;
-
-static const decode_field verdict_fields[] = {
+static const crn_decode_field verdict_fields[] = {
     {&CRN_FIELD(verdict, run), offsetof(crn_decoded, run), true},
     {&CRN_FIELD(verdict, settings), offsetof(crn_decoded, settings), false},
     {&CRN_FIELD(verdict, recipe), offsetof(crn_decoded, recipe), false},
@@ -43,19 +35,19 @@ static const decode_field verdict_fields[] = {
 
 static const crn_field status_state = {.key = "state", .type = CRN_FIELD_TEXT};
 
-static const decode_field status_fields[] = {
+static const crn_decode_field status_fields[] = {
     {&CRN_FIELD(verdict, run), offsetof(crn_decoded_status, run), true},
     {&status_state, offsetof(crn_decoded_status, state), true},
     {NULL, 0, false},
 };
 
-static const decode_field total_fields[] = {
+static const crn_decode_field total_fields[] = {
     {&CRN_FIELD(total, count), offsetof(crn_decoded_total, count), true},
     {&CRN_FIELD(total, area_px), offsetof(crn_decoded_total, area_px), true},
     {NULL, 0, false},
 };
 
-static const decode_field view_fields[] = {
+static const crn_decode_field view_fields[] = {
     {&CRN_FIELD(view, view), offsetof(crn_decoded_view, view), true},
     {&CRN_FIELD(view, state), offsetof(crn_decoded_view, state), true},
     {&CRN_FIELD(view, reason), offsetof(crn_decoded_view, reason), false},
@@ -70,7 +62,7 @@ static const decode_field view_fields[] = {
     {NULL, 0, false},
 };
 
-static const decode_field defect_fields[] = {
+static const crn_decode_field defect_fields[] = {
     {&CRN_FIELD(defect, view), offsetof(crn_decoded_defect, view), true},
     {&CRN_FIELD(defect, class), offsetof(crn_decoded_defect, name), true},
     {&CRN_FIELD(defect, closed), offsetof(crn_decoded_defect, closed), true},
@@ -79,6 +71,7 @@ static const decode_field defect_fields[] = {
     {&CRN_FIELD(defect, mean_probability), offsetof(crn_decoded_defect, mean_probability), false},
     {&CRN_FIELD(defect, bbox), offsetof(crn_decoded_defect, bbox), true},
     {&CRN_FIELD(defect, centroid), offsetof(crn_decoded_defect, centroid), false},
+    {&CRN_FIELD(defect, on_fruit), offsetof(crn_decoded_defect, on_fruit), false},
     {NULL, 0, false},
 };
 
@@ -100,7 +93,7 @@ static bool read_reals(const msgpack_object *value, uint32_t count, double *ret_
     return true;
 }
 
-static bool read_text(const msgpack_object *value, char *ret_text)
+bool crn_decode_text(const msgpack_object *value, char ret_text[CRN_DECODED_TEXT_BYTES])
 {
     if (value->type == MSGPACK_OBJECT_STR)
         crn_utf8_show(value->via.str.ptr, value->via.str.size, ret_text, CRN_DECODED_TEXT_BYTES);
@@ -123,7 +116,7 @@ static bool read_field(const msgpack_object *value, crn_field_type type, void *t
     case CRN_FIELD_REAL:
         return read_real(value, target);
     case CRN_FIELD_TEXT:
-        return read_text(value, target);
+        return crn_decode_text(value, target);
     case CRN_FIELD_PAIR:
         return read_reals(value, 2, target);
     case CRN_FIELD_BOX:
@@ -133,13 +126,13 @@ static bool read_field(const msgpack_object *value, crn_field_type type, void *t
     }
 }
 
-static int read_fields(const msgpack_object *map, const decode_field *fields, void *target,
-                       crn_error *error)
+int crn_decode_fields(const msgpack_object *map, const crn_decode_field *fields, void *target,
+                      crn_error *error)
 {
     if (map->type != MSGPACK_OBJECT_MAP)
         return crn_error_set(error, -EBADMSG, "not a map where one with '%s' is expected",
                              fields[0].field->key);
-    for (const decode_field *f = fields; f->field; f++) {
+    for (const crn_decode_field *f = fields; f->field; f++) {
         const char *key = f->field->key;
         const msgpack_object *value = crn_value_get(map, key);
         if (!value && f->required)
@@ -157,7 +150,7 @@ static int read_kind(const msgpack_object *map, crn_verdict_kind *ret_kind, crn_
 {
     const msgpack_object *value = crn_value_get(map, CRN_KEY(verdict, verdict));
     char text[CRN_DECODED_TEXT_BYTES];
-    if (!value || !read_text(value, text))
+    if (!value || !crn_decode_text(value, text))
         return crn_error_set(error, -EBADMSG, "'verdict' is missing or not a text");
     for (int kind = CRN_VERDICT_COMPLETE; kind <= CRN_VERDICT_LATE; kind++) {
         if (strcmp(text, crn_verdict_kind_names[kind]))
@@ -169,9 +162,8 @@ static int read_kind(const msgpack_object *map, crn_verdict_kind *ret_kind, crn_
                          text);
 }
 
-/* The map or array under a key, an empty one if the key is missing; NULL with *error otherwise. */
-static const msgpack_object *find_many(const msgpack_object *map, const char *key,
-                                       msgpack_object_type type, crn_error *error)
+const msgpack_object *crn_decode_many(const msgpack_object *map, const char *key,
+                                      msgpack_object_type type, crn_error *error)
 {
     static const msgpack_object empty_map = {.type = MSGPACK_OBJECT_MAP};
     static const msgpack_object empty_array = {.type = MSGPACK_OBJECT_ARRAY};
@@ -187,7 +179,7 @@ static const msgpack_object *find_many(const msgpack_object *map, const char *ke
 static int read_times(const msgpack_object *map, crn_decoded *decoded, crn_error *error)
 {
     const msgpack_object *times =
-        find_many(map, CRN_KEY(verdict, latency_ms), MSGPACK_OBJECT_MAP, error);
+        crn_decode_many(map, CRN_KEY(verdict, latency_ms), MSGPACK_OBJECT_MAP, error);
     if (!times)
         return -EBADMSG;
     for (uint32_t i = 0; i < times->via.map.size; i++) {
@@ -195,7 +187,7 @@ static int read_times(const msgpack_object *map, crn_decoded *decoded, crn_error
             break;
         crn_decoded_time *time = &decoded->times[decoded->time_count];
         const msgpack_object_kv *entry = &times->via.map.ptr[i];
-        if (!read_text(&entry->key, time->name) || !read_real(&entry->val, &time->ms))
+        if (!crn_decode_text(&entry->key, time->name) || !read_real(&entry->val, &time->ms))
             return crn_error_set(error, -EBADMSG, "'latency_ms' holds something without a number");
         decoded->time_count++;
         if (!strcmp(time->name, CRN_KEY(time, total)))
@@ -207,7 +199,7 @@ static int read_times(const msgpack_object *map, crn_decoded *decoded, crn_error
 static int read_totals(const msgpack_object *map, crn_decoded *decoded, crn_error *error)
 {
     const msgpack_object *totals =
-        find_many(map, CRN_KEY(verdict, totals), MSGPACK_OBJECT_MAP, error);
+        crn_decode_many(map, CRN_KEY(verdict, totals), MSGPACK_OBJECT_MAP, error);
     if (!totals)
         return -EBADMSG;
     int r = 0;
@@ -216,9 +208,9 @@ static int read_totals(const msgpack_object *map, crn_decoded *decoded, crn_erro
             break;
         crn_decoded_total *total = &decoded->totals[decoded->total_count++];
         const msgpack_object_kv *entry = &totals->via.map.ptr[i];
-        if (!read_text(&entry->key, total->name))
+        if (!crn_decode_text(&entry->key, total->name))
             return crn_error_set(error, -EBADMSG, "'totals' holds a class without a name");
-        r = read_fields(&entry->val, total_fields, total, error);
+        r = crn_decode_fields(&entry->val, total_fields, total, error);
     }
     return r;
 }
@@ -226,11 +218,12 @@ static int read_totals(const msgpack_object *map, crn_decoded *decoded, crn_erro
 static int read_skipped(const msgpack_object *map, crn_decoded *decoded, crn_error *error)
 {
     const msgpack_object *skipped =
-        find_many(map, CRN_KEY(verdict, skipped), MSGPACK_OBJECT_ARRAY, error);
+        crn_decode_many(map, CRN_KEY(verdict, skipped), MSGPACK_OBJECT_ARRAY, error);
     if (!skipped)
         return -EBADMSG;
     for (uint32_t i = 0; i < skipped->via.array.size && i < CRN_STAGES_MAX; i++)
-        if (!read_text(&skipped->via.array.ptr[i], decoded->skipped[decoded->skipped_count++]))
+        if (!crn_decode_text(&skipped->via.array.ptr[i],
+                             decoded->skipped[decoded->skipped_count++]))
             return crn_error_set(error, -EBADMSG, "'skipped' holds something that is not text");
     return 0;
 }
@@ -238,14 +231,14 @@ static int read_skipped(const msgpack_object *map, crn_decoded *decoded, crn_err
 static int read_views(const msgpack_object *map, crn_decoded *decoded, crn_error *error)
 {
     const msgpack_object *views =
-        find_many(map, CRN_KEY(verdict, view_states), MSGPACK_OBJECT_ARRAY, error);
+        crn_decode_many(map, CRN_KEY(verdict, view_states), MSGPACK_OBJECT_ARRAY, error);
     if (!views)
         return -EBADMSG;
     int r = 0;
     for (uint32_t i = 0; !r && i < views->via.array.size && i < CRN_FRUIT_VIEWS_MAX; i++) {
         crn_decoded_view *view = &decoded->views[decoded->view_count++];
         view->received_ms = view->queue_ms = view->run_ms = NAN;
-        r = read_fields(&views->via.array.ptr[i], view_fields, view, error);
+        r = crn_decode_fields(&views->via.array.ptr[i], view_fields, view, error);
     }
     return r;
 }
@@ -281,7 +274,7 @@ static int read_points(const msgpack_object *xy, float *points, crn_error *error
 static int read_defects(const msgpack_object *map, crn_decoded *decoded, crn_error *error)
 {
     const msgpack_object *defects =
-        find_many(map, CRN_KEY(verdict, defects), MSGPACK_OBJECT_ARRAY, error);
+        crn_decode_many(map, CRN_KEY(verdict, defects), MSGPACK_OBJECT_ARRAY, error);
     if (!defects)
         return -EBADMSG;
     uint64_t points = 0;
@@ -305,10 +298,11 @@ static int read_defects(const msgpack_object *map, crn_decoded *decoded, crn_err
         const msgpack_object *xy = crn_value_get(source, CRN_KEY(defect, xy));
         crn_decoded_defect *defect = &decoded->defects[decoded->defect_count++];
         defect->mean_probability = NAN;
+        defect->on_fruit = true;
         defect->first_point = decoded->point_count;
         defect->point_count = (uint32_t)count_points(xy);
         decoded->point_count += defect->point_count;
-        r = read_fields(source, defect_fields, defect, error);
+        r = crn_decode_fields(source, defect_fields, defect, error);
         if (!r)
             r = read_points(xy, decoded->xy + 2 * (size_t)defect->first_point, error);
     }
@@ -329,7 +323,7 @@ static int decode_into(const crn_messagepack_json *packed, bool defects, crn_dec
     if (!crn_value_unsigned(crn_value_get(map, CRN_KEY(verdict, v)), 1, &version) || version != 1)
         r = crn_error_set(error, -EBADMSG, "not a verdict of version 1 ('v')");
     if (!r)
-        r = read_fields(map, verdict_fields, decoded, error);
+        r = crn_decode_fields(map, verdict_fields, decoded, error);
     if (!r)
         r = read_kind(map, &decoded->kind, error);
     if (!r)
@@ -340,6 +334,8 @@ static int decode_into(const crn_messagepack_json *packed, bool defects, crn_dec
         r = read_skipped(map, decoded, error);
     if (!r)
         r = read_views(map, decoded, error);
+    if (!r)
+        r = crn_decode_surface(map, &decoded->surface, error);
     if (!r && defects)
         r = read_defects(map, decoded, error);
     if (r < 0)
@@ -386,6 +382,7 @@ void crn_decoded_free(crn_decoded **decoded)
         return;
     free((*decoded)->defects);
     free((*decoded)->xy);
+    free((*decoded)->surface.spots);
     free(*decoded);
     *decoded = NULL;
 }
@@ -397,7 +394,7 @@ static void read_line(const msgpack_object *map, crn_decoded_status *status)
     crn_value_unsigned(crn_value_get(map, "slots"), UINT64_MAX, &status->slots);
     crn_value_unsigned(crn_value_get(map, "alive_ms"), UINT64_MAX, &status->alive_ms);
     for (uint32_t i = 0; i < crn_value_count(classes) && i < CRN_CLASSES_MAX; i++)
-        if (!read_text(crn_value_item(classes, i), status->classes[status->class_count++]))
+        if (!crn_decode_text(crn_value_item(classes, i), status->classes[status->class_count++]))
             return;
 }
 
@@ -406,10 +403,10 @@ int crn_decode_status(const crn_messagepack_json *packed, crn_decoded_status *re
 {
     crn_decoded_status status = {.lane_count = 0};
     const msgpack_object *map = &packed->tree.data;
-    int r = read_fields(map, status_fields, &status, error);
+    int r = crn_decode_fields(map, status_fields, &status, error);
     if (r < 0)
         return r;
-    const msgpack_object *lanes = find_many(map, "lanes", MSGPACK_OBJECT_ARRAY, error);
+    const msgpack_object *lanes = crn_decode_many(map, "lanes", MSGPACK_OBJECT_ARRAY, error);
     if (!lanes)
         return -EBADMSG;
     for (uint32_t i = 0; i < lanes->via.array.size; i++) {

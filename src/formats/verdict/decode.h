@@ -50,12 +50,41 @@ typedef struct crn_decoded_view {
 typedef struct crn_decoded_defect {
     uint64_t view;
     char name[CRN_DECODED_TEXT_BYTES]; /* class */
-    bool closed, hole;
+    bool closed, hole, on_fruit;       /* on_fruit: false only where the verdict says so */
     double area_px, mean_probability;
     double bbox[4];     /* x0, y0, x1, y1 */
     double centroid[2]; /* x, y */
     uint32_t first_point, point_count;
 } crn_decoded_defect;
+
+/* Measures of one class, and of one defect of the fruit. */
+typedef struct crn_decoded_measure {
+    char name[CRN_DECODED_TEXT_BYTES]; /* class */
+    uint64_t count;
+    double area_mm2, largest_mm2, longest_mm;
+} crn_decoded_measure;
+
+typedef struct crn_decoded_spot {
+    char name[CRN_DECODED_TEXT_BYTES]; /* class */
+    double area_mm2, length_mm, width_mm;
+    double lambda_deg, v;
+} crn_decoded_spot;
+
+/* Where a view shows the fruit; NaN: not known. */
+typedef struct crn_decoded_pose {
+    uint64_t view;
+    double x, y, rx, ry, tilt_deg, roll_deg, confidence, roll_confidence;
+    char source[CRN_DECODED_TEXT_BYTES], roll_source[CRN_DECODED_TEXT_BYTES];
+} crn_decoded_pose;
+
+typedef struct crn_decoded_surface {
+    bool is_measured;                                  /* otherwise only poses are there, if they */
+    double diameter_mm, length_mm, coverage, seen_mm2; /* NaN if it is not */
+    uint32_t pose_count, measure_count, spot_count;
+    crn_decoded_pose poses[CRN_FRUIT_VIEWS_MAX];
+    crn_decoded_measure measures[CRN_CLASSES_MAX];
+    crn_decoded_spot *spots;
+} crn_decoded_surface;
 
 typedef struct crn_decoded {
     char run[CRN_DECODED_TEXT_BYTES]; /* decimal text if it came as a number */
@@ -72,8 +101,9 @@ typedef struct crn_decoded {
     crn_decoded_total totals[CRN_CLASSES_MAX];     /* in the message's order */
     char skipped[CRN_STAGES_MAX][CRN_DECODED_TEXT_BYTES];
     crn_decoded_view views[CRN_FRUIT_VIEWS_MAX]; /* in the message's order */
-    crn_decoded_defect *defects;                 /* in the message's order */
-    float *xy;                                   /* point_count x, y pairs; always finite */
+    crn_decoded_surface surface;
+    crn_decoded_defect *defects; /* in the message's order */
+    float *xy;                   /* point_count x, y pairs; always finite */
 } crn_decoded;
 
 /*

@@ -42,11 +42,14 @@
     X(m, view_states, VIEWS, "", "every expected view, or those received or refused if `views_expected` is 0") \
     X(m, totals, TOTALS, "", "sums over all views, for every class that was looked for, also where none was found; " \
                              "a class without a level in the recipe or the file is absent: not looked for, not clean") \
-    X(m, defects, DEFECTS, "", "view by view; [stages/stage/README.md](../../stages/stage/README.md) defines order and values")
+    X(m, defects, DEFECTS, "", "view by view; [stages/stage/README.md](../../stages/stage/README.md) defines order and values") \
+    X(m, surface, SURFACE, "", "only with section `geometry`: the fruit's measures, each defect once ([how](../../stages/surface/README.md)); " \
+                               "null: `skipped` has `surface`, or no view was judged")
 
 /* With one key per step between these two. */
 #define CRN_FIELDS_time(X, m) \
     X(m, queue, REAL, "ms", "the view's wait until it began") \
+    X(m, surface, REAL, "ms", "only with section `geometry`: the wait for the fruit's measures") \
     X(m, total, REAL, "ms", "from the fruit's close to the packing")
 
 #define CRN_FIELDS_view(X, m) \
@@ -87,6 +90,8 @@
     X(m, centroid, PAIR, "px", "centroid of the area") \
     X(m, mean_probability, REAL, "", "of the map as received, over the pixels inside") \
     X(m, xy, POINTS, "px", "the contour's points") \
+    X(m, on_fruit, BOOL, "", "only with section `geometry`, but for `outside: keep`: its centroid lies on the fruit; " \
+                             "null: the view's pose is not known") \
     X(m, ranklet, TEXTURES, "", "one entry per window; only if a ranklet step ran for that view")
 
 #define CRN_FIELDS_texture(X, m) \
@@ -94,6 +99,45 @@
     X(m, vertical, REAL, "", "mean ranklet, -1 to 1: positive if the left half is brighter") \
     X(m, horizontal, REAL, "", "the same for the upper half") \
     X(m, diagonal, REAL, "", "the same for top left and bottom right")
+
+#define CRN_FIELDS_surface(X, m) \
+    X(m, diameter_mm, REAL, "mm", "across the roll axis: mean of the views; null, as all measures: not measured, as no view's " \
+                                  "pose is known, or not how the fruit rolled, or its outlines are more than a limit allows") \
+    X(m, length_mm, REAL, "mm", "along the roll axis") \
+    X(m, coverage, REAL, "", "part of its surface that some view shows inclined by at most 75°; all else is not measured") \
+    X(m, seen_mm2, REAL, "mm²", "the same as an area") \
+    X(m, pose, POSES, "", "of each judged view: where it shows the fruit") \
+    X(m, classes, MEASURES, "", "sums over the fruit, for every class that was looked for; empty: not measured") \
+    X(m, defects, SPOTS, "", "defects of the fruit, each once; empty: none, or not measured")
+
+#define CRN_FIELDS_pose(X, m) \
+    X(m, view, UNSIGNED, "", "index of the view") \
+    X(m, x, REAL, "px", "centre of the ellipse that the fruit is in the picture; null, as the next five: not known") \
+    X(m, y, REAL, "px", "the same") \
+    X(m, rx, REAL, "px", "its semi-axis along x") \
+    X(m, ry, REAL, "px", "along y") \
+    X(m, tilt_deg, REAL, "°", "of the ellipse and the roll axis in the picture, from x towards y") \
+    X(m, roll_deg, REAL, "°", "roll since the first of these views") \
+    X(m, source, TEXT, "", "what tells it: `photo`, `class`, `header`, `expected`: the mean of the fruit's other views, or `none`") \
+    X(m, confidence, REAL, "", "0 to 1, of what was found in the picture; where it is too low, `expected` is used") \
+    X(m, roll_source, TEXT, "", "what tells the roll from the view before: `photo`, `header`, `expected`: `geometry.roll_deg`, or `none`, as of the first") \
+    X(m, roll_confidence, REAL, "", "0 to 1, likewise")
+
+#define CRN_FIELDS_measure(X, m) \
+    X(m, count, UNSIGNED, "", "defects of the fruit, each once") \
+    X(m, area_mm2, REAL, "mm²", "their area") \
+    X(m, largest_mm2, REAL, "mm²", "area of the largest; 0: none") \
+    X(m, longest_mm, REAL, "mm", "length of the longest; 0: none")
+
+#define CRN_FIELDS_spot(X, m) \
+    X(m, class, TEXT, "", "its class") \
+    X(m, area_mm2, REAL, "mm²", "its area, less its holes") \
+    X(m, length_mm, REAL, "mm", "its longest chord") \
+    X(m, width_mm, REAL, "mm", "its extent across that") \
+    X(m, lambda_deg, REAL, "°", "longitude of its middle about the roll axis; 0 faced the camera in the first view") \
+    X(m, v, REAL, "", "place of its middle along the roll axis, -1 to 1") \
+    X(m, views, INTEGERS, "", "indices of the views that it was measured in") \
+    X(m, parts, INTEGERS, "", "indices in `defects` of the verdict")
 
 /* clang-format on */
 
@@ -103,15 +147,20 @@ typedef enum crn_field_type {
     CRN_FIELD_INTEGER,
     CRN_FIELD_REAL, /* integer or floating-point; null if there is nothing to say or not finite */
     CRN_FIELD_TEXT,
-    CRN_FIELD_PAIR,   /* array of two numbers: x, y or width, height */
-    CRN_FIELD_BOX,    /* array of four numbers: x0, y0, x1, y1 */
-    CRN_FIELD_POINTS, /* see crn_encoder_points */
-    CRN_FIELD_TEXTS,  /* array of texts */
-    CRN_FIELD_TIMES,  /* map of the table `time` */
-    CRN_FIELD_TOTALS, /* map of class to map of the table `total` */
-    CRN_FIELD_VIEWS,  /* array of maps of the table `view` */
+    CRN_FIELD_PAIR,     /* array of two numbers: x, y or width, height */
+    CRN_FIELD_BOX,      /* array of four numbers: x0, y0, x1, y1 */
+    CRN_FIELD_POINTS,   /* see crn_encoder_points */
+    CRN_FIELD_TEXTS,    /* array of texts */
+    CRN_FIELD_TIMES,    /* map of the table `time` */
+    CRN_FIELD_INTEGERS, /* array of integers */
+    CRN_FIELD_SURFACE,  /* map of the table `surface` */
+    CRN_FIELD_TOTALS,   /* map of class to map of the table `total` */
+    CRN_FIELD_MEASURES, /* map of class to map of the table `measure` */
+    CRN_FIELD_VIEWS,    /* array of maps of the table `view` */
     CRN_FIELD_DEFECTS,
     CRN_FIELD_TEXTURES,
+    CRN_FIELD_POSES, /* array of maps of the table `pose` */
+    CRN_FIELD_SPOTS, /* array of maps of the table `spot` */
 } crn_field_type;
 
 typedef struct crn_field {
@@ -131,12 +180,17 @@ CRN_FIELDS_DECLARE(view)
 CRN_FIELDS_DECLARE(total)
 CRN_FIELDS_DECLARE(defect)
 CRN_FIELDS_DECLARE(texture)
+CRN_FIELDS_DECLARE(surface)
+CRN_FIELDS_DECLARE(pose)
+CRN_FIELDS_DECLARE(measure)
+CRN_FIELDS_DECLARE(spot)
 
 #define CRN_FIELD(map, name) crn_##map##_fields[CRN_KEY_##map##_##name]
 #define CRN_KEY(map, name)   CRN_FIELD(map, name).key
 
-/* The first keys that are not in every map of their table; those after them go with them. */
-#define CRN_KEYS_view_always   CRN_KEY_view_class
-#define CRN_KEYS_defect_always CRN_KEY_defect_ranklet
+/* The first keys that are not in every map of their table; those of a view after it go with it. */
+#define CRN_KEYS_view_always    CRN_KEY_view_class
+#define CRN_KEYS_defect_always  CRN_KEY_defect_on_fruit
+#define CRN_KEYS_verdict_always CRN_KEY_verdict_surface
 
 #endif

@@ -89,6 +89,8 @@ void crn_notice_fruit(crn_notices *notices, const crn_fruit *fruit, int64_t view
         if (cause != CRN_REASON_NONE && count[cause] > count[main_cause])
             main_cause = cause;
     }
+    if (main_cause == CRN_REASON_NONE && fruit->surface_skipped)
+        main_cause = CAUSE_SKIPPED;
     char why[400] = "";
     for (int cause = CRN_REASON_NONE + 1; cause < CAUSES; cause++) {
         size_t used = strlen(why);

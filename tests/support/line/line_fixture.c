@@ -190,7 +190,8 @@ void line_send(line_fixture *fixture, crn_view_header header, const void *maps,
     header.sequence = fixture->sequence++;
     header.payload_bytes =
         (uint64_t)header.height * header.width * header.channels * crn_type_bytes(header.type);
-    header.flags = intensity ? CRN_WIRE_FLAG_INTENSITY : 0;
+    header.flags =
+        (uint16_t)((intensity ? CRN_WIRE_FLAG_INTENSITY : 0) | (header.flags & CRN_WIRE_FLAG_POSE));
     if (fixture->producer) {
         leave_in_slot(fixture->producer, &header, maps, intensity);
         return;

@@ -129,19 +129,22 @@ static bool is_of_type(const msgpack_object *value, crn_field_type type)
         return is_numbers(value, 4);
     case CRN_FIELD_POINTS:
         return value->type == MSGPACK_OBJECT_BIN && value->via.bin.size % 8 == 0;
+    case CRN_FIELD_SURFACE:
+        return value->type == MSGPACK_OBJECT_MAP || value->type == MSGPACK_OBJECT_NIL;
     case CRN_FIELD_TIMES:
     case CRN_FIELD_TOTALS:
+    case CRN_FIELD_MEASURES:
         return value->type == MSGPACK_OBJECT_MAP;
     default:
         return value->type == MSGPACK_OBJECT_ARRAY;
     }
 }
 
-/* A map of the first `count` keys of the table. */
-static void expect_fields(const msgpack_object *map, const crn_field *fields, uint32_t count)
+/* A map that begins with the first `count` keys of the table. */
+static void expect_first(const msgpack_object *map, const crn_field *fields, uint32_t count)
 {
     assert_int_equal(map->type, MSGPACK_OBJECT_MAP);
-    assert_int_equal(map->via.map.size, count);
+    assert_true(map->via.map.size >= count);
     for (uint32_t i = 0; i < count; i++) {
         const msgpack_object_kv *entry = &map->via.map.ptr[i];
         crn_expect_text(&entry->key, fields[i].key);
@@ -150,10 +153,19 @@ static void expect_fields(const msgpack_object *map, const crn_field *fields, ui
     }
 }
 
+/* A map of the first `count` keys of the table. */
+static void expect_fields(const msgpack_object *map, const crn_field *fields, uint32_t count)
+{
+    expect_first(map, fields, count);
+    assert_int_equal(map->via.map.size, count);
+}
+
+/* The verdicts of these tests are of lines without geometry. */
 static void expect_defect(const msgpack_object *defect)
 {
     bool textures = defect->via.map.size > CRN_KEYS_defect_always;
-    expect_fields(defect, crn_defect_fields, textures ? CRN_KEYS_defect : CRN_KEYS_defect_always);
+    expect_first(defect, crn_defect_fields, CRN_KEYS_defect_always);
+    assert_int_equal(defect->via.map.size, CRN_KEYS_defect_always + textures);
     if (!textures)
         return;
     const msgpack_object *list = crn_decoded_field(defect, CRN_KEY(defect, ranklet));
@@ -163,7 +175,7 @@ static void expect_defect(const msgpack_object *defect)
 
 void crn_expect_verdict(const msgpack_object *verdict)
 {
-    expect_fields(verdict, crn_verdict_fields, CRN_KEYS_verdict);
+    expect_fields(verdict, crn_verdict_fields, CRN_KEYS_verdict_always);
     const msgpack_object *times = crn_decoded_field(verdict, CRN_KEY(verdict, latency_ms));
     uint32_t last = times->via.map.size - 1;
     crn_expect_text(&times->via.map.ptr[0].key, CRN_KEY(time, queue));

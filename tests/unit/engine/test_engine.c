@@ -72,7 +72,7 @@ static void free_extra(void *extra)
     extras -= extra != NULL;
 }
 
-static int run_extra(const crn_output *output)
+static int run_extra(crn_output *output)
 {
     assert_ptr_equal(output->extra, &extras);
     hooked++;

@@ -105,6 +105,29 @@ static void test_unknown_count_with_a_loss_is_partial(void **state)
     judge(1, CRN_VERDICT_PARTIAL);
 }
 
+static void test_a_fruit_that_is_set_aside_waits_until_its_deadline(void **state)
+{
+    (void)state;
+    int64_t end_ns, due_ns = CRN_FRUIT_START + CRN_FRUIT_BUDGET - CRN_FRUIT_GUARD;
+    arrive(1, 0, 1, CRN_FRUIT_NEVER);
+    run_all();
+    const crn_fruit *fruit = expect_due(1);
+    assert_true(crn_fruits_set_aside(fruits, fruit, &end_ns));
+    assert_int_equal(end_ns, due_ns);
+    expect_not_due();
+    crn_fruits_resume(fruits, fruit);
+    assert_ptr_equal(expect_due(1), fruit);
+    assert_true(crn_fruits_set_aside(fruits, fruit, &end_ns));
+    wake_at(due_ns);
+    assert_ptr_equal(expect_due(1), fruit);
+    assert_false(crn_fruits_set_aside(fruits, fruit, &end_ns));
+    crn_fruits_set_surface(fruits, fruit, NULL, true);
+    judge(1, CRN_VERDICT_PARTIAL);
+    arrive(2, 0, 1, CRN_FRUIT_NEVER); /* in the same entry */
+    run_all();
+    judge(2, CRN_VERDICT_COMPLETE);
+}
+
 static void test_earlier_header_deadline_wins(void **state)
 {
     (void)state;
@@ -423,6 +446,7 @@ int main(void)
         CRN_ON_BENCH(test_closed_by_time_waits_for_what_runs),
         CRN_ON_BENCH(test_view_between_close_and_verdict_is_credited),
         CRN_ON_BENCH(test_unknown_count_closes_by_time_alone),
+        CRN_ON_BENCH(test_a_fruit_that_is_set_aside_waits_until_its_deadline),
         CRN_ON_BENCH(test_unknown_count_with_a_loss_is_partial),
         CRN_ON_BENCH(test_earlier_header_deadline_wins),
         CRN_ON_BENCH(test_later_header_deadline_changes_nothing),

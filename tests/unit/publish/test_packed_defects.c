@@ -276,12 +276,12 @@ static void packing_ends_with_the_views_time(void **state)
     crn_view view = {.deadline_ns = CRN_NEVER_NS};
     draw_view(&random, &views[0], DEFECTS_MAX);
     assert_int_equal(crn_defects_packer_create(&config, &packer), 0);
-    assert_int_equal(crn_defects_pack(packer, &views[0], 0, 0, &view), 0);
+    assert_int_equal(crn_defects_pack(packer, &views[0], NULL, 0, 0, &view), 0);
     view.deadline_ns = crn_now_ns();
-    assert_int_equal(crn_defects_pack(packer, &views[0], 0, 0, &view), -ETIME);
+    assert_int_equal(crn_defects_pack(packer, &views[0], NULL, 0, 0, &view), -ETIME);
     view.deadline_ns = CRN_NEVER_NS;
     atomic_store(&view.cancelled, true);
-    assert_int_equal(crn_defects_pack(packer, &views[0], 0, 0, &view), -ETIME);
+    assert_int_equal(crn_defects_pack(packer, &views[0], NULL, 0, 0, &view), -ETIME);
     crn_defects_packer_free(&packer);
 }
 

@@ -20,22 +20,31 @@ static const char *const type_names[] = {
     [CRN_FIELD_POINTS] = "bin of f32 x, y pairs, little-endian; JSON: [[x, y], …]",
     [CRN_FIELD_TEXTS] = "list of texts",
     [CRN_FIELD_TIMES] = "map",
+    [CRN_FIELD_INTEGERS] = "list of integers",
+    [CRN_FIELD_SURFACE] = "map",
     [CRN_FIELD_TOTALS] = "map by class",
+    [CRN_FIELD_MEASURES] = "map by class",
     [CRN_FIELD_VIEWS] = "list of maps",
     [CRN_FIELD_DEFECTS] = "list of maps",
     [CRN_FIELD_TEXTURES] = "list of maps",
+    [CRN_FIELD_POSES] = "list of maps",
+    [CRN_FIELD_SPOTS] = "list of maps",
 };
 
 /* The table of the maps that are or hold the field's value, or NULL. */
 static const crn_field *members_of(crn_field_type type, const char **ret_suffix)
 {
     bool list = type >= CRN_FIELD_VIEWS;
-    *ret_suffix = list ? "[]." : type == CRN_FIELD_TOTALS ? ".<class>." : ".";
+    *ret_suffix = list ? "[]." : type >= CRN_FIELD_TOTALS ? ".<class>." : ".";
     return type == CRN_FIELD_TIMES      ? crn_time_fields
            : type == CRN_FIELD_TOTALS   ? crn_total_fields
            : type == CRN_FIELD_VIEWS    ? crn_view_fields
            : type == CRN_FIELD_DEFECTS  ? crn_defect_fields
            : type == CRN_FIELD_TEXTURES ? crn_texture_fields
+           : type == CRN_FIELD_SURFACE  ? crn_surface_fields
+           : type == CRN_FIELD_MEASURES ? crn_measure_fields
+           : type == CRN_FIELD_POSES    ? crn_pose_fields
+           : type == CRN_FIELD_SPOTS    ? crn_spot_fields
                                         : NULL;
 }
 

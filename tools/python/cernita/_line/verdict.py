@@ -79,6 +79,14 @@ class Verdict:
         states: list[dict[str, Any]] = self.message.get("view_states", [])
         return states
 
+    @property
+    def surface(self) -> dict[str, Any] | None:
+        """The fruit in millimetres: verdict["surface"] of a line whose file has the section `geometry`, with the keys
+        diameter_mm, length_mm, coverage, seen_mm2, pose, classes and defects: src/publish/README.md. Measures are None
+        where the fruit could not be measured. None: the line does not measure, or had no time to."""
+        surface: dict[str, Any] | None = self.message.get("surface")
+        return surface
+
     def views_not_whole(self) -> list[str]:
         """The views that were not judged, or not whole: ["view 2 lost: no_slot", "view 3 missing"]."""
         return [f"view {view.get('view')} {view.get('state')}{': ' if view.get('reason') else ''}"

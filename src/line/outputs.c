@@ -1,0 +1,55 @@
+/* What workers make of a view besides the chain's results: they pack its defects, and find its part
+ * in the fruit's measures. */
+#include "src/line/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static void free_extra(void *extra)
+{
+    crn_line_extra *it = extra;
+    if (!it)
+        return;
+    crn_defects_packer_free(&it->packer);
+    crn_pose_finder_free(&it->finder);
+    free(it);
+}
+
+static int create_extra(const crn_config *config, void **ret_extra)
+{
+    crn_line_extra *it = calloc(1, sizeof *it);
+    int r = it ? crn_defects_packer_create(config, &it->packer) : -ENOMEM;
+    if (r == 0)
+        r = crn_pose_finder_create(config, &it->finder);
+    if (r < 0)
+        free_extra(it);
+    else
+        *ret_extra = it;
+    return r;
+}
+
+static int run(crn_output *output)
+{
+    crn_line_extra *it = output->extra;
+    const crn_view *view = output->view;
+    it->has_pose = view->config && crn_config_measures(view->config);
+    if (it->has_pose) {
+        crn_pose_find(it->finder, view, &output->defects);
+        output->judgement.defect_count = output->defects.defect_count;
+    }
+    return crn_defects_pack(it->packer, &output->defects,
+                            it->has_pose ? crn_pose_on_fruit(it->finder) : NULL, view->header.view,
+                            output->judgement.skipped, view);
+}
+
+const crn_output_hook crn_line_hook = {.create = create_extra, .free = free_extra, .run = run};
+
+int crn_line_store(crn_line *line, const crn_output *output, uint32_t *ret_handle)
+{
+    const crn_line_extra *it = output->extra;
+    crn_result_part parts[CRN_POSE_PARTS];
+    if (it->has_pose)
+        crn_pose_parts(it->finder, &output->defects, parts);
+    return crn_packed_defects_put_with(it->packer, parts, it->has_pose ? CRN_POSE_PARTS : 0,
+                                       line->store, ret_handle);
+}

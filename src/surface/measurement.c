@@ -1,0 +1,234 @@
+#include "src/surface/measurement.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* A roll of a lower confidence is not what the skins show: stages/surface/README.md. */
+#define ROLL_CONFIDENCE_MIN 0.15
+
+/* A roll is looked for so near the expected one. */
+#define ROLL_RANGE_RAD 0.44
+
+/* Up to which pieces are joined across the border of two strips. */
+#define ROLL_ERROR_RAD 0.035
+
+#define RAD_PER_DEG (M_PI / 180)
+
+struct crn_fruit_union {
+    const crn_result_store *store;
+    uint32_t defect_capacity, point_capacity;
+    crn_context *context;
+    crn_surface *surface;
+    crn_surface_skin *skins; /* of each view */
+    crn_defect *defects;     /* of all views */
+    float *xy;               /* likewise */
+    crn_defects outlines[CRN_FRUIT_VIEWS_MAX];
+    crn_surface_view views[CRN_FRUIT_VIEWS_MAX];
+};
+
+static crn_surface_settings settings_of(const crn_config *config)
+{
+    return (crn_surface_settings){.roll_error_rad = ROLL_ERROR_RAD,
+                                  .classes = CRN_CLASSES_MAX,
+                                  .views = (int32_t)config->limits.views,
+                                  .defects = (uint32_t)config->limits.defects,
+                                  .points = (uint32_t)config->limits.points};
+}
+
+size_t crn_fruit_union_bytes(const crn_config *config)
+{
+    const size_t point_bytes = 0.3 * 1024 + 2 * sizeof(float); /* cernita_surface.h */
+    return (size_t)config->limits.points * point_bytes +
+           (size_t)config->limits.defects * sizeof(crn_defect) +
+           (size_t)config->limits.views * sizeof(crn_surface_skin);
+}
+
+int crn_fruit_union_create(const crn_config *config, const crn_result_store *store,
+                           crn_fruit_union **ret_union)
+{
+    const crn_surface_settings settings = settings_of(config);
+    crn_fruit_union *it = calloc(1, sizeof *it);
+    int r = it ? crn_context_open(NULL, &it->context) : -ENOMEM;
+    if (r == 0)
+        r = crn_surface_open(it->context, &settings, &it->surface);
+    if (r == 0) {
+        it->store = store;
+        it->defect_capacity = settings.defects;
+        it->point_capacity = settings.points;
+        it->skins = calloc((size_t)settings.views, sizeof *it->skins);
+        it->defects = calloc(settings.defects, sizeof *it->defects);
+        it->xy = calloc(settings.points, 2 * sizeof *it->xy);
+        r = it->skins && it->defects && it->xy ? 0 : -ENOMEM;
+    }
+    if (r < 0)
+        crn_fruit_union_free(&it);
+    else
+        *ret_union = it;
+    return r;
+}
+
+void crn_fruit_union_free(crn_fruit_union **it)
+{
+    if (!*it)
+        return;
+    crn_surface_free(&(*it)->surface);
+    crn_context_free(&(*it)->context);
+    free((*it)->skins);
+    free((*it)->defects);
+    free((*it)->xy);
+    free(*it);
+    *it = NULL;
+}
+
+/* --- what the views found --------------------------------------------------------------------- */
+
+/* Copies one view's part out of the store, its outlines behind those of the views before. False if
+ * they do not fit. */
+static bool load_view(crn_fruit_union *it, int32_t index, crn_measured_view *view,
+                      uint32_t *defects, uint32_t *points)
+{
+    crn_result_reader reader = crn_packed_defects_attached(it->store, view->result);
+    crn_view_pose *found = &view->found;
+    crn_result_read(&reader, found, sizeof *found);
+    if (found->has_skin)
+        crn_result_read(&reader, &it->skins[index], sizeof it->skins[index]);
+    if (found->defect_count > it->defect_capacity - *defects ||
+        found->point_count > it->point_capacity - *points)
+        return false;
+    it->outlines[index] = (crn_defects){.defects = it->defects + *defects,
+                                        .xy = it->xy + (size_t)*points * 2,
+                                        .defect_capacity = found->defect_count,
+                                        .point_capacity = found->point_count,
+                                        .defect_count = found->defect_count,
+                                        .point_count = found->point_count};
+    crn_result_read(&reader, it->outlines[index].defects,
+                    found->defect_count * sizeof *it->defects);
+    crn_result_read(&reader, it->outlines[index].xy,
+                    (size_t)found->point_count * 2 * sizeof *it->xy);
+    view->before = *defects;
+    *defects += found->defect_count;
+    *points += found->point_count;
+    return true;
+}
+
+/* A view whose result did not fit into the store is as one without a pose and without defects. */
+static bool load(crn_fruit_union *it, crn_measurement *measurement)
+{
+    uint32_t defects = 0, points = 0;
+    bool fits = true;
+    for (int32_t i = 0; i < measurement->view_count; i++) {
+        crn_measured_view *view = &measurement->views[i];
+        view->found = (crn_view_pose){.source = CRN_POSE_NONE};
+        view->roll_source = CRN_POSE_NONE;
+        view->roll_confidence = 0;
+        view->before = defects;
+        if (view->result != CRN_RESULT_NONE)
+            fits &= load_view(it, i, view, &defects, &points);
+        measurement->skipped |= view->found.skipped;
+    }
+    return fits;
+}
+
+/* --- poses ------------------------------------------------------------------------------------ */
+
+/* A view whose pose is not known has the mean of those that are. False: none is. */
+static bool complete_poses(crn_measurement *measurement)
+{
+    crn_surface_pose mean = {0};
+    int known = 0;
+    for (int32_t i = 0; i < measurement->view_count; i++) {
+        const crn_view_pose *found = &measurement->views[i].found;
+        if (found->source == CRN_POSE_NONE)
+            continue;
+        mean.x += found->pose.x;
+        mean.y += found->pose.y;
+        mean.rx += found->pose.rx;
+        mean.ry += found->pose.ry;
+        known++;
+    }
+    for (int32_t i = 0; i < measurement->view_count && known; i++) {
+        crn_view_pose *found = &measurement->views[i].found;
+        if (found->source != CRN_POSE_NONE || found->width == 0)
+            continue;
+        found->source = CRN_POSE_EXPECTED;
+        found->pose = (crn_surface_pose){.x = mean.x / known,
+                                         .y = mean.y / known,
+                                         .rx = mean.rx / known,
+                                         .ry = mean.ry / known,
+                                         .confidence = found->pose.confidence};
+    }
+    return known > 0;
+}
+
+/* How far the fruit rolled from one view to the next one that there is. False: not known. */
+static bool find_roll(crn_fruit_union *it, const crn_measurement *measurement, int32_t index,
+                      double *ret_roll_rad)
+{
+    const crn_geometry_settings *geometry = &measurement->config->geometry;
+    const crn_measured_view *before = &measurement->views[index - 1];
+    crn_measured_view *view = &((crn_measurement *)measurement)->views[index];
+    bool unknown = geometry->roll_deg == 0;
+    double expected = geometry->roll_deg * RAD_PER_DEG * ((double)view->view - before->view);
+    crn_surface_roll roll = {.confidence = 0};
+    if (before->found.source == CRN_POSE_HEADER && view->found.source == CRN_POSE_HEADER) {
+        *ret_roll_rad = view->found.pose.roll_rad - before->found.pose.roll_rad;
+        view->roll_source = CRN_POSE_HEADER;
+        view->roll_confidence = 1;
+        return true;
+    }
+    if (before->found.has_skin && view->found.has_skin)
+        (void)crn_surface_match_skins(it->surface, &it->skins[index - 1], &it->skins[index],
+                                      unknown ? 0 : expected, unknown ? M_PI : ROLL_RANGE_RAD,
+                                      &roll);
+    bool found = roll.confidence >= ROLL_CONFIDENCE_MIN;
+    view->roll_confidence = roll.confidence;
+    view->roll_source = found ? CRN_POSE_PHOTO : unknown ? CRN_POSE_NONE : CRN_POSE_EXPECTED;
+    *ret_roll_rad = found ? roll.roll_rad : expected;
+    return found || !unknown;
+}
+
+/* Rolls since the first view; what the headers told is replaced by it. */
+static bool find_rolls(crn_fruit_union *it, crn_measurement *measurement)
+{
+    double rolled[CRN_FRUIT_VIEWS_MAX] = {0};
+    bool known = true;
+    for (int32_t i = 1; i < measurement->view_count && known; i++) {
+        double roll_rad = 0;
+        known = find_roll(it, measurement, i, &roll_rad);
+        rolled[i] = rolled[i - 1] + roll_rad;
+    }
+    for (int32_t i = 0; i < measurement->view_count; i++)
+        measurement->views[i].found.pose.roll_rad = rolled[i];
+    return known;
+}
+
+/* --- the union -------------------------------------------------------------------------------- */
+
+static const crn_surface_fruit *join(crn_fruit_union *it, const crn_measurement *measurement)
+{
+    const crn_surface_fruit *fruit = NULL;
+    int32_t count = 0;
+    for (int32_t i = 0; i < measurement->view_count; i++) {
+        const crn_view_pose *found = &measurement->views[i].found;
+        if (found->source == CRN_POSE_NONE)
+            return NULL;
+        it->views[count++] = (crn_surface_view){.pose = found->pose,
+                                                .mm_per_px = found->mm_per_px,
+                                                .height = found->height,
+                                                .width = found->width,
+                                                .defects = &it->outlines[i]};
+    }
+    return crn_surface_measure(it->surface, it->views, count, &fruit) == 0 ? fruit : NULL;
+}
+
+const crn_surface_fruit *crn_fruit_union_run(crn_fruit_union *it, crn_measurement *measurement)
+{
+    const crn_geometry_settings *geometry = &measurement->config->geometry;
+    measurement->skipped = false;
+    crn_surface_set_camera(it->surface, (crn_roll_axis)geometry->roll_axis, geometry->distance_mm);
+    bool fits = load(it, measurement);
+    bool posed = complete_poses(measurement);
+    bool rolled = posed && find_rolls(it, measurement);
+    return fits && rolled ? join(it, measurement) : NULL;
+}
