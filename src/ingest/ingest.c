@@ -33,6 +33,7 @@ struct crn_ingest {
     zmq_msg_t surplus;  /* an excess part, read to be dropped */
     crn_slots *slots;   /* NULL: none */
     bool is_slots_turn; /* to be read from next */
+    crn_ingest_quiet quiet;
     struct {
         crn_wire_part part[CRN_WIRE_PARTS_MAX];
         size_t parts;   /* may be more */
@@ -293,18 +294,29 @@ static void use_parts(crn_ingest *ingest)
     ingest->parts = 0; /* the next ones are another message's */
 }
 
-/* Reads the next message, of slots and socket in turn. As read_message. */
+/* Reads the next packet of a producer, if there is one. */
+static bool next_packet(crn_ingest *ingest)
+{
+    crn_slots_packet packet;
+    bool is_quiet = ingest->quiet.slots && !crn_slots_pending(ingest->slots);
+    if (is_quiet || !crn_slots_receive(ingest->slots, &packet))
+        return false;
+    use_packet(ingest, &packet);
+    return true;
+}
+
+/* Reads the next message, of slots and socket in turn; packets read by one call are one turn, as
+ * each look at an empty socket costs libzmq a system call. As read_message. */
 static int next_message(crn_ingest *ingest, int *budget)
 {
     for (int i = 0; i < 2; i++) {
-        crn_slots_packet packet;
         bool is_slots_turn = ingest->is_slots_turn;
-        ingest->is_slots_turn = !is_slots_turn;
-        if (is_slots_turn && crn_slots_receive(ingest->slots, &packet)) {
-            use_packet(ingest, &packet);
+        if (is_slots_turn && next_packet(ingest)) {
+            ingest->is_slots_turn = crn_slots_pending(ingest->slots);
             return 1;
         }
-        if (is_slots_turn)
+        ingest->is_slots_turn = !is_slots_turn;
+        if (is_slots_turn || ingest->quiet.socket)
             continue;
         if (ingest->parts == 0)
             release_parts(ingest);
@@ -378,7 +390,7 @@ crn_ingest_path crn_ingest_get_path(const crn_ingest *ingest)
 
 bool crn_ingest_pending(crn_ingest *ingest)
 {
-    bool of_socket = crn_endpoint_process(ingest->endpoint);
+    bool of_socket = !ingest->quiet.socket && crn_endpoint_process(ingest->endpoint);
     return of_socket || crn_slots_pending(ingest->slots);
 }
 
@@ -399,6 +411,11 @@ int crn_ingest_descriptors(const crn_ingest *ingest, int descriptors[2])
     return 2;
 }
 
+void crn_ingest_set_quiet(crn_ingest *ingest, crn_ingest_quiet quiet)
+{
+    ingest->quiet = quiet;
+}
+
 bool crn_ingest_service(crn_ingest *ingest)
 {
     crn_ingest_stats *stats = &ingest->stats;
@@ -415,7 +432,8 @@ bool crn_ingest_service(crn_ingest *ingest)
     };
     crn_endpoint_event_kind kind;
     int events = 0;
-    while (events < EVENTS_PER_CALL_MAX && crn_endpoint_event(ingest->endpoint, &kind)) {
+    while (!ingest->quiet.events && events < EVENTS_PER_CALL_MAX &&
+           crn_endpoint_event(ingest->endpoint, &kind)) {
         events++;
         enum peer_gate gate = kind == CRN_ENDPOINT_CONNECTED      ? GATE_CONNECTED
                               : kind == CRN_ENDPOINT_DISCONNECTED ? GATE_DISCONNECTED

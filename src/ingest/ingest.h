@@ -103,6 +103,16 @@ crn_values_seen crn_ingest_copy(crn_ingest *ingest, crn_values_copy_fn *copy, vo
  * monitor's. Returns their number (<= 2). */
 int crn_ingest_descriptors(const crn_ingest *ingest, int descriptors[2]);
 
+/* Where nothing can be read, because a descriptor was not readable when it was polled. */
+typedef struct crn_ingest_quiet {
+    bool socket, events, slots;
+} crn_ingest_quiet;
+
+/* To be called after each poll: receive, pending and service leave these out until the next call,
+ * which saves libzmq's system calls. All 0, as at first: they look everywhere. Only what was read
+ * to its end before the poll may be quiet: the descriptors are edge-triggered. */
+void crn_ingest_set_quiet(crn_ingest *ingest, crn_ingest_quiet quiet);
+
 /* Reads the monitor's events (peers that connect and disconnect) without waiting. Returns true if
  * there are more; call it again before waiting. */
 bool crn_ingest_service(crn_ingest *ingest);

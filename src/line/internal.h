@@ -86,7 +86,8 @@ struct crn_line {
     int stop_descriptor;      /* readable: stop_wanted was set, or something was asked */
     atomic_bool stop_wanted;
     bool stopping;
-    int64_t watch_ns, report_ns; /* when to check the workers, and to report, next */
+    bool is_engine_woken, is_asked; /* what its descriptor, and the one above, said when polled */
+    int64_t watch_ns, report_ns;    /* when to check the workers, and to report, next */
     int64_t stopped_ns; /* when the process was last found to have been stopped from outside; 0:
                            never */
     struct {

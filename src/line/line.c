@@ -39,7 +39,9 @@ static crn_view_reason reason_of(int status)
 /* Collects finished views: stores their results and releases their slots. */
 static void collect(crn_line *line)
 {
-    crn_engine_rearm(line->engine);
+    if (line->is_engine_woken) /* only then: this is called for every message */
+        crn_engine_rearm(line->engine);
+    line->is_engine_woken = false;
     crn_output *output;
     while ((output = crn_engine_collect(line->engine))) {
         crn_view *view = output->view;
@@ -166,23 +168,34 @@ static int watch(crn_line *line, int64_t now_ns, crn_error *error)
                             error);
 }
 
-/* Sleeps until a message, a finished view, a stop signal, or the next event that falls due. */
-static void wait_for_work(crn_line *line)
+/* What the line's thread waits for. */
+enum {
+    POLL_SOCKET,
+    POLL_EVENTS,
+    POLL_GRADER,
+    POLL_GRADER_EVENTS,
+    POLL_SLOTS,
+    POLL_ENGINE,
+    POLL_REQUESTS,
+    POLLED
+};
+
+static void fill_polled(const crn_line *line, struct pollfd polled[POLLED])
 {
-    struct pollfd polled[9];
-    nfds_t count = 0;
-    int descriptors[7];
-    int found = crn_ingest_descriptors(line->ingest, descriptors);
-    if (crn_slots_descriptor(line->slots) >= 0)
-        descriptors[found++] = crn_slots_descriptor(line->slots);
+    int descriptors[POLLED] = {[POLL_SLOTS] = crn_slots_descriptor(line->slots),
+                               [POLL_ENGINE] = crn_engine_descriptor(line->engine),
+                               [POLL_REQUESTS] = line->stop_descriptor};
+    crn_ingest_descriptors(line->ingest, descriptors + POLL_SOCKET);
+    crn_publish_descriptors(line->publish, descriptors + POLL_GRADER);
     /* While stopping, messages are no longer read. */
     if (line->stopping)
-        found = 0;
-    found += crn_publish_descriptors(line->publish, descriptors + found);
-    for (int i = 0; i < found; i++)
-        polled[count++] = (struct pollfd){.fd = descriptors[i], .events = POLLIN};
-    polled[count++] = (struct pollfd){.fd = crn_engine_descriptor(line->engine), .events = POLLIN};
-    polled[count++] = (struct pollfd){.fd = line->stop_descriptor, .events = POLLIN};
+        descriptors[POLL_SOCKET] = descriptors[POLL_EVENTS] = descriptors[POLL_SLOTS] = -1;
+    for (int i = 0; i < POLLED; i++)
+        polled[i] = (struct pollfd){.fd = descriptors[i], .events = POLLIN};
+}
+
+static int64_t find_wake_ns(const crn_line *line)
+{
     int64_t wake_ns = crn_fruits_wake_ns(line->fruits);
     int64_t publish_ns = crn_publish_wake_ns(line->publish);
     if (publish_ns < wake_ns)
@@ -190,21 +203,41 @@ static void wait_for_work(crn_line *line)
     if (line->watch_ns < wake_ns)
         wake_ns = line->watch_ns;
     int64_t engine_ns = crn_engine_wake_ns(line->engine, crn_now_ns());
-    if (engine_ns < wake_ns)
-        wake_ns = engine_ns;
-    int64_t wait_ns = wake_ns - crn_now_ns();
+    return engine_ns < wake_ns ? engine_ns : wake_ns;
+}
+
+/* Nothing is looked at in the next pass but what poll found readable; NULL: everything is. */
+static void look_at(crn_line *line, const struct pollfd polled[POLLED])
+{
+    crn_ingest_set_quiet(
+        line->ingest,
+        (crn_ingest_quiet){.socket = polled && !polled[POLL_SOCKET].revents,
+                           .events = polled && !polled[POLL_EVENTS].revents && !line->stopping,
+                           .slots = polled && !polled[POLL_SLOTS].revents});
+    crn_publish_set_quiet(line->publish, polled && !polled[POLL_GRADER].revents &&
+                                             !polled[POLL_GRADER_EVENTS].revents);
+    line->is_engine_woken = !polled || polled[POLL_ENGINE].revents;
+    line->is_asked = !polled || polled[POLL_REQUESTS].revents;
+}
+
+/* Sleeps until a message, a finished view, a stop signal, or the next event that falls due. */
+static void wait_for_work(crn_line *line)
+{
+    struct pollfd polled[POLLED];
+    fill_polled(line, polled);
+    int64_t wait_ns = find_wake_ns(line) - crn_now_ns();
     if (wait_ns < 0)
         wait_ns = 0;
     struct timespec timeout = {.tv_sec = wait_ns / CRN_NS_PER_S, .tv_nsec = wait_ns % CRN_NS_PER_S};
-    /* Interrupted or not, the loop checks everything. */
-    (void)ppoll(polled, count, &timeout, NULL);
+    bool is_polled = ppoll(polled, POLLED, &timeout, NULL) >= 0;
+    look_at(line, is_polled ? polled : NULL);
 }
 
 /* Handles the requests of signals and of other threads. */
 static void read_requests(crn_line *line)
 {
     uint64_t count;
-    if (read(line->stop_descriptor, &count, sizeof count) < 0)
+    if (!line->is_asked || read(line->stop_descriptor, &count, sizeof count) < 0)
         return;
     crn_line_answer(line);
     if (!atomic_load(&line->stop_wanted) || line->stopping)
@@ -228,6 +261,7 @@ static bool is_over(const crn_line *line)
 static int run(crn_line *line, crn_error *error)
 {
     crn_pulse *pulse = crn_line_service_pulse(line->service);
+    look_at(line, NULL);
     while (!is_over(line)) {
         crn_pulse_done(pulse);
         bool more = false;
@@ -247,7 +281,9 @@ static int run(crn_line *line, crn_error *error)
         int r = watch(line, crn_now_ns(), error);
         if (r < 0)
             return r;
-        if (!more && !is_over(line))
+        if (more)
+            look_at(line, NULL);
+        else if (!is_over(line))
             wait_for_work(line);
     }
     return 0;

@@ -37,6 +37,7 @@ struct crn_publish {
     crn_endpoint *grader;
     void *socket; /* the grader's socket */
     bool unread;  /* more events are pending than one call reads */
+    bool quiet;   /* neither descriptor was readable when they were polled */
     crn_viewers *viewers;
     crn_format formats[CRN_OUTLETS];
     crn_encoder *encoders[CRN_FORMAT_JSON + 1]; /* indexed by format; those in use */
@@ -208,8 +209,20 @@ static void read_events(crn_publish *publish, int64_t now_ns)
     crn_endpoint_report(publish->grader);
 }
 
-/* Sends waiting verdicts to the grader, in order, until libzmq accepts no
- * more. Reads connection events first. */
+/* Sends the oldest waiting verdict. As send_message. */
+static bool send_first(crn_publish *publish, crn_waiting *first)
+{
+    char topic[CRN_TOPIC_BYTES];
+    crn_topic_write(topic, first->lane);
+    if (send_message(publish->socket, topic, &first->body))
+        return true;
+    /* zmq_send() looks only once a millisecond how much its peer has read. */
+    if (errno == EAGAIN)
+        crn_endpoint_process(publish->grader);
+    return send_message(publish->socket, topic, &first->body);
+}
+
+/* Sends waiting verdicts in order until libzmq accepts no more. Reads connection events first. */
 static void flush_backlog(crn_publish *publish, int64_t now_ns)
 {
     read_events(publish, now_ns);
@@ -218,9 +231,7 @@ static void flush_backlog(crn_publish *publish, int64_t now_ns)
         bool stale = now_ns > first->deadline_ns;
         unsigned char *body = zmq_msg_data(&first->body);
         crn_encoder_set_bool(publish->formats[CRN_OUTLET_GRADER], body + first->stale_at, stale);
-        char topic[CRN_TOPIC_BYTES];
-        crn_topic_write(topic, first->lane);
-        if (send_message(publish->socket, topic, &first->body)) {
+        if (send_first(publish, first)) {
             /* libzmq reports a disconnect shortly before it detaches the peer. */
             bool doubtful = publish->stats.graders == 0 && publish->stats.grader_disconnects > 0;
             crn_backlog_sent(publish->backlog, doubtful, now_ns);
@@ -238,17 +249,23 @@ static void flush_backlog(crn_publish *publish, int64_t now_ns)
 
 static void send_to_grader(crn_publish *publish, crn_waiting *item, int64_t now_ns)
 {
-    flush_backlog(publish, now_ns); /* send the oldest rather than drop it */
+    if (crn_backlog_count(publish->backlog) > 0)
+        flush_backlog(publish, now_ns); /* send the oldest rather than drop it */
     publish->stats.dropped += crn_backlog_push(publish->backlog, item);
     flush_backlog(publish, now_ns);
 }
 
-/* Reads all connection events, sends what can be sent, and updates the viewers' counters. */
+/* Reads all connection events, and sends what can be sent. */
 static void service_socket(crn_publish *publish, int64_t now_ns)
 {
     publish->unread = false;
     crn_endpoint_process(publish->grader);
     flush_backlog(publish, now_ns);
+}
+
+/* Updates the counters that others keep. */
+static void update_stats(crn_publish *publish)
+{
     crn_viewers_stats viewers;
     crn_viewers_get_stats(publish->viewers, &viewers);
     publish->stats.viewers = viewers.viewers;
@@ -347,7 +364,7 @@ void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit,
     }
     publish->last =
         (crn_published){from.facts, from.packed[to_grader].size, from.packed[CRN_FORMAT_MSGPACK]};
-    service_socket(publish, now_ns);
+    update_stats(publish);
 }
 
 /* Packs a message about the daemon with `pack`, in the socket's format,
@@ -399,7 +416,14 @@ void crn_publish_service(crn_publish *publish, const char *state, int64_t now_ns
         publish->next_status_ns = now_ns + STATUS_PERIOD_NS;
     }
     send_alive(publish, state, now_ns);
-    service_socket(publish, now_ns);
+    if (!publish->quiet || publish->unread)
+        service_socket(publish, now_ns);
+    update_stats(publish);
+}
+
+void crn_publish_set_quiet(crn_publish *publish, bool quiet)
+{
+    publish->quiet = quiet;
 }
 
 int crn_publish_descriptors(const crn_publish *publish, int descriptors[2])

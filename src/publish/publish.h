@@ -98,6 +98,10 @@ const crn_published *crn_publish_last(const crn_publish *publish);
  */
 void crn_publish_service(crn_publish *publish, const char *state, int64_t now_ns);
 
+/* To be called after each poll: true if neither descriptor was readable. The service then leaves
+ * them out until the next call, which saves libzmq's system calls. */
+void crn_publish_set_quiet(crn_publish *publish, bool quiet);
+
 /* Descriptors to poll for input before waiting. Returns their number (<= 2). Viewers' events show
  * in the counters after the next service. */
 int crn_publish_descriptors(const crn_publish *publish, int descriptors[2]);

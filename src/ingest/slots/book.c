@@ -57,13 +57,16 @@ crn_wire_fault crn_slots_take(crn_slots *slots, uint32_t ring, const crn_view_he
     return CRN_WIRE_OK;
 }
 
-/* One byte; the producer knows what it means, and one that has many unread needs no more. */
-static void wake_producer(const crn_slots_ring *ring)
+void crn_slots_wake_producers(crn_slots *slots)
 {
-    unsigned char byte = CRN_SLOTS_WAKE;
-    if (ring->connection >= 0 &&
-        send(ring->connection, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-        return; /* the next receive tells why, if it matters */
+    const unsigned char byte = CRN_SLOTS_WAKE;
+    for (uint32_t i = 0; i < slots->rings; i++) {
+        crn_slots_ring *ring = &slots->ring[i];
+        bool is_owed = ring->owes_wake && ring->connection >= 0;
+        ring->owes_wake = false;
+        if (is_owed && send(ring->connection, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+            continue; /* the next receive tells why, if it matters */
+    }
 }
 
 void crn_slots_free_slot(crn_slots_ring *ring, uint32_t slot)
@@ -72,7 +75,7 @@ void crn_slots_free_slot(crn_slots_ring *ring, uint32_t slot)
     *entry = (crn_slot_entry){.generation = entry->generation + 1};
     atomic_store_explicit(&ring->memory.states[slot],
                           crn_slots_word(entry->generation, CRN_SLOTS_FREE), memory_order_release);
-    wake_producer(ring);
+    ring->owes_wake = true;
 }
 
 static uint32_t number_of(const crn_slots *slots, uint32_t slot)

@@ -46,6 +46,7 @@ typedef struct crn_slots_ring {
     int connection;       /* -1: the producer has left */
     int64_t left_ns;      /* when it did */
     uint32_t in_use;      /* slots */
+    bool owes_wake;       /* slots became free since the producer was last told */
     crn_slot_entry *book; /* of ingest.slots.slots slots, as the views */
     crn_view *views;
 } crn_slots_ring;
@@ -66,7 +67,8 @@ struct crn_slots {
     int poll_descriptor;  /* epoll: the next one, and all connections */
     int offer_descriptor; /* readable: a ring was offered */
     uint32_t offers_seen;
-    uint32_t turn; /* ring to read from next */
+    uint32_t offers_read; /* of the descriptor */
+    uint32_t turn;        /* ring to read from next */
     int64_t service_ns;
     struct {
         uint32_t ring, next, count;
@@ -94,8 +96,11 @@ void crn_slots_accept_offers(crn_slots *slots);
 /* True once no header can refer to the ring any more: its producer left latency.assemble_ms ago. */
 bool crn_slots_is_over(const crn_slots *slots, const crn_slots_ring *ring, int64_t now_ns);
 
-/* Makes the slot the producer's again, one generation later, and wakes it. */
+/* Makes the slot the producer's again, one generation later; the next service tells it. */
 void crn_slots_free_slot(crn_slots_ring *ring, uint32_t slot);
+
+/* Tells producers that slots became free, by one byte whatever their number. */
+void crn_slots_wake_producers(crn_slots *slots);
 
 /* Starts the thread that accepts producers. Returns 0 or a negative errno with *error. */
 int crn_handshakes_open(crn_slots *slots, crn_error *error);

@@ -153,6 +153,7 @@ crn_slots_stats crn_slots_get_stats(const crn_slots *slots)
 static void begin_ring(crn_slots *slots, crn_slots_ring *ring)
 {
     ring->in_use = 0;
+    ring->owes_wake = false;
     ring->left_ns = 0;
     memset(ring->book, 0, slots->slots_of_ring * sizeof *ring->book);
     for (uint32_t slot = 0; slot < ring->slots; slot++)
@@ -283,10 +284,12 @@ void crn_slots_service(crn_slots *slots, int64_t now_ns)
     uint64_t count;
     if (!slots)
         return;
-    /* Whoever offers a ring counts it first: it is seen now, or the descriptor is readable again.
-     */
-    if (read(slots->offer_descriptor, &count, sizeof count) > 0)
-        crn_slots_accept_offers(slots);
+    /* Whoever offers a ring counts it before the descriptor is readable. */
+    crn_slots_accept_offers(slots);
+    if (slots->offers_read != slots->offers_seen &&
+        read(slots->offer_descriptor, &count, sizeof count) > 0)
+        slots->offers_read += (uint32_t)count;
+    crn_slots_wake_producers(slots);
     if (now_ns < slots->service_ns)
         return;
     slots->service_ns = now_ns + SERVICE_NS;

@@ -76,7 +76,8 @@ int crn_slots_descriptor(const crn_slots *slots);
 crn_wire_fault crn_slots_take(crn_slots *slots, uint32_t ring, const crn_view_header *header,
                               const crn_slots_reference *reference, crn_view **ret_view);
 
-/* Nobody reads the view any more: its slot is the producer's again. */
+/* Nobody reads the view any more: its slot is the producer's again, which the next service tells
+ * it. */
 void crn_slots_release(crn_slots *slots, crn_view *view);
 
 /* The view with that number (crn_view.slot). */
@@ -85,8 +86,9 @@ crn_view *crn_slots_at(crn_slots *slots, uint32_t slot);
 /* True if most slots of the view's ring hold no view. */
 bool crn_slots_are_mostly_free(const crn_slots *slots, const crn_view *view);
 
-/* Looks for new producers, and for what is due with time: rings of producers that have left, slots
- * whose header never came. Call it before waiting for the descriptor. */
+/* Looks for new producers, tells those whose slots became free, and looks for what is due with
+ * time: rings of producers that have left, slots whose header never came. Call it before waiting
+ * for the descriptor. */
 void crn_slots_service(crn_slots *slots, int64_t now_ns);
 
 /* A device is lost, and may still read the rings that it saw: their memory stays until the process
