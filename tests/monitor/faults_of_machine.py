@@ -228,6 +228,8 @@ FAULTS = [
     Fault("disk_full_soon", "another program writes 2 MiB/s to the disk of the line's own files, of 32 GiB", fill_steadily,
           free_steadily_filled, changes=LOG_ON_DISK | {"state": {"dir": "FOLDER/disk"}}, rate=2, disk="ext4",
           within_s=180),
+    Fault("disk_full", "another file fills the disk of the line's own files, of 192 MiB", full_disk, free_disk,
+          changes={"state": {"dir": "FOLDER/disk"}}, disk="tmpfs"),
     Fault("log_loses", "another file fills the log's disk of 192 MiB", full_disk, free_disk, changes=LOG_ON_DISK,
           disk="tmpfs"),
     Fault("recording_loses", "a slow disk: it is frozen (fsfreeze) for 1.9 of 2 s", slow_disk, end_repetition,

@@ -125,15 +125,56 @@ static const char *const uses[CRN_RESOURCE_DISKS] = {
     [CRN_RESOURCE_STATE] = "the state folder",
 };
 
+/* True if what its writer loses says that the disk is full. */
+static bool is_told_by_writer(const crn_condition_look *look, int use)
+{
+    const crn_metrics *now = &look->now->metrics, *before = &look->before->metrics;
+    return use == CRN_RESOURCE_RECORD ? now->recorder.failed > before->recorder.failed
+           : use == CRN_RESOURCE_LOG  ? now->publish.log.failed > before->publish.log.failed
+                                      : false;
+}
+
 static void find_full(const crn_condition_look *look, crn_condition_found *found)
+{
+    crn_condition_values values = {.lane = CRN_NO_LANE};
+    for (int use = 0; use < CRN_RESOURCE_DISKS; use++) {
+        const crn_resource_disk *disk = &look->resources->disks[use];
+        if (!disk->on || disk->size_bytes == 0 || disk->hours_left != 0 ||
+            is_told_by_writer(look, use))
+            continue;
+        values.count = (double)(disk->free_bytes >> 20);
+        snprintf(values.name, sizeof values.name, "%s", uses[use]);
+    }
+    if (values.name[0])
+        crn_condition_add(found, &values);
+}
+
+const crn_condition crn_condition_disk_full = {
+    .id = "disk_full",
+    .alert = "CernitaDiskFull",
+    .severity = CRN_SEVERITY_WARNING,
+    .raise_s = 5,
+    .clear_s = 2,
+    .find = find_full,
+    .words = {{"A disk is full; sorting goes on", "Free space on the disk."},
+              {"Un disco è pieno; la selezione continua", "Liberare spazio sul disco."},
+              {"Un disco está lleno; la clasificación continúa", "Libere espacio en el disco."},
+              {"Un disque est plein ; le tri continue", "Libérez de la place sur le disque."},
+              {"Eine Festplatte ist voll; sortiert wird weiter",
+               "Platz auf der Festplatte schaffen."}},
+    .details = "{name}: {count} MiB free; recordings, verdicts of the log, and a recipe that is "
+               "chosen now are not kept there",
+};
+
+static void find_fills(const crn_condition_look *look, crn_condition_found *found)
 {
     bool raised = crn_condition_is_raised(found, CRN_NO_LANE);
     crn_condition_values values = {.lane = CRN_NO_LANE,
                                    .hours = raised ? FULL_HOURS_AGAIN : FULL_HOURS};
     for (int use = 0; use < CRN_RESOURCE_DISKS; use++) {
         const crn_resource_disk *disk = &look->resources->disks[use];
-        if (!disk->on || !crn_resource_known(disk->hours_left) || disk->hours_left >= values.hours)
-            continue;
+        if (!disk->on || disk->hours_left <= 0 || disk->hours_left >= values.hours)
+            continue; /* not known, or full */
         values.hours = disk->hours_left;
         values.count = (double)(disk->free_bytes >> 20);
         snprintf(values.name, sizeof values.name, "%s", uses[use]);
@@ -148,7 +189,7 @@ const crn_condition crn_condition_disk_full_soon = {
     .severity = CRN_SEVERITY_WARNING,
     .raise_s = 5,
     .clear_s = 2,
-    .find = find_full,
+    .find = find_fills,
     .words = {{"The disk will be full in {hours} h", "Free space on the disk, or stop recording."},
               {"Il disco sarà pieno tra {hours} h", "Liberare spazio o fermare la registrazione."},
               {"El disco estará lleno dentro de {hours} h",

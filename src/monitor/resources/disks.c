@@ -61,7 +61,9 @@ static void note_question(crn_resource_disk_watch *self)
 static double hours_left(const crn_resource_disk_watch *self, int64_t free_bytes, double rate)
 {
     double left = (double)(free_bytes - self->spare_bytes);
-    double hours = rate > 0 ? (left > 0 ? left : 0) / rate / 3600 : CRN_RESOURCE_UNKNOWN;
+    if (left <= 0)
+        return 0; /* whoever filled it writes no more */
+    double hours = rate > 0 ? left / rate / 3600 : CRN_RESOURCE_UNKNOWN;
     return hours < HOURS_MAX ? hours : CRN_RESOURCE_UNKNOWN;
 }
 
@@ -75,7 +77,7 @@ static void note_answer(crn_resource_disk_watch *self, const struct statvfs *ans
         crn_fill_add(&self->fill, crn_now_ns(), disk.free_bytes);
         double rate = crn_fill_rate(&self->fill);
         disk.hours_left = hours_left(self, disk.free_bytes, rate);
-        if (crn_resource_known(disk.hours_left))
+        if (crn_resource_known(disk.hours_left) && rate > 0)
             disk.fall_bytes_s = rate;
     }
     pthread_mutex_lock(&self->lock);

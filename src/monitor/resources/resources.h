@@ -88,7 +88,8 @@ typedef struct crn_resource_disk {
     int64_t size_bytes;  /* 0: the disk never answered, or it refused */
     double silent_s;     /* for so long the disk has not answered; 0: it does */
     double fall_bytes_s; /* at which free space falls; unknown: it does not, or not known yet */
-    double hours_left;   /* until spare_bytes are left at that rate; unknown with it */
+    double hours_left;   /* until spare_bytes are left at that rate; 0: they are not; else unknown
+                            with it */
 } crn_resource_disk;
 
 typedef struct crn_resources {

@@ -52,10 +52,12 @@ static void stop(void *watch)
     crn_resource_disk_watch_stop(&own);
 }
 
+static int64_t spare_bytes;
+
 static crn_resource_disk_watch *watch_folder(const char *path)
 {
     crn_resource_disk_watch *watch;
-    crn_resource_folder folder = {.path = path};
+    crn_resource_folder folder = {.path = path, .spare_bytes = spare_bytes};
     assert_int_equal(crn_resource_disk_watch_start(&folder, &watch), 0);
     crn_cleanup_add(stop, watch);
     return watch;
@@ -70,6 +72,18 @@ static crn_resource_disk read_now(crn_resource_disk_watch *watch)
 
 /* --- tests -------------------------------------------------------------------------------------
  */
+
+/* Nothing more is written to it, so that its free space falls no more. */
+static void a_full_disk_is_full_now(void **state)
+{
+    (void)state;
+    spare_bytes = 25 * 4096;
+    crn_resource_disk_watch *watch = watch_folder("/full");
+    spare_bytes = 0;
+    crn_resource_disk_watch_await(watch, CRN_NEVER_NS);
+    assert_true(read_now(watch).hours_left == 0);
+    assert_true(read_now(watch).fall_bytes_s == CRN_RESOURCE_UNKNOWN);
+}
 
 static void a_disk_that_answers(void **state)
 {
@@ -209,6 +223,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_disk_that_answers, set_up),
+        cmocka_unit_test_setup(a_full_disk_is_full_now, set_up),
         cmocka_unit_test_setup(a_disk_that_hangs_is_told, set_up),
         cmocka_unit_test_setup(a_disk_that_hangs_later, set_up),
         cmocka_unit_test_setup(a_disk_that_refuses_has_no_figures, set_up),

@@ -90,6 +90,20 @@ static void disk_fills(watch_fixture *f)
         (crn_resource_disk){.on = true, .size_bytes = 1 << 30, .hours_left = 3};
 }
 
+static void disk_is_full(watch_fixture *f)
+{
+    f->resources.disks[CRN_RESOURCE_STATE] =
+        (crn_resource_disk){.on = true, .size_bytes = 1 << 30, .hours_left = 0};
+}
+
+/* Its writer says it. */
+static void log_disk_is_full(watch_fixture *f)
+{
+    f->now->metrics.publish.log.failed++;
+    f->resources.disks[CRN_RESOURCE_LOG] =
+        (crn_resource_disk){.on = true, .size_bytes = 1 << 30, .hours_left = 0};
+}
+
 PROVOKE(memory, (f->resources.memory = (crn_resource_memory){.limit_bytes = 100, .used = 0.97}))
 
 /* The line's thread stood still for a moment. */
@@ -176,6 +190,8 @@ static const struct {
     {"memory_short", memory},
     {"disk_hangs", disk_hangs},
     {"disk_full_soon", disk_fills},
+    {"disk_full", disk_is_full},
+    {"log_loses", log_disk_is_full},
     {"recording_loses", record_full},
     {"log_loses", log_full},
     {"keys_refused", stranger},
