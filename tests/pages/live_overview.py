@@ -172,6 +172,25 @@ def said_once(test):
         stand_in.close()
 
 
+def texts_are_the_readers(test):
+    """A page that opens on a fault says it in the reader's language at once; texts that did not come are asked for again."""
+    table = read_table(test)
+    for refused, first in ((0, "Nulla viene espulso"), (1, "Nothing is ejected")):
+        stand_in = StandIn(table)
+        stand_in.event = faulty_event(held_row("no_grader", table["no_grader"], 0))
+        try:
+            test.browser.open(stand_in.address, "it")
+            test.browser.wait_text("#headline", "Nulla viene espulso")
+            stand_in.tables_refused = refused
+            test.browser.driver.refresh()
+            test.browser.wait("an event", lambda: test.browser.text("#config") == stand_in.event["config"])
+            assert test.browser.text("#announcement").startswith(first), test.browser.text("#announcement")
+            test.browser.wait_text("#headline", "Nulla viene espulso") # without another event
+            assert all("503" in said for said in test.browser.complaints())
+        finally:
+            stand_in.close()
+
+
 def fruit_of(name, **changes):
     """What /fruits/NAME.json gives."""
     number, epoch, fruit = map(int, name.split("/"))
@@ -398,6 +417,6 @@ def a_fruit_says_why(test):
     test.keep("fruit_why")
 
 
-OVERVIEW_TESTS = [every_condition_fits, large_figures_fit, screens, said_once, focus_stays, lanes_keep_their_places,
+OVERVIEW_TESTS = [every_condition_fits, large_figures_fit, screens, said_once, texts_are_the_readers, focus_stays, lanes_keep_their_places,
                   all_lanes_are_on_the_screen, no_lane_is_normal_while_all_misjudge, fruits_do_not_move_the_page,
                   names_fit_any_picture, no_fruit_is_neither_good_nor_bad, targets_are_large, a_fruit_says_why]

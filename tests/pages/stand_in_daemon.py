@@ -108,6 +108,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer_file(self.path.removeprefix("/page/"))
         if self.path == "/events":
             return self.answer_events()
+        if self.path == "/conditions" and server.tables_refused > 0:
+            server.tables_refused -= 1
+            return self.answer(b"busy\n", "text/plain", 503)
         if self.path == "/conditions":
             return self.answer(json.dumps({"languages": ["en", "it", "es", "fr", "de"], "conditions": server.table}).encode())
         if self.path == "/alarms" and server.alarms:
@@ -138,6 +141,7 @@ class StandIn(http.server.ThreadingHTTPServer):
         self.address = f"http://127.0.0.1:{self.server_address[1]}"
         self.table, self.fruits = table or {}, {} # texts by condition; what /fruits/NAME.json gives
         self.alarms = Alarms() # None: this daemon has no list of them
+        self.tables_refused = 0 # so many times the texts are not given
         self.streams, self.event = [], normal_event()
         threading.Thread(target=self.serve_forever, daemon=True).start()
 

@@ -5,13 +5,15 @@ import { duration, few, language, number, say, timeOfDay } from './words.js';
 
 const LEVELS = { notice: 'notice', warning: 'warning', critical: 'bad' }; // of the page, by severity
 const ALSO_SHOWN = 2; // conditions beside the headline
+const TABLE_MS = 5000; // for the table: a browser with many pages of the line open leaves it waiting
 
 let table = {}; // by the condition's id
 
 // Reads the table of conditions; until then their English texts are shown.
 export async function loadConditions() {
-  const answer = await fetch('/conditions');
-  if (answer.ok) table = (await answer.json()).conditions;
+  const answer = await fetch('/conditions', { signal: AbortSignal.timeout(TABLE_MS) });
+  if (!answer.ok) throw new Error(`/conditions: ${answer.status}`);
+  table = (await answer.json()).conditions;
 }
 
 export function levelOf(condition) {

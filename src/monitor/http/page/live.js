@@ -29,6 +29,19 @@ function setConnection(state, text) {
 }
 
 let source = null;
+let textsAsked = false; // the first event waits for the texts, so that nothing is said in English first
+
+// The daemon may be another one, with other texts. Until they are there its English ones are shown.
+async function readTexts() {
+  const asked = source;
+  try {
+    await loadConditions();
+  } catch {
+    setTimeout(() => asked === source && readTexts(), RETRY_MS);
+  }
+  textsAsked = true;
+  if (document.body.dataset.connection === 'live') show(latest);
+}
 
 function disconnect() {
   if (source) source.close();
@@ -39,13 +52,12 @@ function connect() {
   disconnect();
   source = new EventSource('/events');
   lastEventMs = lastEventMs || Date.now();
-  // The daemon may be another one, with other texts.
-  source.addEventListener('open', () => loadConditions().catch(() => {}));
+  source.addEventListener('open', readTexts);
   source.addEventListener('snapshot', (message) => {
     latest = JSON.parse(message.data);
     lastEventMs = Date.now();
     setConnection('live', say('connected'));
-    show(latest);
+    if (textsAsked) show(latest);
   });
   source.addEventListener('error', () => {
     if (source && source.readyState === EventSource.CLOSED) setTimeout(watch, RETRY_MS);
