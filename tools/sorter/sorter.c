@@ -417,7 +417,8 @@ int crn_sorter_run(crn_sorter *self, int signals, crn_error *error)
         int r = tell_line(self, error);
         if (r < 0)
             return r;
-        next_ns = earlier(next_ns, crn_outputs_look(&self->outputs, self->told_state, now_ns));
+        next_ns = earlier(next_ns, crn_outputs_look(&self->outputs, self->told_state,
+                                                    crn_decider_get_stats(self->decider), now_ns));
         if (self->http)
             next_ns = earlier(next_ns, crn_sorter_http_serve(self->http, now_ns));
         next_ns = earlier(next_ns, serve_manager(self, now_ns));

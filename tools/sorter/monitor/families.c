@@ -134,6 +134,11 @@ static const sorter_family families[] = {
     COUNT(
         "modbus_peers_refused", outputs.modbus.refused_peers,
         "connections from addresses that outputs.modbus_server.peers does not name, or beyond 16"),
+    LEVEL("mqtt_connected", outputs.mqtt.connected, "1 while connected to outputs.mqtt.broker"),
+    COUNT("mqtt_connections", outputs.mqtt.connects, "connections to the broker so far"),
+    COUNT("mqtt_messages", outputs.mqtt.sent, "messages handed to the connection"),
+    COUNT("mqtt_messages_dropped", outputs.mqtt.dropped,
+          "messages that the broker did not take, or while there was no connection"),
     VALUE("process_resident_memory_bytes", GAUGE, machine.resident_bytes, "memory of the process"),
     {"process_cpu_seconds_total", COUNTER, "", "processor time of the process", samples_cpu, 0},
     VALUE("process_open_fds", GAUGE, machine.descriptors, "open files and connections"),

@@ -18,12 +18,26 @@ static int open_modbus(crn_outputs *outputs, const char *run, crn_error *error)
     return crn_modbus_server_open(&plan, &outputs->modbus, error);
 }
 
+static int open_mqtt(crn_outputs *outputs, const char *run, crn_error *error)
+{
+    const crn_sorter_settings *settings = outputs->settings;
+    const crn_mqtt_plan plan = {.broker = settings->outputs.mqtt.broker,
+                                .topic = settings->outputs.mqtt.topic,
+                                .user = settings->outputs.mqtt.user,
+                                .password_file = settings->outputs.mqtt.password_file,
+                                .ca_file = settings->outputs.mqtt.ca_file,
+                                .run = run};
+    return crn_mqtt_open(&plan, &outputs->mqtt, error);
+}
+
 int crn_outputs_open(crn_outputs *outputs, const crn_sorter_settings *settings, const char *run,
                      int64_t now_ns, crn_error *error)
 {
     outputs->settings = settings;
     outputs->alive_ns = CRN_NEVER_NS;
     int r = settings->outputs.modbus_server.bind[0] ? open_modbus(outputs, run, error) : 0;
+    if (r == 0 && settings->outputs.mqtt.broker[0])
+        r = open_mqtt(outputs, run, error);
     if (r < 0 || !settings->outputs.tcp.bind[0])
         return r;
     snprintf(outputs->greeting, sizeof outputs->greeting, "#cernita-sorter,%s,%s\r\n", CRN_VERSION,
@@ -41,6 +55,7 @@ void crn_outputs_close(crn_outputs *outputs)
 {
     crn_tcp_output_close(&outputs->tcp);
     crn_modbus_server_close(&outputs->modbus);
+    crn_mqtt_close(&outputs->mqtt);
 }
 
 void crn_outputs_use(crn_outputs *outputs, const crn_sorter_settings *settings)
@@ -60,14 +75,21 @@ void crn_outputs_send(crn_outputs *outputs, const crn_decision *decision)
             crn_decision_line(decision, &settings->outlets.names, CRN_STDOUT_TEXT, "\r\n", line);
         crn_tcp_output_send(outputs->tcp, line, length);
     }
+    if (outputs->mqtt) {
+        size_t length =
+            crn_decision_line(decision, &settings->outlets.names, CRN_STDOUT_JSON, "", line);
+        crn_mqtt_send(outputs->mqtt, line, length);
+    }
     if (format != CRN_STDOUT_NONE) {
         size_t length = crn_decision_line(decision, &settings->outlets.names, format, "\n", line);
         crn_standard_output_send(&outputs->standard, line, length);
     }
 }
 
-int64_t crn_outputs_look(crn_outputs *outputs, crn_line_state state, int64_t now_ns)
+int64_t crn_outputs_look(crn_outputs *outputs, crn_line_state state,
+                         const crn_decider_stats *decided, int64_t now_ns)
 {
+    int64_t next_ns = CRN_NEVER_NS;
     if (outputs->modbus)
         crn_modbus_server_serve(outputs->modbus, state, now_ns);
     if (outputs->tcp)
@@ -78,7 +100,10 @@ int64_t crn_outputs_look(crn_outputs *outputs, crn_line_state state, int64_t now
         crn_tcp_output_send(outputs->tcp, line, (size_t)length);
         outputs->alive_ns = now_ns + outputs->settings->outputs.tcp.alive_ms * CRN_NS_PER_MS;
     }
-    return outputs->alive_ns;
+    if (outputs->mqtt)
+        next_ns =
+            crn_mqtt_look(outputs->mqtt, state, decided, &outputs->settings->outlets.names, now_ns);
+    return next_ns < outputs->alive_ns ? next_ns : outputs->alive_ns;
 }
 
 crn_outputs_stats crn_outputs_get_stats(const crn_outputs *outputs)
@@ -88,6 +113,8 @@ crn_outputs_stats crn_outputs_get_stats(const crn_outputs *outputs)
         stats.tcp = *crn_tcp_output_get_stats(outputs->tcp);
     if (outputs->modbus)
         stats.modbus = crn_modbus_server_get_stats(outputs->modbus);
+    if (outputs->mqtt)
+        stats.mqtt = crn_mqtt_get_stats(outputs->mqtt);
     return stats;
 }
 

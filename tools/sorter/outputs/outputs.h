@@ -6,6 +6,7 @@
 #include "tools/sorter/decide/decider.h"
 #include "tools/sorter/outputs/standard.h"
 #include "tools/sorter/modbus/server.h"
+#include "tools/sorter/mqtt/mqtt.h"
 #include "tools/sorter/outputs/tcp.h"
 
 #define CRN_SORTER_RUN_BYTES 17 /* 16 hex digits that identify this start */
@@ -17,6 +18,7 @@ typedef struct crn_outputs {
     crn_standard_output standard;
     crn_tcp_output *tcp;       /* NULL: none */
     crn_modbus_server *modbus; /* NULL: none */
+    crn_mqtt *mqtt;            /* NULL: none */
     char greeting[128];
     int64_t alive_ns; /* when the next #alive line is due; CRN_NEVER_NS: never */
 } crn_outputs;
@@ -25,6 +27,7 @@ typedef struct crn_outputs {
 typedef struct crn_outputs_stats {
     crn_tcp_stats tcp;
     crn_modbus_stats modbus;
+    crn_mqtt_stats mqtt;
 } crn_outputs_stats;
 
 /* Opens what the settings ask for. 0 or a negative errno with one line in *error; close cleans up
@@ -39,8 +42,10 @@ void crn_outputs_use(crn_outputs *outputs, const crn_sorter_settings *settings);
 /* Sends a decision everywhere. */
 void crn_outputs_send(crn_outputs *outputs, const crn_decision *decision);
 
-/* What is due by now; *state of the line stands in #alive lines. Returns when to come again. */
-int64_t crn_outputs_look(crn_outputs *outputs, crn_line_state state, int64_t now_ns);
+/* What is due by now, of the state of the line and of what was decided. Returns when to come again.
+ */
+int64_t crn_outputs_look(crn_outputs *outputs, crn_line_state state,
+                         const crn_decider_stats *decided, int64_t now_ns);
 
 crn_outputs_stats crn_outputs_get_stats(const crn_outputs *outputs);
 

@@ -63,6 +63,18 @@ static const crn_param modbus_server[] = {
                 "counted and logged"),
     {0}};
 
+static const crn_param mqtt[] = {
+    KEY(outputs.mqtt, broker, .fallback = "",
+        .help = "HOST:PORT of an MQTT broker ([topics](mqtt/README.md)); empty: none"),
+    KEY(outputs.mqtt, topic, .fallback = "cernita/sorter",
+        .help = "topic below which all messages are; each sorter of a broker needs its own"),
+    KEY(outputs.mqtt, user, .fallback = "", .help = "user name for the broker; empty: none"),
+    KEY(outputs.mqtt, password_file, .fallback = "",
+        .help = "file whose first line is that user's password"),
+    KEY(outputs.mqtt, ca_file, .fallback = "",
+        .help = "certificates (PEM) by which the broker is known, for TLS; empty: no TLS"),
+    {0}};
+
 static const crn_param monitor[] = {
     KEY(monitor, http, .fallback = "",
         .help = "HOST:PORT of [/metrics and /healthz](monitor/README.md); empty: none"),
@@ -91,6 +103,7 @@ static const crn_param logging[] = {KEY(log, level, .fallback = "info",
 static const crn_section outputs[] = {{.key = "stdout", .rows = standard},
                                       {.key = "tcp", .rows = tcp},
                                       {.key = "modbus_server", .rows = modbus_server},
+                                      {.key = "mqtt", .rows = mqtt},
                                       {0}};
 
 const crn_section crn_sorter_sections[] = {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tools/sorter/modbus/server.h"
+#include "tools/sorter/mqtt/mqtt.h"
 #include "tools/sorter/settings/internal.h"
 
 /* outlets.partial may have it instead of a name. */
@@ -147,6 +148,25 @@ static void check_monitor(crn_reader *reader)
                   settings->monitor.http);
 }
 
+static void check_mqtt(crn_reader *reader)
+{
+    const crn_sorter_settings *settings = reader->settings;
+    const crn_node *section = crn_node_value(crn_node_value(reader->root, "outputs"), "mqtt");
+    const crn_node *topic = crn_node_value(section, "topic");
+    const char *text = settings->outputs.mqtt.topic;
+    const crn_node *broker =
+        check_address(reader, "outputs.mqtt.broker", crn_node_value(section, "broker"),
+                      settings->outputs.mqtt.broker);
+    if (broker && !crn_mqtt_is_built())
+        crn_diagnostics_add(reader->faults, broker->position,
+                            "outputs.mqtt: this program was built without libmosquitto, one built "
+                            "where libmosquitto-dev is installed expected");
+    if (topic && (!text[0] || strpbrk(text, "+#")))
+        crn_diagnostics_add(reader->faults, topic->position,
+                            "outputs.mqtt.topic: %s is not a topic, one without + and # expected",
+                            crn_quote(text, strlen(text), '\'').text);
+}
+
 static void check_outputs(crn_reader *reader)
 {
     const crn_sorter_settings *settings = reader->settings;
@@ -157,10 +177,12 @@ static void check_outputs(crn_reader *reader)
         crn_diagnostics_add(reader->faults, node->position,
                             "outputs.modbus_server: this program was built without libmodbus, one "
                             "built where libmodbus-dev is installed expected");
-    if (!tcp[0] && !modbus[0] && settings->outputs.standard.format == CRN_STDOUT_NONE)
+    check_mqtt(reader);
+    if (!tcp[0] && !modbus[0] && !settings->outputs.mqtt.broker[0] &&
+        settings->outputs.standard.format == CRN_STDOUT_NONE)
         crn_diagnostics_add(reader->faults, reader->root->position,
-                            "outputs: there is none, outputs.tcp.bind, outputs.modbus_server.bind "
-                            "or outputs.stdout.format expected");
+                            "outputs: there is none, outputs.tcp.bind, outputs.modbus_server.bind, "
+                            "outputs.mqtt.broker or outputs.stdout.format expected");
 }
 
 static void check(crn_reader *reader)

@@ -54,6 +54,11 @@ typedef struct crn_sorter_settings {
             crn_numbers lanes;
             int64_t ring;
         } modbus_server;
+        struct {
+            char broker[CRN_TEXT_BYTES]; /* HOST:PORT; empty: none */
+            char topic[CRN_TEXT_BYTES], user[CRN_TEXT_BYTES], password_file[CRN_TEXT_BYTES],
+                ca_file[CRN_TEXT_BYTES];
+        } mqtt;
     } outputs;
     struct {
         char http[CRN_TEXT_BYTES]; /* HOST:PORT; empty: none */

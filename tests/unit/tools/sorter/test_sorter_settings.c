@@ -131,6 +131,9 @@ static void all_faults_are_told_at_once(void **state)
     expect_fault("line: {endpoint: 'ipc://x'}\noutlets: {names: a, default: a, late: a, partial: "
                  "a, silence: a, unmeasured: a}\n",
                  "outputs: there is none");
+    expect_fault("line: {endpoint: 'ipc://x'}\noutlets: {names: a, default: a, late: a, partial: "
+                 "a, silence: a, unmeasured: a}\noutputs: {mqtt: {broker: 'b:1', topic: 'a/#'}}\n",
+                 ":3:40: outputs.mqtt.topic: 'a/#' is not a topic");
 }
 
 static void a_reload_changes_rules_and_outlets_alone(void **state)
