@@ -11,6 +11,7 @@
 #include "src/client/keys.h"
 #include "src/ingest/access/zap.h"
 #include "src/ingest/socket/endpoint.h"
+#include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/log_capture.h"
 #include "tests/support/peers/keys.h"
@@ -110,6 +111,7 @@ static void a_client_is_admitted_where_its_file_says(void **state)
     crn_test_pair_make(&unknown);
     crn_access *access = open_keys();
     crn_log_capture caught;
+    int64_t begin_ns = crn_now_ns();
     crn_log_capture_start(&caught);
     bool right = admits(access, "ingest", true, cnn.public) &&
                  admits(access, "viewers", true, cnn.public) &&
@@ -122,6 +124,7 @@ static void a_client_is_admitted_where_its_file_says(void **state)
     bool plain = admits(access, "viewers", false, NULL);
     bool elsewhere = admits(access, "cernita", true, all.public);
     const char *said = crn_log_capture_stop(&caught);
+    int64_t took_ns = crn_now_ns() - begin_ns;
     assert_true(right);
     assert_true(everywhere);
     assert_false(stranger);
@@ -130,11 +133,11 @@ static void a_client_is_admitted_where_its_file_says(void **state)
     assert_int_equal(refused(access, CRN_ACCESS_GRADER, CRN_ACCESS_NOT_FOR_SOCKET), 1);
     assert_int_equal(refused(access, CRN_ACCESS_INGEST, CRN_ACCESS_UNKNOWN_KEY), 2);
     assert_int_equal(refused(access, CRN_ACCESS_VIEWERS, CRN_ACCESS_PLAIN), 1);
-    /* One line of each reason, with the address. */
+    /* One line of each reason a second, with the address. */
     assert_non_null(strstr(said, "cnn from 192.0.2.7 to grader was refused: add grader to `for:`"));
     const char *first = strstr(said, unknown.public);
     assert_non_null(first);
-    assert_null(strstr(first + 1, unknown.public));
+    assert_true(took_ns >= CRN_NS_PER_S || !strstr(first + 1, unknown.public));
     crn_access_close(&access);
 }
 
