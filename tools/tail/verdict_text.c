@@ -39,10 +39,26 @@ static void append_latency(crn_text *line, const crn_decoded *verdict)
     crn_text_add(line, " ms");
 }
 
-static void append_found(crn_text *line, const crn_decoded *verdict)
+/* Defects of the fruit, each once, in the order of the classes. */
+static bool append_measures(crn_text *line, const crn_decoded_surface *surface)
 {
     bool any = false;
-    for (uint32_t i = 0; i < verdict->total_count; i++) {
+    for (uint32_t i = 0; i < surface->measure_count; i++) {
+        const crn_decoded_measure *measure = &surface->measures[i];
+        if (!measure->count)
+            continue;
+        crn_text_add(line, "%s%s %" PRIu64 " (%.1f mm2)", any ? ", " : "  ", measure->name,
+                     measure->count, measure->area_mm2);
+        any = true;
+    }
+    return any;
+}
+
+static void append_found(crn_text *line, const crn_decoded *verdict)
+{
+    const crn_decoded_surface *surface = &verdict->surface;
+    bool any = append_measures(line, surface);
+    for (uint32_t i = 0; i < verdict->total_count && !surface->is_measured; i++) {
         const crn_decoded_total *total = &verdict->totals[i];
         if (!total->count)
             continue;
@@ -53,6 +69,9 @@ static void append_found(crn_text *line, const crn_decoded *verdict)
     if (!any)
         crn_text_add(line,
                      verdict->kind == CRN_VERDICT_LATE ? "  nothing was ready" : "  no defects");
+    if (surface->is_measured)
+        crn_text_add(line, "  %.1f mm, %.0f %% seen", surface->diameter_mm,
+                     100 * surface->coverage);
 }
 
 static void append_special(crn_text *line, const crn_decoded *verdict)

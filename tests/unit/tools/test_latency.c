@@ -197,6 +197,25 @@ static void gaps_are_named(void **state)
     assert_string_equal(text, "0 to 18446744073709551615");
 }
 
+static void a_measured_fruit_is_told_in_millimetres(void **state)
+{
+    (void)state;
+    setenv("TZ", "UTC", 1);
+    tzset();
+    char line[CRN_LINE_BYTES];
+    crn_decoded verdict = make_verdict(12.34, 4);
+    verdict.surface = (crn_decoded_surface){
+        .is_measured = true, .diameter_mm = 62.14, .coverage = 0.957, .measure_count = 2};
+    verdict.surface.measures[0] = (crn_decoded_measure){"rot", 1, 63.4, 63.4, 9};
+    verdict.surface.measures[1] = (crn_decoded_measure){.name = "stem"};
+    crn_verdict_text(&verdict, false, line);
+    assert_non_null(strstr(line, "100 ms  rot 1 (63.4 mm2)  62.1 mm, 96 % seen"));
+    verdict.surface.measure_count = 1;
+    verdict.surface.measures[0].count = 0;
+    crn_verdict_text(&verdict, false, line);
+    assert_non_null(strstr(line, "100 ms  no defects  62.1 mm, 96 % seen"));
+}
+
 static void a_verdict_is_one_aligned_line(void **state)
 {
     (void)state;
@@ -287,6 +306,7 @@ int main(void)
         cmocka_unit_test(gaps_are_told_once_and_per_lane),
         cmocka_unit_test(a_new_run_begins_every_lane_anew),
         cmocka_unit_test(gaps_are_named),
+        cmocka_unit_test(a_measured_fruit_is_told_in_millimetres),
         cmocka_unit_test(a_verdict_is_one_aligned_line),
         cmocka_unit_test(a_line_too_long_is_cut),
         cmocka_unit_test(a_slow_terminal_gets_the_latest_lines),
