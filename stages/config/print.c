@@ -76,7 +76,7 @@ static bool has_value(const crn_param *row, const void *settings)
 {
     const char *value = (const char *)settings + row->offset;
     if (row->type == CRN_PARAM_REALS)
-        return ((const crn_reals *)value)->count > 0;
+        return *(const int32_t *)value > 0; /* the first member of every list type */
     return row->type != CRN_PARAM_REAL || !isnan(*(const double *)value);
 }
 
