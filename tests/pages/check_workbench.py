@@ -17,6 +17,7 @@ import tifffile
 from selenium.webdriver.common.keys import Keys
 
 from page_tests import DESKTOP, PHONE, PageTest, make_parser, run_tests
+from workbench_calibrate import BOARDS, CALIBRATE_TESTS, show_calibrate
 from workbench_compare import COMPARE_TESTS
 from workbench_compare_results import COMPARE_RESULT_TESTS
 from workbench_levels import LEVEL_TESTS, compute
@@ -25,7 +26,7 @@ from workbench_operators import OPERATOR_TESTS, expect_pixels
 from workbench_page import REFUSED, Page, Workbench, make_pictures, read_picture, settings_of
 from workbench_screen import SCREEN_TESTS
 
-MODES = ("operator", "timing", "chain", "levels")
+MODES = ("operator", "timing", "chain", "levels", "calibrate")
 
 
 class WorkbenchTest(PageTest):
@@ -354,6 +355,9 @@ def show_mode(test, mode, language="en", theme="light"):
     if mode == "levels":
         compute(test, language, theme)
         return
+    if mode == "calibrate":
+        show_calibrate(test, BOARDS / "turned.png", "chequerboard", 10, language, theme)
+        return
     page.start(f"{test.workbench.address}#{FRUIT}&page.mode={mode}&operator.operator=contours&operator.level=0.5", language, theme)
     if mode == "operator":
         page.wait_picture("fruit-4-2-maps")
@@ -432,8 +436,8 @@ def by_keyboard_alone(test):
     page.press(Keys.ENTER)
     test.browser.wait("the result", lambda: page.jobs() > before)
     page.focus("#tab-operator")
-    for key, mode in ((Keys.ARROW_RIGHT, "timing"), (Keys.ARROW_RIGHT, "chain"), (Keys.ARROW_RIGHT, "levels"),
-                      (Keys.ARROW_RIGHT, "operator"), (Keys.ARROW_LEFT, "levels"), (Keys.HOME, "operator"), (Keys.END, "levels")):
+    for key, mode in ((Keys.ARROW_RIGHT, "timing"), (Keys.ARROW_RIGHT, "chain"), (Keys.ARROW_RIGHT, "levels"), (Keys.ARROW_RIGHT, "calibrate"),
+                      (Keys.ARROW_RIGHT, "operator"), (Keys.ARROW_LEFT, "calibrate"), (Keys.HOME, "operator"), (Keys.END, "calibrate")):
         page.press(key)
         assert focused(test)[0] == f"tab-{mode}", f"{focused(test)} for {mode}"
         shown = test.browser.run("return [...document.querySelectorAll('[role=tabpanel]')].filter((one) => !one.hidden)"
@@ -443,7 +447,8 @@ def by_keyboard_alone(test):
 
 TESTS = [*OPERATOR_TESTS, *SCREEN_TESTS, invalid_options_keep_run_disabled, a_long_job_is_cancelled, dropped_and_pasted,
          hostile_files_are_refused, the_url_restores, a_gone_file_is_said, hovering_a_contour, values_under_the_pointer,
-         zoom_is_linked, swiped, *MODE_TESTS, *COMPARE_TESTS, *COMPARE_RESULT_TESTS, *LEVEL_TESTS, modes_in_light_and_dark, modes_fit_a_phone, italian, by_keyboard_alone]
+         zoom_is_linked, swiped, *MODE_TESTS, *COMPARE_TESTS, *COMPARE_RESULT_TESTS, *LEVEL_TESTS, *CALIBRATE_TESTS,
+         modes_in_light_and_dark, modes_fit_a_phone, italian, by_keyboard_alone]
 
 
 if __name__ == "__main__":

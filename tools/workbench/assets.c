@@ -30,6 +30,7 @@
     USE(workbench_compare_results, "compare/results.js", CRN_ASSET_SCRIPT)                         \
     USE(workbench_levels, "levels/levels.js", CRN_ASSET_SCRIPT)                                    \
     USE(workbench_levels_curve, "levels/curve.js", CRN_ASSET_SCRIPT)                               \
+    USE(workbench_calibrate, "calibrate/calibrate.js", CRN_ASSET_SCRIPT)                           \
     USE(workbench_languages, "languages.js", CRN_ASSET_SCRIPT)                                     \
     USE(workbench_operator_words_en, "words/operator_en.js", CRN_ASSET_SCRIPT)                     \
     USE(workbench_operator_words_it, "words/operator_it.js", CRN_ASSET_SCRIPT)                     \
@@ -39,6 +40,8 @@
     USE(workbench_chain_words_it, "words/chain_it.js", CRN_ASSET_SCRIPT)                           \
     USE(workbench_compare_words_en, "words/compare_en.js", CRN_ASSET_SCRIPT)                       \
     USE(workbench_compare_words_it, "words/compare_it.js", CRN_ASSET_SCRIPT)                       \
+    USE(workbench_calibrate_words_en, "words/calibrate_en.js", CRN_ASSET_SCRIPT)                   \
+    USE(workbench_calibrate_words_it, "words/calibrate_it.js", CRN_ASSET_SCRIPT)                   \
     USE(workbench_levels_words_en, "words/levels_en.js", CRN_ASSET_SCRIPT)                         \
     USE(workbench_levels_words_it, "words/levels_it.js", CRN_ASSET_SCRIPT)
 

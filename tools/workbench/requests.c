@@ -166,6 +166,7 @@ static const crn_route routes[] = {
     {"POST", "/apply", crn_work_apply, BODY_TEXT},
     {"POST", "/chain", crn_work_chain, BODY_TEXT},
     {"POST", "/levels", crn_work_levels, BODY_TEXT},
+    {"POST", "/calibrate", crn_work_calibrate, BODY_TEXT},
 };
 
 /* --- the life of a request -------------------------------------------------------------------- */

@@ -88,7 +88,8 @@ void crn_work_tile(crn_request *request);
 void crn_work_planes(crn_request *request, crn_stored *picture);
 void crn_work_apply(crn_request *request);
 void crn_work_chain(crn_request *request);
-void crn_work_levels(crn_request *request); /* work_levels.c */
+void crn_work_levels(crn_request *request);    /* work_levels.c */
+void crn_work_calibrate(crn_request *request); /* work_calibrate.c */
 
 /* label_upload.c: a folder of labels, the files of a form. Begins it, or sets the refusal; takes
  * the body; answers it; drops one that is not complete. */

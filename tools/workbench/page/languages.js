@@ -1,4 +1,6 @@
 // The languages of the workbench, each merged from the texts of its modes.
+import calibrateEn from './words/calibrate_en.js';
+import calibrateIt from './words/calibrate_it.js';
 import chainEn from './words/chain_en.js';
 import chainIt from './words/chain_it.js';
 import compareEn from './words/compare_en.js';
@@ -11,6 +13,6 @@ import timingEn from './words/timing_en.js';
 import timingIt from './words/timing_it.js';
 
 export default {
-  en: { ...operatorEn, ...timingEn, ...chainEn, ...compareEn, ...levelsEn },
-  it: { ...operatorIt, ...timingIt, ...chainIt, ...compareIt, ...levelsIt },
+  en: { ...operatorEn, ...timingEn, ...chainEn, ...compareEn, ...levelsEn, ...calibrateEn },
+  it: { ...operatorIt, ...timingIt, ...chainIt, ...compareIt, ...levelsIt, ...calibrateIt },
 };

@@ -1,4 +1,5 @@
 // The frame of the workbench: pictures, modes, and what the URL keeps.
+import { startCalibrate } from './calibrate/calibrate.js';
 import { startChain } from './chain/chain.js';
 import { Refusal, get, post } from './api.js';
 import { Files } from './files.js';
@@ -8,7 +9,7 @@ import { startLevels } from './levels/levels.js';
 import { startTiming } from './timing.js';
 import { bytes, number, say } from './words.js';
 
-const MODES = ['operator', 'timing', 'chain', 'levels'];
+const MODES = ['operator', 'timing', 'chain', 'levels', 'calibrate'];
 const INPUTS = ['picture', 'maps', 'recording'];
 
 // --- what the URL keeps: mode.key=text, or mode.key:=JSON for what is not a text ---
@@ -244,6 +245,7 @@ async function start() {
   startTiming(byId('timing'), app);
   startChain(byId('chain'), app);
   startLevels(byId('levels'), app);
+  startCalibrate(byId('calibrate'), app);
   showMode(MODES.includes(page.mode) ? page.mode : 'operator');
   const picture = await restorePicture(page.picture);
   if (picture) app.select(picture.id);

@@ -5,6 +5,7 @@
 
 #include "stages/config/config.h"
 #include "stages/picture/picture.h"
+#include "tools/common/calibration/calibration.h"
 #include "tools/common/operators/operators.h"
 #include "tools/workbench/jobs.h"
 
@@ -31,6 +32,8 @@ typedef struct crn_task {
     size_t yaml_bytes;
     int32_t backend, threads; /* of a chain */
     int32_t repeat;           /* warm runs of the chain, after the first one */
+
+    crn_calibration_target target; /* of a calibration */
 } crn_task;
 
 /* The facts of `in`, which is read to its end. */
@@ -63,6 +66,9 @@ int crn_task_chain(const void *task, crn_job_report *report);
 /* Prints precision and recall by level over the recordings `arguments`, with the labels `in` and
  * the chain of `yaml`, as JSON. */
 int crn_task_levels(const void *task, crn_job_report *report);
+
+/* Prints the scale of a camera, and what of the target was found in the picture `in`, as JSON. */
+int crn_task_calibrate(const void *task, crn_job_report *report);
 
 /* Prints what there is to choose from, as JSON. A job, because looking for a GPU binds a process to
  * it. */

@@ -1,4 +1,5 @@
 /* cernita-workbench: what its page asks is answered as cernita-apply answers it. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -324,6 +325,27 @@ static void a_chain_runs_cold_and_then_warm(void **state)
     workbench_expect_refusal(&the_bench, 422, path, chain_yaml, "0 to 1000 times more");
 }
 
+/* What tests/golden/calibration has of a board, and what is refused. */
+static void a_target_gives_the_scale(void **state)
+{
+    (void)state;
+    char path[64];
+    static const char *const bad[] = {
+        "", "disc", "disc\n0", "disc\nnan", "disc\n1e9", "ring\n5", "chequerboard\n10\nmore"};
+    uint64_t id =
+        workbench_open(&the_bench, CRN_TEST_DATA "/golden/calibration/plain.png", "plain.png");
+    snprintf(path, sizeof path, "/calibrate?in=%d", (int)id);
+    workbench_reply reply = workbench_post(&the_bench, 200, path, "chequerboard\n10");
+    assert_true(fabs(workbench_number(reply.body, "mm_per_px") - 10 / 30.5) < 1e-4);
+    assert_int_equal((int)workbench_number(reply.body, "column"), 0);
+    assert_non_null(strstr(reply.body, "geometry:\\n  mm_per_px: 0.327"));
+    workbench_reply_free(&reply);
+    workbench_expect_refusal(&the_bench, 422, path, "disc\n64", "plain.png: there is no disc");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        workbench_expect_refusal(&the_bench, 422, path, bad[i], "a disc or a chequerboard of 0.1");
+    workbench_expect_refusal(&the_bench, 404, "/calibrate?in=999", "disc\n64", "not open any more");
+}
+
 int main(void)
 {
     struct CMUnitTest tests[] = {
@@ -337,6 +359,7 @@ int main(void)
         cmocka_unit_test(the_same_words_make_one_picture),
         cmocka_unit_test(a_chain_finds_the_defects_of_maps),
         cmocka_unit_test(a_chain_runs_cold_and_then_warm),
+        cmocka_unit_test(a_target_gives_the_scale),
         cmocka_unit_test(a_result_that_is_not_kept_is_gone),
     };
     CRN_SET_FIXTURE(tests, workbench_setup, workbench_teardown)

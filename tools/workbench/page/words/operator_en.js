@@ -15,6 +15,7 @@ export default {
   mode_timing: 'Timing',
   mode_chain: 'Chain',
   mode_levels: 'Levels',
+  mode_calibrate: 'Calibrate',
   // Pictures.
   picture: 'Picture',
   picture_list: 'Open pictures',

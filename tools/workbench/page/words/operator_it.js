@@ -15,6 +15,7 @@ export default {
   mode_timing: 'Tempi',
   mode_chain: 'Catena',
   mode_levels: 'Livelli',
+  mode_calibrate: 'Calibrazione',
   // Immagini.
   picture: 'Immagine',
   picture_list: 'Immagini aperte',
