@@ -78,6 +78,19 @@ void crn_slots_free_slot(crn_slots_ring *ring, uint32_t slot)
     ring->owes_wake = true;
 }
 
+bool crn_slots_take_back(crn_slots_ring *ring, uint32_t slot)
+{
+    crn_slot_entry *entry = &ring->book[slot];
+    uint64_t sent = crn_slots_word(entry->generation, CRN_SLOTS_SENT);
+    uint64_t next = crn_slots_word(entry->generation + 1, CRN_SLOTS_FREE);
+    if (!atomic_compare_exchange_strong_explicit(&ring->memory.states[slot], &sent, next,
+                                                 memory_order_release, memory_order_relaxed))
+        return false;
+    *entry = (crn_slot_entry){.generation = entry->generation + 1};
+    ring->owes_wake = true;
+    return true;
+}
+
 static uint32_t number_of(const crn_slots *slots, uint32_t slot)
 {
     return (slot - slots->first_slot) / slots->slots_of_ring;

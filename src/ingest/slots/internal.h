@@ -99,6 +99,10 @@ bool crn_slots_is_over(const crn_slots *slots, const crn_slots_ring *ring, int64
 /* Makes the slot the producer's again, one generation later; the next service tells it. */
 void crn_slots_free_slot(crn_slots_ring *ring, uint32_t slot);
 
+/* The same of a slot that waits for its header. False: the producer has changed its mind, since its
+ * send failed, and goes on with the slot. */
+bool crn_slots_take_back(crn_slots_ring *ring, uint32_t slot);
+
 /* Tells producers that slots became free, by one byte whatever their number. */
 void crn_slots_wake_producers(crn_slots *slots);
 

@@ -268,9 +268,8 @@ static void take_lost_back(crn_slots *slots, crn_slots_ring *ring, int64_t now_n
             entry->awaiting_ns = 0;
         else if (entry->awaiting_ns == 0)
             entry->awaiting_ns = now_ns;
-        else if (now_ns - entry->awaiting_ns > LOST_NS) {
+        else if (now_ns - entry->awaiting_ns > LOST_NS && crn_slots_take_back(ring, i)) {
             slots->stats.slots_taken_back++;
-            crn_slots_free_slot(ring, i);
             crn_log_gated(&slots->lost_gate, now_ns, CRN_LOG_WARNING,
                           "ingest: a slot of process %ld was sent, and its header did not come "
                           "within %d s: taken back",
