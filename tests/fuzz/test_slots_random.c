@@ -1,14 +1,16 @@
 /*
  * Hellos, answers and references of slots: random ones come back as they were packed, and mutated
- * and random bytes are refused, or packed again give themselves. CRN_CASES is the number of cases
+ * and random bytes are refused, or packed again give themselves; each hello is answered with a ring
+ * that the line can have, or a reason. CRN_CASES is the number of cases
  * (100000 by default), CRN_SEED the first seed (default: the clock); a failing run names the case's
  * own seed, and CRN_CASES=1 with it repeats that case alone.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/formats/slots/slots.h"
+#include "src/ingest/slots/answer.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/random.h"
 
@@ -29,9 +31,28 @@ static void fill(crn_random *random, unsigned char *bytes, size_t size)
         bytes[i] = (unsigned char)crn_random_next(random);
 }
 
+/* What the line answers: a ring that it can have, or one line of text. */
+static void decide(const unsigned char *bytes, size_t size, bool is_hello)
+{
+    static const crn_config config = {.ingest.slots = {.slots = 16, .producers = 4},
+                                      .limits.view_mib = 4};
+    uint64_t max = crn_slots_slot_bytes_max(&config);
+    crn_slots_answer answer;
+    crn_slots_decide(&config, bytes, size, &answer);
+    assert_int_equal(answer.status == EPROTO, !is_hello);
+    unsigned char packed[CRN_SLOTS_ANSWER_BYTES];
+    crn_slots_pack_answer(&answer, packed);
+    assert_true(crn_slots_parse_answer(packed, sizeof packed, &answer));
+    if (answer.status)
+        assert_true(answer.text[0] && !strchr(answer.text, '\n'));
+    else
+        assert_true(answer.slots <= 16 && answer.slot_bytes <= max);
+}
+
 static bool parse_hello(const unsigned char *bytes, size_t size)
 {
     crn_slots_hello hello;
+    decide(bytes, size, crn_slots_parse_hello(bytes, size, &hello));
     if (!crn_slots_parse_hello(bytes, size, &hello))
         return false;
     unsigned char packed[CRN_SLOTS_HELLO_BYTES];
@@ -74,7 +95,7 @@ static size_t pack_random(crn_random *random, int32_t kind, unsigned char *bytes
     crn_slots_hello hello = {.version = CRN_SLOTS_VERSION,
                              .kind = (uint16_t)crn_random_between(random, 0, 4),
                              .slots = (uint32_t)crn_random_next(random),
-                             .slot_bytes = crn_random_next(random)};
+                             .slot_bytes = crn_random_next(random) >> crn_random_below(random, 64)};
     crn_slots_answer answer = {.slots = 1 + crn_random_below(random, 64),
                                .ring = crn_random_next(random),
                                .slot_bytes = (uint64_t)CRN_SLOTS_PAGE_BYTES

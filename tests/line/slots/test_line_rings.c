@@ -296,7 +296,8 @@ static void write_for_ever(void)
     }
 }
 
-/* Its maps, and what is found in them, are its own matter; all others are judged as ever. */
+/* Its maps, and what is found in them, are its own matter; all others are judged as ever.
+ * CRN_CASES: so many fruits. */
 static void a_producer_that_keeps_writing_harms_nobody(void **state)
 {
     (void)state;
@@ -312,7 +313,8 @@ static void a_producer_that_keeps_writing_harms_nobody(void **state)
     }
     crn_cleanup_add_process(writer);
     verdict_bytes verdict;
-    for (uint64_t fruit = 0; fruit < 30; fruit++) {
+    uint64_t fruits = crn_random_cases(30);
+    for (uint64_t fruit = 0; fruit < fruits; fruit++) {
         line.producer = &producer;
         every_stage_send(&line, fruit, 1);
         line.producer = NULL;
@@ -328,7 +330,7 @@ static void a_producer_that_keeps_writing_harms_nobody(void **state)
     kill(writer, SIGKILL);
     crn_cleanup_wait(writer, NULL);
     line.producer = &producer;
-    every_stage_send(&line, 30, 1);
+    every_stage_send(&line, fruits, 1);
     every_stage_receive(&line, &verdict);
     every_stage_expect_whole(&verdict);
     free(verdict.data);
