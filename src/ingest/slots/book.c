@@ -62,7 +62,7 @@ void crn_slots_wake_producers(crn_slots *slots)
     const unsigned char byte = CRN_SLOTS_WAKE;
     for (uint32_t i = 0; i < slots->rings; i++) {
         crn_slots_ring *ring = &slots->ring[i];
-        bool is_owed = ring->owes_wake && ring->connection >= 0;
+        bool is_owed = ring->owes_wake && crn_slots_is_in_use(ring) && ring->connection >= 0;
         ring->owes_wake = false;
         if (is_owed && send(ring->connection, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
             continue; /* the next receive tells why, if it matters */

@@ -278,20 +278,9 @@ static void take_lost_back(crn_slots *slots, crn_slots_ring *ring, int64_t now_n
     }
 }
 
-void crn_slots_service(crn_slots *slots, int64_t now_ns)
+/* What is due with time. */
+static void look_after_rings(crn_slots *slots, int64_t now_ns)
 {
-    uint64_t count;
-    if (!slots)
-        return;
-    /* Whoever offers a ring counts it before the descriptor is readable. */
-    crn_slots_accept_offers(slots);
-    if (slots->offers_read != slots->offers_seen &&
-        read(slots->offer_descriptor, &count, sizeof count) > 0)
-        slots->offers_read += (uint32_t)count;
-    crn_slots_wake_producers(slots);
-    if (now_ns < slots->service_ns)
-        return;
-    slots->service_ns = now_ns + SERVICE_NS;
     for (uint32_t i = 0; i < slots->rings; i++) {
         crn_slots_ring *ring = &slots->ring[i];
         if (!crn_slots_is_in_use(ring))
@@ -303,4 +292,21 @@ void crn_slots_service(crn_slots *slots, int64_t now_ns)
         atomic_store_explicit(&ring->phase, CRN_RING_LEFT, memory_order_release);
         crn_handshakes_wake(slots->handshakes);
     }
+}
+
+void crn_slots_service(crn_slots *slots, int64_t now_ns)
+{
+    uint64_t count;
+    if (!slots)
+        return;
+    /* Whoever offers a ring counts it before the descriptor is readable. */
+    crn_slots_accept_offers(slots);
+    if (slots->offers_read != slots->offers_seen &&
+        read(slots->offer_descriptor, &count, sizeof count) > 0)
+        slots->offers_read += (uint32_t)count;
+    if (now_ns >= slots->service_ns) {
+        slots->service_ns = now_ns + SERVICE_NS;
+        look_after_rings(slots, now_ns);
+    }
+    crn_slots_wake_producers(slots); /* also of slots that were just taken back */
 }
