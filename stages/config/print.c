@@ -75,9 +75,16 @@ void crn_print_value(const crn_param *row, const void *settings, FILE *out)
 static bool has_value(const crn_param *row, const void *settings)
 {
     const char *value = (const char *)settings + row->offset;
-    if (row->type == CRN_PARAM_REALS)
-        return *(const int32_t *)value > 0; /* the first member of every list type */
-    return row->type != CRN_PARAM_REAL || !isnan(*(const double *)value);
+    int32_t count; /* the first member of every list type */
+    double real;
+    if (row->type == CRN_PARAM_REALS) {
+        memcpy(&count, value, sizeof count);
+        return count > 0;
+    }
+    if (row->type != CRN_PARAM_REAL)
+        return true;
+    memcpy(&real, value, sizeof real);
+    return !isnan(real);
 }
 
 /* Prints `key: value, key: value` after `before` earlier pairs; returns the total. */
