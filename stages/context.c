@@ -14,6 +14,7 @@ struct crn_context {
     uint32_t generation;
     crn_context_expired_fn *expired; /* NULL: no limit */
     const void *expired_owner;
+    struct crn_values_watch *watch;
     atomic_bool over; /* set once `expired` has returned true */
     crn_context_choice choice;
     crn_error error;
@@ -113,6 +114,16 @@ void crn_context_advance_generation(crn_context *context)
 void *crn_context_owner(const crn_context *context, const crn_context_allocator *allocator)
 {
     return context->allocator == allocator ? context->owner : NULL;
+}
+
+void crn_context_watch(crn_context *context, struct crn_values_watch *watch)
+{
+    context->watch = watch;
+}
+
+struct crn_values_watch *crn_context_watched(const crn_context *context)
+{
+    return context ? context->watch : NULL;
 }
 
 void crn_context_limit(crn_context *context, crn_context_expired_fn *expired, const void *owner)

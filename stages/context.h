@@ -77,6 +77,15 @@ bool crn_context_expired(crn_context *context);
  */
 int crn_context_status(const crn_context *context);
 
+struct crn_values_watch;
+
+/** Asks the next operator that reads the whole image at watch->data to validate its values as well
+ * (stages/openmp/values.h); NULL, the default: none is asked. */
+void crn_context_watch(crn_context *context, struct crn_values_watch *watch);
+
+/** The watch that was set last. */
+struct crn_values_watch *crn_context_watched(const crn_context *context);
+
 /** Work between two polls, in units of about a nanosecond: a quarter of a millisecond. */
 #define CRN_PACE_WORK (1 << 18)
 

@@ -52,12 +52,13 @@ struct crn_worker {
 };
 
 /* Runs the finish halves if a device left complete contours, otherwise the whole chain. */
-static int run_chain(crn_worker *self, task *it)
+static int run_chain(crn_worker *self, task *it, crn_values_watch *watch)
 {
     crn_output *output = &it->output;
     const worker_settings *settings = &self->settings[crn_config_slot(output->view->config)];
     crn_chain *chain = settings->chain;
     crn_chain_input input = crn_view_input(output->view);
+    input.watch = watch;
     int r = -EOVERFLOW;
     output->defects.textures = settings->textures[it - self->tasks];
     output->defects.texture_capacity = settings->texture_capacity;
@@ -75,13 +76,15 @@ static int run_chain(crn_worker *self, task *it)
     return r;
 }
 
-/* Checks the values of a view that was not copied: the chain then finds its maps in the cache. */
-static int64_t check_values(crn_view *view)
+/* The values of a view that was not copied: the chain checked them as it read the maps, or, where
+ * its first step cannot, they are checked now. Returns the time that it took. */
+static int64_t check_values(crn_view *view, const crn_values_watch *watch)
 {
     if (!view->check)
         return 0;
     int64_t start_ns = crn_now_ns();
-    view->seen = view->check(NULL, view->maps, view->header.payload_bytes);
+    view->seen =
+        watch->is_seen ? watch->seen : view->check(NULL, view->maps, view->header.payload_bytes);
     return crn_now_ns() - start_ns;
 }
 
@@ -120,10 +123,10 @@ static void run_task(crn_worker *self, task *it)
                     view->header.fruit, view->header.view);
     if (it->from && it->from->status == 0)
         since_ns = it->from->enqueued.submitted_ns;
-    int64_t check_ns = check_values(view);
-    int r = run_chain(self, it);
+    crn_values_watch watch = {.data = view->maps};
+    int r = run_chain(self, it, view->check ? &watch : NULL);
     if (r == 0)
-        add_time(&it->output.judgement, check_ns);
+        add_time(&it->output.judgement, check_values(view, &watch));
     if (r == 0 && self->hook)
         r = run_hook(self, &it->output);
     it->output.status = r;

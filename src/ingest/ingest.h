@@ -21,7 +21,7 @@
 #include "src/ingest/peers/peers.h"
 #include "src/formats/view/wire.h"
 #include "src/ingest/slots/slots.h"
-#include "stages/openmp/values/values.h"
+#include "stages/openmp/values.h"
 
 typedef struct crn_ingest crn_ingest;
 

@@ -9,7 +9,7 @@
 #include "stages/chain/chain.h"
 #include "src/ingest/ticket.h"
 #include "src/formats/view/wire.h"
-#include "stages/openmp/values/values.h"
+#include "stages/openmp/values.h"
 
 typedef struct crn_view {
     uint32_t slot; /* index in the pool, or behind those of the pool in the rings (slots.h) */
@@ -18,8 +18,8 @@ typedef struct crn_view {
     crn_view_header header;
     uint64_t epoch; /* of its fruit, the header's unless several senders are joined */
     crn_value_fault values;
-    /* How the worker is to check the values, as its first read of the maps, and what it saw; NULL:
-     * they were checked at the view's arrival. */
+    /* How the worker is to check the values if the chain does not (crn_chain_input.watch), and what
+     * was seen; NULL: they were checked at the view's arrival. */
     crn_values_copy_fn *check;
     crn_values_seen seen;
     unsigned char

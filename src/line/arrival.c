@@ -60,7 +60,10 @@ static crn_view *take_maps(crn_line *line, const crn_view_header *header, crn_ti
     crn_values_use(&line->values, crn_fruits_config(line->fruits, ticket));
     crn_values_copy_fn *copy = crn_values_copier(&line->values, header->type);
     if (view) {
-        view->check = copy;
+        view->check = crn_fruits_config(line->fruits, ticket)->ingest.values == CRN_VALUES_TRUST
+                          ? NULL
+                          : copy;
+        view->seen = (crn_values_seen){0};
         return view;
     }
     view = crn_ingest_got_no_slot(line->ingest) ? NULL : crn_line_acquire(line, ticket);

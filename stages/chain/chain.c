@@ -241,7 +241,9 @@ int crn_chain_run(crn_chain *chain, const crn_chain_input *input, crn_defects *d
     int64_t start_ns = crn_now_ns();
     judgement.queue_ns = start_ns - input->received_ns;
     crn_context_limit(chain->context, is_over, input);
+    crn_context_watch(chain->context, input->watch);
     int r = run_enqueues(chain, input, &job, &judgement);
+    crn_context_watch(chain->context, NULL);
     judgement.finish_ns = crn_now_ns() - start_ns;
     if (r == 0)
         r = run_finishes(chain, input, true, &job, &judgement);

@@ -49,6 +49,8 @@ typedef struct crn_chain_input {
     crn_image intensity; /**< one u8 plane of the same size; data NULL if there is none */
     int64_t received_ns; /**< CLOCK_MONOTONIC */
     int64_t deadline_ns; /**< CLOCK_MONOTONIC; CRN_NEVER_NS for none */
+    /** For the first step that reads the maps, crn_context_watch(); NULL: none is asked. */
+    struct crn_values_watch *watch;
     /** Set when the result is no longer needed; NULL: never cancelled. */
     const atomic_bool *cancelled;
 } crn_chain_input;

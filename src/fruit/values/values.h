@@ -15,9 +15,9 @@
  * all 0 or 1, as those of an empty belt may be; all 0 are, where the values of a pixel have to sum
  * to 1. This is logged and counted; verdicts do not change.
  *
- * The quick check is part of copying the maps (stages/openmp/values/values.h), or where they are
- * not copied the worker's first read of them; of the rest, only the samples of values and sums are
- * looked at in each view. No allocation, no clock except the log's; used by one thread.
+ * The quick check is part of copying the maps (stages/openmp/values.h), or where they are
+ * not copied of the chain's first read of them; of the rest, only the samples of values and sums
+ * are looked at in each view. No allocation, no clock except the log's; used by one thread.
  */
 #ifndef CRN_SRC_FRUIT_VALUES_VALUES_H
 #define CRN_SRC_FRUIT_VALUES_VALUES_H
@@ -26,7 +26,7 @@
 #include "src/fruit/values/scale.h"
 #include "stages/config/config.h"
 #include "src/ingest/view.h"
-#include "stages/openmp/values/values.h"
+#include "stages/openmp/values.h"
 
 #define CRN_VALUES_SAMPLES      64
 #define CRN_VALUES_FROZEN_VIEWS 10

@@ -384,6 +384,26 @@ static int run_job(crn_contours_job *job, const crn_contours_variant *variant, c
     return crn_context_status(context);
 }
 
+/* What the strips saw of their rows. */
+static void gather_seen(const crn_contours_job *job, crn_values_watch *watch)
+{
+    crn_type type = job->image.type;
+    for (int32_t k = 0; job->watch && k < job->strip_count; k++)
+        watch->seen =
+            crn_values_join(watch->seen, job->watch->judge(&job->strips[k].sight, type), type);
+}
+
+/* Sees a plane that has no contours to be found: nothing else reads it. */
+static void see_plane(const crn_contours_job *job, crn_values_watch *watch)
+{
+    crn_values_sight sight = {.above = {0}, .below = {0}};
+    size_t pixels = (size_t)job->image.height * (size_t)job->image.width;
+    job->watch->see(&sight, job->image.data, pixels * crn_type_bytes(job->image.type),
+                    job->image.type);
+    watch->seen =
+        crn_values_join(watch->seen, job->watch->judge(&sight, job->image.type), job->image.type);
+}
+
 static void set_job(crn_contours_job *job, const crn_contours_params *params, const crn_image *in,
                     int32_t plane, uint32_t channels)
 {
@@ -420,17 +440,25 @@ int crn_contours_openmp_with(const crn_contours_variant *variant, crn_context *c
     found.point_count = found.contour_count = 0;
     found.truncated = false;
     bool together = is_interleaved(in);
-    for (int32_t plane = 0; plane < in->planes && !found.truncated; plane++) {
-        if (!together && isnan(params->levels[plane]))
-            continue;
+    crn_values_watch *watch = crn_context_watched(context);
+    if (watch && (watch->is_seen || watch->data != in->data || (!together && in->step != 1)))
+        watch = NULL;
+    for (int32_t plane = 0; plane < (together ? 1 : in->planes); plane++) {
         crn_contours_job job;
         set_job(&job, params, in, plane, together ? (uint32_t)in->planes : 1);
+        job.watch = watch ? crn_values_kernels_best() : NULL;
+        if (found.truncated || (!together && isnan(params->levels[plane]))) {
+            if (watch)
+                see_plane(&job, watch);
+            continue;
+        }
         r = run_job(&job, variant, context, &found);
         if (r < 0)
             return r;
-        if (together)
-            break;
+        gather_seen(&job, watch);
     }
+    if (watch)
+        watch->is_seen = true;
     *out = found;
     return 0;
 }

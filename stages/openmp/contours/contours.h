@@ -22,6 +22,7 @@
 
 #include "stages/base/api.h"
 #include "stages/context.h"
+#include "stages/openmp/values.h"
 #include "stages/ops.h"
 
 #define CRN_NONE UINT32_MAX
@@ -101,6 +102,7 @@ typedef struct crn_contours_strip {
                                                if there is no strip on that side */
     crn_contours_part *parts;               /* one per channel */
     crn_contours_scratch *scratch;          /* of the thread that scans it */
+    crn_values_sight sight;                 /* of its rows, if the job watches values */
 } crn_contours_strip;
 
 /* One plane, or all channels of an interleaved picture. */
@@ -116,6 +118,7 @@ typedef struct crn_contours_job {
     uint64_t inverse;        /* bit * inverse >> 32 = bit / channels */
     const void *threshold;   /* 64 elements, or a whole row if `threshold_step` is 64 */
     uint32_t threshold_step;
+    const crn_values_kernels *watch; /* validates values as rows are read; NULL: nobody asked */
     double near_pixel; /* |fraction - 1/2| from which a point may coincide with a pixel */
     /* Constant rows: no bit, all bits, valid cells, cells with a side that no cell shares. */
     const uint64_t *zeros, *ones, *frame, *frame_boundary;

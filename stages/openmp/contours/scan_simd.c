@@ -182,16 +182,23 @@ static void set_values(const crn_contours_job *job, crn_contours_rows *rows, con
     rows->y[BOTTOM] = rows->row;
 }
 
-/* Thresholds a row of pixels; outside of the picture no bit is set. Returns true if some
- * are invalid. */
+static size_t row_bytes(const crn_contours_job *job)
+{
+    return (size_t)job->image.width * job->channels * crn_type_bytes(job->image.type);
+}
+
+/* Thresholds a row of pixels; outside of the picture no bit is set. `sight`: validates them, too;
+ * NULL: does not. Returns true if some are invalid. */
 static bool read_row(const crn_contours_job *job, crn_contours_scratch *scratch, int32_t y,
-                     const void *elements)
+                     const void *elements, crn_values_sight *sight)
 {
     uint64_t *inside = scratch->inside[y & 1];
     if (!elements) {
         memset(inside, 0, job->words * sizeof *inside);
         return false;
     }
+    if (sight) /* the row is in the cache now */
+        job->watch->see(sight, elements, row_bytes(job), job->image.type);
     uint64_t *valid = scratch->valid_pixels[y & 1];
     bool is_cut = CRN_TARGETED(crn_contours_row_inside)(job, elements, inside);
     if (is_cut) {
@@ -255,7 +262,9 @@ void CRN_TARGETED(crn_contours_scan)(const crn_contours_job *job, crn_contours_s
     crn_contours_scratch *scratch = strip->scratch;
     crn_contours_rows rows = {.valid = job->zeros};
     const void *above = elements_of(job, strip, strip->row - 1);
-    bool was_cut = read_row(job, scratch, strip->row - 1, above);
+    /* The row above is another strip's to see, but where none begins with it. */
+    crn_values_sight *sight = job->watch ? &strip->sight : NULL;
+    bool was_cut = read_row(job, scratch, strip->row - 1, above, strip->row == 1 ? sight : NULL);
     move_on(scratch, &rows, strip->row - 1);
     find_active(job, rows.inside, job->zeros, job->zeros, job->zeros,
                 scratch->shifted[(strip->row - 1) & 1], scratch->active);
@@ -264,7 +273,7 @@ void CRN_TARGETED(crn_contours_scan)(const crn_contours_job *job, crn_contours_s
         if (crn_pace_over(&scratch->pace, job->bits))
             return;
         const void *below = elements_of(job, strip, y);
-        bool is_cut = read_row(job, scratch, y, below);
+        bool is_cut = read_row(job, scratch, y, below, sight);
         move_on(scratch, &rows, y);
         rows.valid = valid_cells(job, scratch, y, is_cut, was_cut);
         if (rows.valid != job->frame || rows.valid_above != job->frame)

@@ -1,4 +1,4 @@
-#include "stages/openmp/values/values.h"
+#include "stages/openmp/values.h"
 
 const crn_values_kernels *crn_values_kernels_best(void)
 {

@@ -1,5 +1,5 @@
 /* Copies and validates values in one pass; compiled once per target. */
-#include "stages/openmp/values/values.h"
+#include "stages/openmp/values.h"
 
 #include <string.h>
 
@@ -119,6 +119,37 @@ CRN_INLINE crn_values_seen copy(uint8_t *restrict to, const uint8_t *restrict fr
     return judge(&all, type);
 }
 
+CRN_INLINE void see(crn_values_sight *sight, const uint8_t *from, size_t bytes, crn_type type)
+{
+    extremes all = {load(sight->above), load(sight->below)};
+    size_t at = 0;
+    for (; at + sizeof(vector) <= bytes; at += sizeof(vector))
+        add(&all, load(from + at), type);
+    if (at < bytes) {
+        uint8_t last[sizeof(vector)] = {0};
+        memcpy(last, from + at, bytes - at);
+        add(&all, load(last), type);
+    }
+    store(sight->above, all.above);
+    store(sight->below, all.below);
+}
+
+static void see_values(crn_values_sight *sight, const void *from, size_t bytes, crn_type type)
+{
+    if (type == CRN_U8)
+        see(sight, from, bytes, CRN_U8);
+    else if (type == CRN_F16)
+        see(sight, from, bytes, CRN_F16);
+    else
+        see(sight, from, bytes, CRN_F32);
+}
+
+static crn_values_seen judge_sight(const crn_values_sight *sight, crn_type type)
+{
+    extremes all = {load(sight->above), load(sight->below)};
+    return judge(&all, type);
+}
+
 CRN_INLINE crn_values_seen copy_of(void *restrict to, const void *restrict from, size_t bytes,
                                    crn_type type)
 {
@@ -226,4 +257,6 @@ const crn_values_kernels CRN_TARGETED(crn_values_kernels) = {
     .copy_f16 = copy_f16,
     .copy_f32 = copy_f32,
     .count = count_values,
+    .see = see_values,
+    .judge = judge_sight,
 };

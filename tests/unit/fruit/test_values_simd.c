@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stages/openmp/values/values.h"
+#include "stages/openmp/values.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/operators/guarded.h"
 #include "tests/support/operators/operator_tests.h"

@@ -143,7 +143,8 @@ static void it_finds_what_the_line_finds(void **state)
     assert_int_equal(crn_chain_create(&config, crn_backend_ops(CRN_BACKEND_OPENMP, &why), &engine),
                      0);
     crn_image photo = intensity_of();
-    crn_chain_input input = {maps_of(maps, CRN_F32), photo, 0, CRN_NEVER_NS, NULL};
+    crn_chain_input input = {
+        .maps = maps_of(maps, CRN_F32), .intensity = photo, .deadline_ns = CRN_NEVER_NS};
     crn_judgement judgement;
     assert_int_equal(crn_chain_run(engine, &input, &expected, &judgement), 0);
     assert_true(expected.defect_count > 10 && expected.texture_count > 10);

@@ -7,8 +7,8 @@
  * with a maximum of 1 are probably masks of zeros and ones. Operators accept any value; the line
  * decides what to do about a failed validation (src/fruit/values/values.h).
  */
-#ifndef CRN_STAGES_OPENMP_VALUES_VALUES_H
-#define CRN_STAGES_OPENMP_VALUES_VALUES_H
+#ifndef CRN_STAGES_OPENMP_VALUES_H
+#define CRN_STAGES_OPENMP_VALUES_H
 
 #include "stages/base/api.h"
 #include "stages/image.h"
@@ -32,6 +32,32 @@ typedef struct crn_values_seen {
 typedef crn_values_seen crn_values_copy_fn(void *restrict to, const void *restrict from,
                                            size_t bytes);
 
+/* What was seen of a map read piece by piece: extremes of vectors; all 0 at first. */
+typedef struct crn_values_sight {
+    _Alignas(64) uint8_t above[64];
+    _Alignas(64) uint8_t below[64];
+} crn_values_sight;
+
+/* Adds elements that the caller reads anyway, and has in the cache. */
+typedef void crn_values_see_fn(crn_values_sight *sight, const void *from, size_t bytes,
+                               crn_type type);
+typedef crn_values_seen crn_values_judge_fn(const crn_values_sight *sight, crn_type type);
+
+/* Asks the first operator that reads all of an image to validate it on the way
+ * (crn_context_watch). */
+typedef struct crn_values_watch {
+    const void *data; /* of the image: dense, u8, f16 or f32 */
+    bool is_seen;     /* an operator did; then: */
+    crn_values_seen seen;
+} crn_values_watch;
+
+/* Of two parts of a map. */
+static inline crn_values_seen crn_values_join(crn_values_seen a, crn_values_seen b, crn_type type)
+{
+    float max = a.max > b.max ? a.max : b.max;
+    return (crn_values_seen){type == CRN_U8 ? max == 1 : a.suspect || b.suspect, max};
+}
+
 /* Statistics of one channel. */
 typedef struct crn_values_count {
     uint64_t not_finite, out_of_range;
@@ -47,6 +73,8 @@ typedef void crn_values_count_fn(const void *from, crn_type type, size_t pixels,
 typedef struct crn_values_kernels {
     crn_values_copy_fn *copy_u8, *copy_f16, *copy_f32;
     crn_values_count_fn *count;
+    crn_values_see_fn *see;
+    crn_values_judge_fn *judge;
 } crn_values_kernels;
 
 CRN_API extern const crn_values_kernels crn_values_kernels_baseline;
