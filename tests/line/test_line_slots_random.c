@@ -217,6 +217,7 @@ static void take_last_verdicts(uint64_t all)
 {
     int64_t until_ns = crn_now_ns() + CRN_FIXTURE_PATIENCE_MS * CRN_NS_PER_MS;
     while (verdicts < all && crn_now_ns() < until_ns) {
+        crn_publish_set_quiet(line.line->publish, false); /* nobody polls any more */
         crn_publish_service(line.line->publish, "stopping", crn_now_ns());
         take_verdicts(1);
     }
