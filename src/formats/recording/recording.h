@@ -6,9 +6,10 @@
  * The JSON of a first page: "shape" [C, H, W], "axes" "CYX", "dtype" "u8" | "f16" | "f32" and
  * "layout" "CHW" | "HWC" of the wire, and as integers sequence, epoch, fruit, captured_ns,
  * deadline_ns, encoder, lane, view, views, height, width, channels, flags, class_set, arrived_ns;
- * "pose": [x, y, rx, ry, roll_rad] where "flags" announce it; "classes": the names in channel order, where the writer knew them and they are the view's. That
- * of an intensity page: "shape" [H, W], "axes" "YX", "intensity" true. Pages are planar; u8 has 8
- * bits a sample, f16 and f32 have IEEE floats of 16 and 32.
+ * "pose": [x, y, rx, ry, roll_rad] where "flags" announce it; "classes": the names in channel
+ * order, where the writer knew them and they are the view's. That of an intensity page: "shape" [H,
+ * W], "axes" "YX", "intensity" true. Pages are planar; u8 has 8 bits a sample, f16 and f32 have
+ * IEEE floats of 16 and 32.
  *
  * A view is linked into the file after its last byte is written, so a writer killed at any time
  * leaves a valid recording (named `.part`) of all views but the one it was writing. Writing and

@@ -80,13 +80,19 @@ CRN_INLINE crn_values_seen judge(const extremes *all, crn_type type)
     } above = {.v = all->above}, below = {.v = all->below};
     bool suspect = false;
     int32_t max = 0; /* bits */
-    for (size_t i = 0; i < sizeof(vector) / crn_type_bytes(type); i++) {
-        int32_t bits = type == CRN_F32   ? above.s32[i]
-                       : type == CRN_F16 ? above.s16[i]
-                                         : above.u8[i];
-        max = bits > max ? bits : max;
-        suspect |= type == CRN_F32 && (bits > MAX_BITS || below.u32[i] > MIN_BITS);
-        suspect |= type == CRN_F16 && (bits > (int32_t)CRN_VALUES_MAX_F16 || below.u16[i] > 0);
+    if (type == CRN_F32) {
+        for (size_t i = 0; i < sizeof(vector) / 4; i++) {
+            max = above.s32[i] > max ? above.s32[i] : max;
+            suspect |= above.s32[i] > MAX_BITS || below.u32[i] > MIN_BITS;
+        }
+    } else if (type == CRN_F16) {
+        for (size_t i = 0; i < sizeof(vector) / 2; i++) {
+            max = above.s16[i] > max ? above.s16[i] : max;
+            suspect |= above.s16[i] > (int32_t)CRN_VALUES_MAX_F16 || below.u16[i] > 0;
+        }
+    } else {
+        for (size_t i = 0; i < sizeof(vector); i++)
+            max = above.u8[i] > max ? above.u8[i] : max;
     }
     crn_values_seen seen = {.suspect = suspect || (type == CRN_U8 && max == 1)};
     if (type == CRN_F32)
