@@ -138,16 +138,19 @@ bool crn_http_is_loopback(const struct sockaddr *address)
 bool crn_http_host_is_other_address(const char *host)
 {
     char called[CRN_TEXT_BYTES];
-    struct sockaddr_in ipv4 = {.sin_family = AF_INET};
-    struct sockaddr_in6 ipv6 = {.sin6_family = AF_INET6};
+    union {
+        struct sockaddr any;
+        struct sockaddr_in ipv4;
+        struct sockaddr_in6 ipv6;
+    } at = {.ipv6 = {.sin6_family = AF_INET6}};
     if (!host || strlen(host) >= sizeof called)
         return false;
     copy_host(host, called);
-    if (inet_pton(AF_INET, called, &ipv4.sin_addr) == 1)
-        return !crn_http_is_loopback((const struct sockaddr *)&ipv4);
-    if (inet_pton(AF_INET6, called, &ipv6.sin6_addr) == 1)
-        return !crn_http_is_loopback((const struct sockaddr *)&ipv6);
-    return false;
+    if (inet_pton(AF_INET, called, &at.ipv4.sin_addr) == 1)
+        at.any.sa_family = AF_INET;
+    else if (inet_pton(AF_INET6, called, &at.ipv6.sin6_addr) != 1)
+        return false;
+    return !crn_http_is_loopback(&at.any);
 }
 
 bool crn_http_host_is_own(const char *host, const char *address, const crn_texts *hosts)
