@@ -129,8 +129,8 @@ def exposure_of_both_units(machine):
 def a_started_line_is_ready_and_says_so(machine):
     machine.run("systemctl", "start", UNIT)
     assert machine.run("systemctl", "is-active", UNIT).strip() == "active"
-    text = machine.run("systemctl", "status", "--no-pager", UNIT)
-    assert re.search('Status: "ready: no view has arrived yet', text), text
+    await_true("its status", lambda: 'Status: "ready: no view has arrived yet' in
+               machine.run("systemctl", "status", "--no-pager", UNIT))
     machine.run("systemctl", "stop", UNIT)
     assert machine.run("systemctl", "show", "--value", "--property", "ActiveState,Result", UNIT).split() == \
         ["success", "inactive"]
