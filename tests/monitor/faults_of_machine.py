@@ -47,10 +47,6 @@ def hold_line(line):
     in_background(hold_thread, line.process.pid, 9)
 
 
-def hold_worker(line):
-    in_background(hold_thread, find_thread(line, "worker 0"), 3)
-
-
 def repeat(line, function, every_s):
     """Calls it until end_repetition(line)."""
     line.repetition = threading.Event()
@@ -69,6 +65,11 @@ def end_repetition(line):
 
 def hold_line_shortly(line):
     repeat(line, lambda: hold_thread(line.process.pid, 0.25), 0.01)
+
+
+def hold_worker(line):
+    worker = find_thread(line, "worker 0")
+    repeat(line, lambda: hold_thread(worker, 3), 1)
 
 
 # --- processor and memory ---
@@ -235,7 +236,7 @@ FAULTS = [
     Fault("recording_loses", "a slow disk: it is frozen (fsfreeze) for 1.9 of 2 s", slow_disk, end_repetition,
           changes={"record": {"dir": "FOLDER/disk/records"}, "limits": {"view_mib": 16, "slots": 16}}, disk="ext4",
           alone=True),
-    Fault("views_held_up", "one of two workers is stopped for 3 s (ptrace)", hold_worker,
+    Fault("views_held_up", "one of two workers is stopped for 3 of 4 s (ptrace)", hold_worker, end_repetition,
           changes={"run": {"workers": 2}, "latency": {"budget_ms": 400}}, alone=True,
           why="had run for [0-9.]+ ms, .* when its time was up; [0-9]+ other views .* on average"),
     Fault("no_free_slot", "four fruits at once, where there are slots for six views", setting(at_once=4),
