@@ -162,12 +162,12 @@ static bool complete_poses(crn_measurement *measurement)
 }
 
 /* How far the fruit rolled from one view to the next one that there is. False: not known. */
-static bool find_roll(crn_fruit_union *it, const crn_measurement *measurement, int32_t index,
+static bool find_roll(crn_fruit_union *it, crn_measurement *measurement, int32_t index,
                       double *ret_roll_rad)
 {
     const crn_geometry_settings *geometry = &measurement->config->geometry;
     const crn_measured_view *before = &measurement->views[index - 1];
-    crn_measured_view *view = &((crn_measurement *)measurement)->views[index];
+    crn_measured_view *view = &measurement->views[index];
     bool unknown = geometry->roll_deg == 0;
     double expected = geometry->roll_deg * RAD_PER_DEG * ((double)view->view - before->view);
     crn_surface_roll roll = {.confidence = 0};

@@ -5,29 +5,12 @@
 
 #include "stages/config/config.h"
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/parts/config_text.h"
 #include "tests/support/parts/same_config.h"
 
 #define OWN                                                                                        \
     "classes: [{name: ground}, {name: fruit}, {name: rot, level: 0.5}]\n"                          \
     "chain: [contours: {}]\n"
-
-static int parse(const char *text, char **ret_faults, crn_config *ret_config)
-{
-    size_t size = 0;
-    FILE *out = open_memstream(ret_faults, &size);
-    assert_non_null(out);
-    int r = crn_config_parse("f", text, strlen(text), out, ret_config);
-    fclose(out);
-    return r;
-}
-
-static void load(const char *text, crn_config *ret_config)
-{
-    char *faults;
-    if (parse(text, &faults, ret_config) < 0)
-        fail_msg("%s", faults);
-    free(faults);
-}
 
 static char *print(const crn_config *config)
 {
@@ -45,13 +28,13 @@ static void a_file_without_it_prints_as_before(void **state)
 {
     (void)state;
     crn_config config;
-    load(OWN "recipes: {plum: {classes: {rot: 0.4}}}\n", &config);
+    config_text_load(OWN "recipes: {plum: {classes: {rot: 0.4}}}\n", &config);
     char *text = print(&config);
     assert_false(crn_config_measures(&config));
     assert_null(strstr(text, "geometry"));
     free(text);
     crn_config_done(&config);
-    load(OWN "geometry:\n", &config);
+    config_text_load(OWN "geometry:\n", &config);
     assert_false(crn_config_measures(&config));
     crn_config_done(&config);
 }
@@ -60,7 +43,7 @@ static void its_keys_are_read_and_come_back(void **state)
 {
     (void)state;
     crn_config config, again;
-    load(OWN "geometry: {mm_per_px: 0.5}\n", &config);
+    config_text_load(OWN "geometry: {mm_per_px: 0.5}\n", &config);
     assert_true(crn_config_measures(&config));
     assert_int_equal(config.geometry.mm_per_px.count, 1);
     assert_true(config.geometry.mm_per_px.item[0] == 0.5 && config.geometry.roll_deg == 90);
@@ -68,17 +51,18 @@ static void its_keys_are_read_and_come_back(void **state)
     assert_int_equal(config.geometry.fruit.from, CRN_FRUIT_FROM_PHOTO);
     assert_int_equal(config.geometry.outside, CRN_OUTSIDE_MARK);
     crn_config_done(&config);
-    load(OWN "geometry: {mm_per_px: [0.42, 0.41], distance_mm: 600, roll_axis: x, roll_deg: -60,\n"
-             "  estimate_roll: false, outside: drop, fruit: {class: fruit, level: 0.4},\n"
-             "  surface: {optional: false}}\n"
-             "recipes: {plum: {geometry: {roll_deg: 45, fruit: {from: photo}}}}\n",
-         &config);
+    config_text_load(
+        OWN "geometry: {mm_per_px: [0.42, 0.41], distance_mm: 600, roll_axis: x, roll_deg: -60,\n"
+            "  estimate_roll: false, outside: drop, fruit: {class: fruit, level: 0.4},\n"
+            "  surface: {optional: false}}\n"
+            "recipes: {plum: {geometry: {roll_deg: 45, fruit: {from: photo}}}}\n",
+        &config);
     assert_int_equal(config.geometry.mm_per_px.count, 2);
     assert_true(config.geometry.mm_per_px.item[1] == 0.41 && config.geometry.distance_mm == 600);
     assert_int_equal(config.geometry.fruit.from, CRN_FRUIT_FROM_CLASS);
     assert_string_equal(config.geometry.fruit.class_name, "fruit");
     char *text = print(&config);
-    load(text, &again);
+    config_text_load(text, &again);
     assert_true(crn_same_config(&config, &again));
     free(text);
     crn_config_done(&again);
@@ -95,8 +79,8 @@ static void a_running_line_takes_it_in(void **state)
 {
     (void)state;
     crn_config without, with;
-    load(OWN, &without);
-    load(OWN "geometry: {mm_per_px: 0.5}\n", &with);
+    config_text_load(OWN, &without);
+    config_text_load(OWN "geometry: {mm_per_px: 0.5}\n", &with);
     assert_int_equal(crn_config_fixed_differences(&without, &with, NULL), 0);
     assert_int_equal(crn_config_fixed_differences(&with, &without, NULL), 0);
     crn_config_done(&without);
@@ -135,7 +119,7 @@ static void each_fault_is_told_where_it_stands(void **state)
         char text[1024], *faults;
         crn_config config;
         snprintf(text, sizeof text, OWN "%s", cases[i].text);
-        assert_int_equal(parse(text, &faults, &config), -EINVAL);
+        assert_int_equal(config_text_parse(text, &faults, &config), -EINVAL);
         if (!strstr(faults, cases[i].fault))
             fail_msg("%s\ngave %s\nnot %s", cases[i].text, faults, cases[i].fault);
         free(faults);
@@ -148,7 +132,7 @@ static void each_fault_is_told_where_it_stands(void **state)
         char text[1024];
         crn_config config;
         snprintf(text, sizeof text, OWN "%s", good[i]);
-        load(text, &config);
+        config_text_load(text, &config);
         crn_config_done(&config);
     }
 }

@@ -7,6 +7,7 @@
 
 #include "stages/config/config.h"
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/parts/config_text.h"
 #include "tests/support/parts/same_config.h"
 
 #define OWN                                                                                        \
@@ -14,34 +15,17 @@
     "chain: [convolve: {kernel: gaussian, size: 3}, contours: {}]\n"                               \
     "latency: {budget_ms: 80, assemble_ms: 300, guard_ms: 5}\n"
 
-static int parse(const char *text, char **ret_faults, crn_config *ret_config)
-{
-    size_t size = 0;
-    FILE *out = open_memstream(ret_faults, &size);
-    assert_non_null(out);
-    int r = crn_config_parse("f", text, strlen(text), out, ret_config);
-    fclose(out);
-    return r;
-}
-
-static void load(const char *text, crn_config *ret_config)
-{
-    char *faults;
-    if (parse(text, &faults, ret_config) < 0)
-        fail_msg("%s", faults);
-    free(faults);
-}
-
 static void a_recipe_replaces_what_it_names(void **state)
 {
     (void)state;
     crn_config file, config;
-    load(OWN "recipes:\n"
-             "  plum: {classes: {hail: 0.3, rot: {}}, latency: {budget_ms: 50}}\n"
-             "  pear: {classes: {rot: {level: 0.9}}, chain: [contours: {min_area_px: 4}]}\n"
-             "  same: {}\n"
-             "  nothing:\n",
-         &file);
+    config_text_load(OWN
+                     "recipes:\n"
+                     "  plum: {classes: {hail: 0.3, rot: {}}, latency: {budget_ms: 50}}\n"
+                     "  pear: {classes: {rot: {level: 0.9}}, chain: [contours: {min_area_px: 4}]}\n"
+                     "  same: {}\n"
+                     "  nothing:\n",
+                     &file);
     assert_int_equal(crn_config_use_recipe(&file, "plum", &config), 0);
     assert_string_equal(config.recipe, "plum");
     assert_true(isnan(config.classes.level[0]) && isnan(config.classes.level[1]));
@@ -73,8 +57,8 @@ static void their_order_in_the_file_does_not_matter(void **state)
 {
     (void)state;
     crn_config before, after;
-    load("recipes: {plum: {classes: {rot: 0.4}}}\n" OWN, &before);
-    load(OWN "recipes: {plum: {classes: {rot: 0.4}}}\n", &after);
+    config_text_load("recipes: {plum: {classes: {rot: 0.4}}}\n" OWN, &before);
+    config_text_load(OWN "recipes: {plum: {classes: {rot: 0.4}}}\n", &after);
     assert_true(crn_same_config(&before, &after));
     crn_config_done(&before);
     crn_config_done(&after);
@@ -117,7 +101,7 @@ static void each_fault_is_told_where_it_stands(void **state)
         char text[1024], *faults;
         crn_config config;
         snprintf(text, sizeof text, OWN "%s", cases[i].text);
-        assert_int_equal(parse(text, &faults, &config), -EINVAL);
+        assert_int_equal(config_text_parse(text, &faults, &config), -EINVAL);
         if (!strstr(faults, cases[i].fault))
             fail_msg("%s gives %s", cases[i].text, faults);
         if (strchr(faults, '\n')[1])
@@ -130,7 +114,7 @@ static uint64_t hash_of(const char *text, const char *recipe)
 {
     crn_config file, config;
     uint64_t hash;
-    load(text, &file);
+    config_text_load(text, &file);
     assert_int_equal(crn_config_use_recipe(&file, recipe, &config), 0);
     assert_int_equal(crn_config_hash(&config, &hash, NULL), 0);
     crn_config_done(&config);
@@ -154,24 +138,24 @@ static void only_live_keys_may_differ(void **state)
     char *text = NULL;
     size_t size = 0;
     crn_config running, file;
-    load(OWN, &running);
-    load("classes: [{name: ground, level: 0.1}, {name: rot}, {name: hail}]\n"
-         "chain: [contours: {}]\n"
-         "latency: {budget_ms: 70}\n"
-         "ingest: {values: trust}\n"
-         "run: {stop_ms: 5}\n"
-         "recipes: {a: {}}\n"
-         "log: {level: debug}\n",
-         &file);
+    config_text_load(OWN, &running);
+    config_text_load("classes: [{name: ground, level: 0.1}, {name: rot}, {name: hail}]\n"
+                     "chain: [contours: {}]\n"
+                     "latency: {budget_ms: 70}\n"
+                     "ingest: {values: trust}\n"
+                     "run: {stop_ms: 5}\n"
+                     "recipes: {a: {}}\n"
+                     "log: {level: debug}\n",
+                     &file);
     assert_int_equal(crn_config_fixed_differences(&running, &file, NULL), 0);
     crn_config_done(&file);
-    load("classes: [{name: ground}, {name: hail, level: 0.5}, {name: rot}]\n"
-         "chain: [contours: {}]\n"
-         "ingest: {bind: ['ipc://a', 'ipc://b']}\n"
-         "run: {devices: [0, 1]}\n"
-         "publish: {log: {dir: /tmp}, grader: {alive_ms: 5}}\n"
-         "control: {path: /tmp/x}\n",
-         &file);
+    config_text_load("classes: [{name: ground}, {name: hail, level: 0.5}, {name: rot}]\n"
+                     "chain: [contours: {}]\n"
+                     "ingest: {bind: ['ipc://a', 'ipc://b']}\n"
+                     "run: {devices: [0, 1]}\n"
+                     "publish: {log: {dir: /tmp}, grader: {alive_ms: 5}}\n"
+                     "control: {path: /tmp/x}\n",
+                     &file);
     file.file = "my.yaml";
     FILE *out = open_memstream(&text, &size);
     assert_int_equal(crn_config_fixed_differences(&running, &file, out), 7);
