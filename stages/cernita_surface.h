@@ -30,6 +30,12 @@ extern "C" {
 #define CRN_SURFACE_RADIUS_MAX  1e6      /**< of a pose, in pixels */
 #define CRN_SURFACE_SIDE_MAX    16384    /**< of a photograph, in pixels */
 
+/** Confidence below which a pose is not what the picture shows: noise gives up to 0.5. */
+#define CRN_SURFACE_POSE_SURE 0.5
+
+/** Confidence below which a roll is not what the skins show. */
+#define CRN_SURFACE_ROLL_SURE 0.15
+
 /** The axis of the picture about which the fruit rolls. */
 typedef enum crn_roll_axis {
     CRN_ROLL_AXIS_Y, /**< it travels along x */

@@ -4,15 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A roll of a lower confidence is not what the skins show: stages/surface/README.md. */
-#define ROLL_CONFIDENCE_MIN 0.15
-
-/* A roll is looked for so near the expected one. */
-#define ROLL_RANGE_RAD 0.44
-
-/* Up to which pieces are joined across the border of two strips. */
-#define ROLL_ERROR_RAD 0.035
-
 #define RAD_PER_DEG (M_PI / 180)
 
 struct crn_fruit_union {
@@ -29,7 +20,7 @@ struct crn_fruit_union {
 
 static crn_surface_settings settings_of(const crn_config *config)
 {
-    return (crn_surface_settings){.roll_error_rad = ROLL_ERROR_RAD,
+    return (crn_surface_settings){.roll_error_rad = CRN_UNION_ROLL_ERROR_RAD,
                                   .classes = CRN_CLASSES_MAX,
                                   .views = (int32_t)config->limits.views,
                                   .defects = (uint32_t)config->limits.defects,
@@ -179,9 +170,9 @@ static bool find_roll(crn_fruit_union *it, crn_measurement *measurement, int32_t
     }
     if (before->found.has_skin && view->found.has_skin)
         (void)crn_surface_match_skins(it->surface, &it->skins[index - 1], &it->skins[index],
-                                      unknown ? 0 : expected, unknown ? M_PI : ROLL_RANGE_RAD,
-                                      &roll);
-    bool found = roll.confidence >= ROLL_CONFIDENCE_MIN;
+                                      unknown ? 0 : expected,
+                                      unknown ? M_PI : CRN_UNION_ROLL_RANGE_RAD, &roll);
+    bool found = roll.confidence >= CRN_SURFACE_ROLL_SURE;
     view->roll_confidence = roll.confidence;
     view->roll_source = found ? CRN_POSE_PHOTO : unknown ? CRN_POSE_NONE : CRN_POSE_EXPECTED;
     *ret_roll_rad = found ? roll.roll_rad : expected;

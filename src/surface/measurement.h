@@ -11,6 +11,12 @@
 
 CRN_C_BEGIN
 
+/* A roll is looked for so near the expected one. */
+#define CRN_UNION_ROLL_RANGE_RAD 0.44
+
+/* Up to which pieces are joined across the border of two strips. */
+#define CRN_UNION_ROLL_ERROR_RAD 0.035
+
 /* A view of a fruit that is measured. */
 typedef struct crn_measured_view {
     uint32_t view;   /* its index */

@@ -7,9 +7,6 @@
 #include "stages/base/clock.h"
 #include "stages/image.h"
 
-/* Below it a pose is not what the picture shows: noise gives up to 0.5. */
-#define CONFIDENCE_MIN 0.5
-
 const char *const crn_pose_source_names[CRN_POSE_SOURCES] = {"none", "photo", "class", "header",
                                                              "expected"};
 
@@ -97,7 +94,7 @@ static void find_in(crn_pose_finder *finder, const crn_image *picture, crn_pose_
 {
     crn_view_pose *found = &finder->found;
     if (crn_surface_find_pose(finder->surface, picture, &found->pose) == 0 &&
-        found->pose.confidence >= CONFIDENCE_MIN)
+        found->pose.confidence >= CRN_SURFACE_POSE_SURE)
         found->source = source;
 }
 

@@ -7,7 +7,7 @@
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/line_fixture.h"
-#include "tests/support/surface/scene.h"
+#include "tools/common/known/known.h"
 
 #define LINE                                                                                       \
     "classes: [{name: rot, level: 0.5}, {name: rust, level: 0.5}, {name: hail, level: 0.5}]\n"     \
@@ -18,12 +18,13 @@
 
 #define DEG (M_PI / 180)
 
-static const scene_kind spheres = {.views = 4,
-                                   .step_rad = 90 * DEG,
-                                   .ratio_min = 1,
-                                   .ratio_max = 1,
-                                   .spot_min = 0.2,
-                                   .spot_max = 0.4};
+static const crn_known_kind spheres = {.views = 4,
+                                       .step_rad = 90 * DEG,
+                                       .ratio_min = 1,
+                                       .ratio_max = 1,
+                                       .spot_min = 0.2,
+                                       .spot_max = 0.4,
+                                       .look = CRN_KNOWN_LOOK};
 
 static line_fixture line;
 
@@ -35,13 +36,13 @@ typedef struct sent_as {
 } sent_as;
 
 /* What is sent of a view, and its bytes until then. */
-static float maps[SCENE_CLASSES * SCENE_PIXELS];
-static uint8_t photo[SCENE_PIXELS];
+static float maps[CRN_KNOWN_CLASSES * (CRN_KNOWN_HEIGHT * CRN_KNOWN_WIDTH)];
+static uint8_t photo[(CRN_KNOWN_HEIGHT * CRN_KNOWN_WIDTH)];
 
 /* All of the scale that the line's file has. */
-static scene_fruit random_fruit(crn_random *random)
+static crn_known_fruit random_fruit(crn_draws *random)
 {
-    scene_fruit fruit = scene_random(&spheres, random);
+    crn_known_fruit fruit = crn_known_random(&spheres, random);
     double scale = 0.5 / fruit.mm_per_px;
     fruit.mm_per_px = 0.5;
     fruit.a_mm *= scale;
@@ -49,26 +50,26 @@ static scene_fruit random_fruit(crn_random *random)
     return fruit;
 }
 
-static crn_wire_pose pose_of(const scene_fruit *fruit, int view)
+static crn_wire_pose pose_of(const crn_known_fruit *fruit, int view)
 {
-    crn_surface_pose pose = scene_pose(fruit, view);
+    crn_surface_pose pose = crn_known_pose(fruit, view);
     return (crn_wire_pose){(float)pose.x, (float)pose.y, (float)pose.rx, (float)pose.ry,
                            (float)pose.roll_rad};
 }
 
-static void send_view(const scene_fruit *fruit, uint64_t number, int view, const sent_as *as,
-                      crn_random *random)
+static void send_view(const crn_known_fruit *fruit, uint64_t number, int view, const sent_as *as,
+                      crn_draws *random)
 {
     crn_view_header header = line_header(&line, number, (uint16_t)view, (uint16_t)fruit->view_count,
-                                         SCENE_HEIGHT, SCENE_WIDTH);
+                                         CRN_KNOWN_HEIGHT, CRN_KNOWN_WIDTH);
     header.layout = CRN_CHW;
     if (as->poses) {
         header.flags = CRN_WIRE_FLAG_POSE;
         header.pose = pose_of(fruit, view);
     }
-    scene_render(fruit, view, maps);
+    crn_known_render(fruit, view, maps);
     if (as->photographs)
-        scene_photograph(fruit, view, random, photo);
+        crn_known_photograph(fruit, view, random, photo);
     line_send(&line, header, maps, as->instead ? as->instead : as->photographs ? photo : NULL);
 }
 
@@ -89,8 +90,8 @@ static crn_decoded *receive(void)
 }
 
 /* Sends a fruit and returns its verdict, to be freed. */
-static crn_decoded *judge(const scene_fruit *fruit, uint64_t number, const sent_as *as,
-                          crn_random *random)
+static crn_decoded *judge(const crn_known_fruit *fruit, uint64_t number, const sent_as *as,
+                          crn_draws *random)
 {
     for (int view = 0; view < fruit->view_count; view++)
         if (view != as->left_out)
@@ -133,14 +134,14 @@ typedef struct errors {
     double of_areas, areas;
 } errors;
 
-static void compare(const scene_fruit *fruit, const crn_decoded_surface *surface, errors *sum)
+static void compare(const crn_known_fruit *fruit, const crn_decoded_surface *surface, errors *sum)
 {
     assert_sound(surface);
-    assert_int_equal(surface->measure_count, SCENE_CLASSES);
+    assert_int_equal(surface->measure_count, CRN_KNOWN_CLASSES);
     assert_true(fabs(surface->diameter_mm / (2 * fruit->a_mm) - 1) < 0.02);
     assert_true(fabs(surface->coverage - 0.956) < 0.03);
-    for (int i = 0; i < SCENE_CLASSES; i++) {
-        double truth = scene_area_mm2(fruit, i, true);
+    for (int i = 0; i < CRN_KNOWN_CLASSES; i++) {
+        double truth = crn_known_class_measures(fruit, i).mm2.visible;
         sum->of_areas += fabs(surface->measures[i].area_mm2 - truth);
         sum->areas += truth;
     }
@@ -150,11 +151,11 @@ static void measure_fruits(const char *yaml, const sent_as *as, const char *sour
                            const char *roll_source, double error_max)
 {
     enum { FRUITS = 8 };
-    crn_random random = {.state = 31};
+    crn_draws random = {31, 0, 0};
     errors sum = {0};
     line_start_on(&line, yaml, NULL);
     for (uint64_t number = 0; number < FRUITS; number++) {
-        scene_fruit fruit = random_fruit(&random);
+        crn_known_fruit fruit = random_fruit(&random);
         crn_decoded *verdict = judge(&fruit, number, as, &random);
         assert_int_equal(verdict->kind, CRN_VERDICT_COMPLETE);
         assert_int_equal(verdict->skipped_count, 0);
@@ -184,8 +185,8 @@ static void a_sender_that_knows_the_pose_is_believed(void **state)
 /* One line, fruit by fruit: what cannot be measured, and why. */
 static crn_decoded *judge_one(const char *yaml, const sent_as *as)
 {
-    crn_random random = {.state = 7};
-    scene_fruit fruit = random_fruit(&random);
+    crn_draws random = {7, 0, 0};
+    crn_known_fruit fruit = random_fruit(&random);
     line_start_on(&line, yaml, NULL);
     crn_decoded *verdict = judge(&fruit, 1, as, &random);
     line_stop(&line);
@@ -209,12 +210,12 @@ static void without_photographs_nothing_is_measured(void **state)
 static void a_photograph_that_shows_no_fruit_is_not_believed(void **state)
 {
     (void)state;
-    static uint8_t picture[SCENE_PIXELS];
+    static uint8_t picture[(CRN_KNOWN_HEIGHT * CRN_KNOWN_WIDTH)];
     static const uint8_t greys[] = {0, 255, 128};
-    crn_random random = {.state = 3};
+    crn_draws random = {3, 0, 0};
     for (int kind = 0; kind < 4; kind++) {
-        for (int i = 0; i < SCENE_PIXELS; i++)
-            picture[i] = kind < 3 ? greys[kind] : (uint8_t)crn_random_below(&random, 256);
+        for (int i = 0; i < (CRN_KNOWN_HEIGHT * CRN_KNOWN_WIDTH); i++)
+            picture[i] = kind < 3 ? greys[kind] : (uint8_t)crn_draws_between(&random, 0, 256);
         crn_decoded *verdict =
             judge_one(LINE "geometry: {mm_per_px: 0.5, surface: {optional: false}}\n",
                       &(sent_as){.instead = picture, .left_out = -1});
@@ -244,17 +245,17 @@ static void a_fruit_is_measured_from_the_views_that_there_are(void **state)
 static crn_decoded *judge_beside(const char *outside)
 {
     char yaml[1024];
-    crn_random random = {.state = 7};
+    crn_draws random = {7, 0, 0};
     snprintf(yaml, sizeof yaml, LINE "geometry: {mm_per_px: 0.5, outside: %s}\n", outside);
-    scene_fruit fruit = random_fruit(&random);
+    crn_known_fruit fruit = random_fruit(&random);
     line_start_on(&line, yaml, NULL);
-    scene_fruit elsewhere = fruit;
-    crn_view_header header = line_header(&line, 1, 0, 1, SCENE_HEIGHT, SCENE_WIDTH);
+    crn_known_fruit elsewhere = fruit;
+    crn_view_header header = line_header(&line, 1, 0, 1, CRN_KNOWN_HEIGHT, CRN_KNOWN_WIDTH);
     elsewhere.x[0] += 500;
     header.layout = CRN_CHW;
     header.flags = CRN_WIRE_FLAG_POSE;
     header.pose = pose_of(&elsewhere, 0);
-    scene_render(&fruit, 0, maps);
+    crn_known_render(&fruit, 0, maps);
     line_send(&line, header, maps, NULL);
     crn_decoded *verdict = receive();
     line_stop(&line);
@@ -273,7 +274,7 @@ static void defects_beside_the_fruit_are_marked_or_dropped(void **state)
     crn_decoded_free(&verdict);
     verdict = judge_beside("drop");
     assert_int_equal(verdict->defect_count, 0);
-    assert_true(verdict->total_count == SCENE_CLASSES && verdict->totals[0].count == 0);
+    assert_true(verdict->total_count == CRN_KNOWN_CLASSES && verdict->totals[0].count == 0);
     crn_decoded_free(&verdict);
 }
 
@@ -286,8 +287,8 @@ static void without_the_section_a_verdict_has_no_new_key(void **state)
 {
     (void)state;
     for (int with = 0; with < 2; with++) {
-        crn_random random = {.state = 7};
-        scene_fruit fruit = random_fruit(&random);
+        crn_draws random = {7, 0, 0};
+        crn_known_fruit fruit = random_fruit(&random);
         size_t size;
         line_start_on(&line, with ? LINE "geometry: {mm_per_px: 0.5}\n" : LINE, NULL);
         const sent_as as = {.photographs = true, .poses = true};
@@ -308,8 +309,8 @@ static void a_reload_begins_and_ends_measuring(void **state)
     static const char *const yaml[] = {LINE "geometry: {mm_per_px: 0.5}\n", LINE,
                                        LINE "geometry: {mm_per_px: 1}\n"};
     static const double mm_per_px[] = {0.5, 0, 1};
-    crn_random random = {.state = 7};
-    scene_fruit fruit = random_fruit(&random);
+    crn_draws random = {7, 0, 0};
+    crn_known_fruit fruit = random_fruit(&random);
     const sent_as as = {.poses = true, .left_out = -1};
     line_start_on(&line, LINE, NULL);
     for (int i = 0; i < 3; i++) {

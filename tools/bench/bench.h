@@ -19,6 +19,7 @@ int crn_bench_phases(int argc, char **argv);
 int crn_bench_values(int argc, char **argv);
 int crn_bench_verdict(int argc, char **argv);
 int crn_bench_judge(int argc, char **argv);
+int crn_bench_surface(int argc, char **argv);
 int crn_bench_of_line(int argc, char **argv);
 int crn_bench_list(int argc, char **argv);
 

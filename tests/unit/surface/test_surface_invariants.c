@@ -5,26 +5,31 @@
 #include <string.h>
 
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/random.h"
 #include "tests/support/surface/outlines.h"
-#include "tests/support/surface/seen.h"
+#include "tools/common/known/seen.h"
 
 /* What is compared, of a crn_surface_fruit that does not last. */
 typedef struct measures {
     double coverage, surface_mm2;
-    crn_surface_total totals[SCENE_CLASSES];
+    crn_surface_total totals[CRN_KNOWN_CLASSES];
 } measures;
 
-static scene_seen seen;
+static crn_known_seen seen;
 static crn_surface *surface;
 static crn_random source;
-static scene_fruit fruit;
+static crn_draws fruits;
+static crn_known_fruit fruit;
 
 static int set_up(void **state)
 {
     (void)state;
-    const crn_surface_settings settings = scene_settings(0);
-    scene_seen_open(&seen);
+    const crn_surface_settings settings = crn_known_settings(0);
+    crn_error error;
+    if (crn_known_seen_open(&seen, CRN_KNOWN_HEIGHT * CRN_KNOWN_WIDTH, &error) < 0)
+        fail_msg("%s", error.text);
     source.state = crn_random_seed();
+    fruits.key = source.state;
     return crn_surface_open(seen.context, &settings, &surface);
 }
 
@@ -32,21 +37,23 @@ static int tear_down(void **state)
 {
     (void)state;
     crn_surface_free(&surface);
-    scene_seen_close(&seen);
+    crn_known_seen_close(&seen);
     return 0;
 }
 
 static void look_at_a_random_fruit(void)
 {
-    const scene_kind kind = {.views = crn_random_between(&source, 4, SCENE_VIEWS),
-                             .ratio_min = 0.8,
-                             .ratio_max = 1.25,
-                             .spot_min = 0.08,
-                             .spot_max = 0.4};
-    scene_kind even = kind;
+    crn_error error;
+    const crn_known_kind kind = {.views = crn_random_between(&source, 4, CRN_SEEN_VIEWS),
+                                 .ratio_min = 0.8,
+                                 .ratio_max = 1.25,
+                                 .spot_min = 0.08,
+                                 .spot_max = 0.4};
+    crn_known_kind even = kind;
     even.step_rad = 2 * M_PI / kind.views;
-    fruit = scene_random(&even, &source);
-    scene_look(&seen, &fruit);
+    fruit = crn_known_random(&even, &fruits);
+    if (crn_known_look_at(&seen, &fruit, &error) < 0)
+        fail_msg("%s", error.text);
 }
 
 static measures measure_views(const crn_surface_view *views, int count)
@@ -70,7 +77,7 @@ static void assert_same(const measures *a, const measures *b, double scale)
 {
     assert_relative(b->coverage, a->coverage, 1e-9);
     assert_relative(b->surface_mm2, a->surface_mm2 * scale * scale, 1e-9);
-    for (int i = 0; i < SCENE_CLASSES; i++) {
+    for (int i = 0; i < CRN_KNOWN_CLASSES; i++) {
         assert_int_equal(b->totals[i].count, a->totals[i].count);
         assert_relative(b->totals[i].area_mm2, a->totals[i].area_mm2 * scale * scale, 1e-9);
         assert_relative(b->totals[i].largest_mm2, a->totals[i].largest_mm2 * scale * scale, 1e-9);
@@ -160,7 +167,7 @@ static void other_strips_give_the_same_area(void **state)
         for (int k = 0; k < 4; k++)
             seen.views[k] = seen.views[2 * k + 1];
         measures some = measure_views(seen.views, 4);
-        for (int k = 0; k < SCENE_CLASSES; k++)
+        for (int k = 0; k < CRN_KNOWN_CLASSES; k++)
             if (all.totals[k].area_mm2 > 0.01 * all.surface_mm2) {
                 off += fabs(some.totals[k].area_mm2 / all.totals[k].area_mm2 - 1);
                 areas++;

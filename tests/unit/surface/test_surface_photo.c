@@ -6,7 +6,7 @@
 
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/random.h"
-#include "tests/support/surface/scene.h"
+#include "tools/common/known/known.h"
 
 #define DEG (M_PI / 180)
 
@@ -172,22 +172,23 @@ static void wrong_arguments_are_named(void **state)
 static void a_roll_is_found_by_the_skin(void **state)
 {
     (void)state;
-    static uint8_t photographs[2][SCENE_PIXELS];
-    crn_random random = {3};
-    const scene_kind kind = {.views = 2,
-                             .step_rad = 0.7,
-                             .ratio_min = 1,
-                             .ratio_max = 1,
-                             .spot_min = 0.1,
-                             .spot_max = 0.2};
-    scene_fruit fruit = scene_random(&kind, &random);
+    static uint8_t photographs[2][(CRN_KNOWN_HEIGHT * CRN_KNOWN_WIDTH)];
+    crn_draws random = {3, 0, 0};
+    const crn_known_kind kind = {.views = 2,
+                                 .step_rad = 0.7,
+                                 .ratio_min = 1,
+                                 .ratio_max = 1,
+                                 .spot_min = 0.1,
+                                 .spot_max = 0.2,
+                                 .look = CRN_KNOWN_LOOK};
+    crn_known_fruit fruit = crn_known_random(&kind, &random);
     crn_surface_photograph photos[2];
     crn_surface_roll roll;
     for (int i = 0; i < 2; i++) {
-        scene_photograph(&fruit, i, &random, photographs[i]);
+        crn_known_photograph(&fruit, i, &random, photographs[i]);
         photos[i] = (crn_surface_photograph){
-            crn_image_dense(photographs[i], CRN_U8, CRN_CHW, 1, SCENE_HEIGHT, SCENE_WIDTH),
-            scene_pose(&fruit, i), fruit.mm_per_px};
+            crn_image_dense(photographs[i], CRN_U8, CRN_CHW, 1, CRN_KNOWN_HEIGHT, CRN_KNOWN_WIDTH),
+            crn_known_pose(&fruit, i), fruit.mm_per_px};
     }
     crn_surface_photograph *first = &photos[0], *second = &photos[1];
     assert_int_equal(crn_surface_find_roll(surface, first, second, 0.5, 0.4, &roll), 0);
