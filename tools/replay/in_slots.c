@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "src/formats/view/produced_view.h"
 #include "stages/base/clock.h"
 
 #define LOOK_MS 100 /* how often signals are looked for */
@@ -38,26 +39,6 @@ int crn_in_slots_open(const char *path, uint64_t view_bytes, crn_in_slots *to, c
     return r < 0 ? crn_error_set(error, r, "%s: %s", path, crn_in_slots_error(to)) : 1;
 }
 
-static crn_producer_view describe(const crn_view_header *header)
-{
-    return (crn_producer_view){.sequence = header->sequence,
-                               .epoch = header->epoch,
-                               .fruit = header->fruit,
-                               .captured_ns = header->captured_ns,
-                               .deadline_ns = header->deadline_ns,
-                               .encoder = header->encoder,
-                               .class_set = header->class_set,
-                               .lane = header->lane,
-                               .view = header->view,
-                               .views = header->views,
-                               .height = header->height,
-                               .width = header->width,
-                               .channels = header->channels,
-                               .type = (crn_producer_type)header->type,
-                               .layout = (crn_producer_layout)header->layout,
-                               .has_intensity = crn_wire_intensity_bytes(header) > 0};
-}
-
 /* 1, 0 on a termination signal, -ETIMEDOUT, another negative errno. */
 static int take(crn_in_slots *to, const crn_producer_view *view, crn_producer_slot *ret_slot)
 {
@@ -75,7 +56,7 @@ static int take(crn_in_slots *to, const crn_producer_view *view, crn_producer_sl
 int crn_in_slots_send(crn_in_slots *to, const crn_view_header *header,
                       const crn_recorded_view *view)
 {
-    crn_producer_view described = describe(header);
+    crn_producer_view described = crn_produced_view(header);
     crn_producer_slot slot;
     int r = take(to, &described, &slot);
     if (r <= 0)

@@ -1,6 +1,7 @@
 /* The view message's bytes: the position of each field, and the reasons for refusal. */
 #include <string.h>
 
+#include "src/formats/view/produced_view.h"
 #include "src/formats/view/wire.h"
 #include "tests/support/peers/bad_messages.h"
 #include "tests/support/cmocka_prelude.h"
@@ -83,6 +84,30 @@ static void a_pose_stands_behind_the_sizes(void **state)
     header.flags &= (uint16_t)~CRN_WIRE_FLAG_POSE;
     crn_wire_pack(&header, packed);
     assert_memory_equal(packed, written, sizeof written);
+}
+
+static void a_producer_describes_a_view_as_its_header_does(void **state)
+{
+    (void)state;
+    crn_view_header header;
+    crn_wire_peek(written, &header);
+    header.flags |= CRN_WIRE_FLAG_POSE;
+    header.pose = (crn_wire_pose){1, 2, 3, 4, 5};
+    crn_producer_view view = crn_produced_view(&header);
+    assert_true(view.sequence == header.sequence && view.epoch == header.epoch);
+    assert_true(view.fruit == header.fruit && view.captured_ns == header.captured_ns);
+    assert_true(view.deadline_ns == header.deadline_ns && view.encoder == header.encoder);
+    assert_true(view.class_set == header.class_set && view.lane == header.lane);
+    assert_true(view.view == header.view && view.views == header.views);
+    assert_true(view.height == header.height && view.width == header.width);
+    assert_int_equal(crn_producer_tensor_bytes(&view), header.payload_bytes);
+    assert_true(view.type == CRN_PRODUCER_F16 && view.layout == CRN_PRODUCER_CHW);
+    assert_true(view.has_intensity && view.has_pose);
+    assert_true(view.pose.x == 1 && view.pose.y == 2 && view.pose.rx == 3 && view.pose.ry == 4);
+    assert_true(view.pose.roll_rad == 5);
+    header.flags = 0;
+    view = crn_produced_view(&header);
+    assert_true(!view.has_intensity && !view.has_pose);
 }
 
 static void types_and_layouts_are_the_bytes_of_the_message(void **state)
@@ -309,6 +334,7 @@ int main(void)
         cmocka_unit_test(fields_stand_where_the_table_says),
         cmocka_unit_test(a_packed_header_is_the_written_one),
         cmocka_unit_test(a_pose_stands_behind_the_sizes),
+        cmocka_unit_test(a_producer_describes_a_view_as_its_header_does),
         cmocka_unit_test(types_and_layouts_are_the_bytes_of_the_message),
         cmocka_unit_test(every_fault_gets_its_reason_and_leaves_the_header_alone),
         cmocka_unit_test(good_messages_pass_with_and_without_intensity),

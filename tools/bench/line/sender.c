@@ -6,6 +6,8 @@
 
 #include <zmq.h>
 
+#include "src/formats/view/produced_view.h"
+
 /* How often to check that a peer that accepts nothing is still running. */
 #define CHECK_MS 200
 
@@ -64,22 +66,6 @@ static int connect_producer(const crn_peer *peer, uint64_t view_bytes, crn_produ
     return r;
 }
 
-static crn_producer_view describe(const crn_view_header *header)
-{
-    return (crn_producer_view){.sequence = header->sequence,
-                               .epoch = header->epoch,
-                               .fruit = header->fruit,
-                               .captured_ns = header->captured_ns,
-                               .lane = header->lane,
-                               .view = header->view,
-                               .views = header->views,
-                               .height = header->height,
-                               .width = header->width,
-                               .channels = header->channels,
-                               .type = (crn_producer_type)header->type,
-                               .layout = (crn_producer_layout)header->layout};
-}
-
 /* Sends the header and the reference through ZeroMQ. */
 static int send_reference(crn_bench_sender *sender, const crn_producer_view *view,
                           const crn_producer_slot *slot)
@@ -97,7 +83,7 @@ static int send_reference(crn_bench_sender *sender, const crn_producer_view *vie
 
 static int leave_in_slot(crn_bench_sender *sender, const crn_view_header *header, const void *maps)
 {
-    crn_producer_view view = describe(header);
+    crn_producer_view view = crn_produced_view(header);
     crn_producer_slot slot;
     int r;
     while ((r = crn_producer_take(sender->producer, &view, CHECK_MS, &slot)) == -EAGAIN)
