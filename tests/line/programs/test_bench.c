@@ -1,55 +1,27 @@
 /* The benchmarks and bindings as programs: they run and print the requested results. The bindings
  * are skipped where Debian's Python has no numpy, scipy or scikit-image. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <yajl/yajl_tree.h>
-
-#include "tests/support/cleanup.h"
 #include "tests/support/operators/cuda.h"
 #include "tests/support/programs/apply_program.h"
-#include "tests/support/programs/shell.h"
+#include "tests/support/programs/json_lines.h"
 #include "tests/support/sanitized.h"
 #include "tools/bench/frame.h"
 
 #define bench(...) apply_run_program(CRN_BIN "/cernita-bench", __VA_ARGS__)
 
-static double number_of(yajl_val line, const char *key)
-{
-    const char *path[] = {key, NULL};
-    yajl_val value = yajl_tree_get(line, path, yajl_t_number);
-    assert_non_null(value);
-    return YAJL_GET_DOUBLE(value);
-}
-
-/* Calls `check` on every printed line; returns their number. */
-static int check_lines(void check(yajl_val line))
-{
-    int lines = 0;
-    for (char *text = strtok(apply_output, "\n"); text; text = strtok(NULL, "\n"), lines++) {
-        char fault[128];
-        yajl_val line = yajl_tree_parse(text, fault, sizeof fault);
-        if (!line)
-            fail_msg("%s: %s", text, fault);
-        check(line);
-        yajl_tree_free(line);
-    }
-    return lines;
-}
-
 static void check_timing(yajl_val line)
 {
-    double median = number_of(line, "median_ms");
-    assert_true(number_of(line, "min_ms") > 0);
-    assert_true(number_of(line, "min_ms") <= median && median <= number_of(line, "max_ms"));
-    assert_true(number_of(line, "runs") >= 1);
-    assert_true(number_of(line, "mpx_per_s") > 0 && number_of(line, "copies") > 0);
-    assert_true(number_of(line, "threads") == 1);
+    double median = crn_json_number(line, "median_ms");
+    assert_true(crn_json_number(line, "min_ms") > 0);
+    assert_true(crn_json_number(line, "min_ms") <= median &&
+                median <= crn_json_number(line, "max_ms"));
+    assert_true(crn_json_number(line, "runs") >= 1);
+    assert_true(crn_json_number(line, "mpx_per_s") > 0 && crn_json_number(line, "copies") > 0);
+    assert_true(crn_json_number(line, "threads") == 1);
 }
 
 static void operators_are_timed(void **state)
@@ -58,7 +30,7 @@ static void operators_are_timed(void **state)
     const char *some =
         "operators --operator diamond-square --threads 1 --backend openmp --seconds 1e-3 --json";
     assert_int_equal(bench("%s", some), 0);
-    assert_int_equal(check_lines(check_timing), 2);
+    assert_int_equal(crn_json_check_lines(apply_output, check_timing), 2);
     assert_int_equal(bench("operators --operator haar --backend serial --seconds 1e-3"), 0);
     assert_non_null(strstr(apply_output, "median ms"));
     assert_non_null(strstr(apply_output, "denoise 2"));
@@ -71,12 +43,12 @@ static void check_case(yajl_val line)
     const char *name[] = {"name", NULL}, *element[] = {"element", NULL};
     const char *text = YAJL_GET_STRING(yajl_tree_get(line, name, yajl_t_string));
     assert_non_null(text);
-    assert_true(number_of(line, "planes") > 0 && number_of(line, "height") > 0);
-    assert_true(number_of(line, "width") > 0);
+    assert_true(crn_json_number(line, "planes") > 0 && crn_json_number(line, "height") > 0);
+    assert_true(crn_json_number(line, "width") > 0);
     if (strcmp(text, "opening u8 RGB 1920x2560, rect 11") != 0)
         return;
     assert_string_equal(YAJL_GET_STRING(yajl_tree_get(line, element, yajl_t_string)), "rect");
-    assert_true(number_of(line, "size") == 11 && number_of(line, "width") == 2560);
+    assert_true(crn_json_number(line, "size") == 11 && crn_json_number(line, "width") == 2560);
 }
 
 static void cases_are_listed(void **state)
@@ -84,30 +56,30 @@ static void cases_are_listed(void **state)
     (void)state;
     assert_int_equal(bench("list --json"), 0);
     assert_non_null(strstr(apply_output, "\"name\":\"opening u8 RGB 1920x2560, rect 11\""));
-    assert_true(check_lines(check_case) > 20);
+    assert_true(crn_json_check_lines(apply_output, check_case) > 20);
     assert_int_equal(bench("list"), 0);
     assert_non_null(strstr(apply_output, "exponent 13"));
 }
 
 static void check_verdict(yajl_val line)
 {
-    assert_true(number_of(line, "defects") == 40 && number_of(line, "points") == 5);
-    assert_true(number_of(line, "bytes") > 40 * (5 * 2 * sizeof(float)));
-    assert_true(number_of(line, "pack_us") > 0 && number_of(line, "store_us") > 0);
-    assert_true(number_of(line, "join_us") > 0 && number_of(line, "copy_us") >= 0);
+    assert_true(crn_json_number(line, "defects") == 40 && crn_json_number(line, "points") == 5);
+    assert_true(crn_json_number(line, "bytes") > 40 * (5 * 2 * sizeof(float)));
+    assert_true(crn_json_number(line, "pack_us") > 0 && crn_json_number(line, "store_us") > 0);
+    assert_true(crn_json_number(line, "join_us") > 0 && crn_json_number(line, "copy_us") >= 0);
 }
 
 static void packing_is_timed(void **state)
 {
     (void)state;
     assert_int_equal(bench("verdict --defects 40 --points 5 --json"), 0);
-    assert_int_equal(check_lines(check_verdict), 2);
+    assert_int_equal(crn_json_check_lines(apply_output, check_verdict), 2);
 }
 
 static void check_phases(yajl_val line)
 {
-    double sum = number_of(line, "first_ms") + number_of(line, "second_ms");
-    double all = number_of(line, "all_ms");
+    double sum = crn_json_number(line, "first_ms") + crn_json_number(line, "second_ms");
+    double all = crn_json_number(line, "all_ms");
     assert_true(all > 0 && sum >= all * 0.999);
 }
 
@@ -115,21 +87,21 @@ static void phases_add_up(void **state)
 {
     (void)state;
     assert_int_equal(bench("phases --seconds 1e-3 --json"), 0);
-    assert_int_equal(check_lines(check_phases), 14);
+    assert_int_equal(crn_json_check_lines(apply_output, check_phases), 14);
 }
 
 static void check_values(yajl_val line)
 {
-    assert_true(number_of(line, "memcpy_us") > 0);
-    assert_true(number_of(line, "memcpy_us") + number_of(line, "plain_us") > 0);
-    assert_true(number_of(line, "memcpy_us") + number_of(line, "line_us") > 0);
+    assert_true(crn_json_number(line, "memcpy_us") > 0);
+    assert_true(crn_json_number(line, "memcpy_us") + crn_json_number(line, "plain_us") > 0);
+    assert_true(crn_json_number(line, "memcpy_us") + crn_json_number(line, "line_us") > 0);
 }
 
 static void the_check_of_values_is_timed(void **state)
 {
     (void)state;
     assert_int_equal(bench("values --rounds 3 --json"), 0);
-    assert_int_equal(check_lines(check_values), 12);
+    assert_int_equal(crn_json_check_lines(apply_output, check_values), 12);
     assert_int_equal(bench("values --frame none.npy"), 1);
     assert_non_null(strstr(apply_output, "none.npy"));
 }
@@ -152,15 +124,15 @@ static void check_device_row(yajl_val line)
     const char *device[] = {"device", NULL}, *missing[] = {"error", NULL};
     assert_null(yajl_tree_get(line, missing, yajl_t_string));
     if (yajl_tree_get(line, device, yajl_t_string)) {
-        assert_true(number_of(line, "copy_gb_per_s") > 0);
-        assert_true(number_of(line, "upload_gb_per_s") > 0);
+        assert_true(crn_json_number(line, "copy_gb_per_s") > 0);
+        assert_true(crn_json_number(line, "upload_gb_per_s") > 0);
         return;
     }
-    assert_true(number_of(line, "ms") > 0 && number_of(line, "floor_ms") > 0);
-    assert_true(number_of(line, "stream_ms") > 0 && number_of(line, "graph_ms") > 0);
-    assert_true(number_of(line, "at_most_ms") > 0);
-    assert_true(number_of(line, "copies") *
-                    (number_of(line, "in_bytes") + number_of(line, "out_bytes")) >
+    assert_true(crn_json_number(line, "ms") > 0 && crn_json_number(line, "floor_ms") > 0);
+    assert_true(crn_json_number(line, "stream_ms") > 0 && crn_json_number(line, "graph_ms") > 0);
+    assert_true(crn_json_number(line, "at_most_ms") > 0);
+    assert_true(crn_json_number(line, "copies") *
+                    (crn_json_number(line, "in_bytes") + crn_json_number(line, "out_bytes")) >
                 120e6);
 }
 
@@ -170,16 +142,16 @@ static void a_device_is_timed_against_targets(void **state)
     crn_test_cuda();
     assert_int_equal(
         bench("gpu --seconds 1e-3 --check --json --only 'opening u8 RGB 1920x2560, rect'"), 0);
-    assert_int_equal(check_lines(check_device_row), 4);
+    assert_int_equal(crn_json_check_lines(apply_output, check_device_row), 4);
     assert_int_equal(bench("gpu --seconds 1e-3 --check --json --only 'contours frame'"), 0);
-    assert_int_equal(check_lines(check_device_row), 5);
+    assert_int_equal(crn_json_check_lines(apply_output, check_device_row), 5);
 }
 
 static void check_parts(yajl_val line)
 {
     check_timing(line);
-    double parts = number_of(line, "kernel_ms") + number_of(line, "upload_ms");
-    assert_true(parts > 0 && number_of(line, "download_ms") > 0);
+    double parts = crn_json_number(line, "kernel_ms") + crn_json_number(line, "upload_ms");
+    assert_true(parts > 0 && crn_json_number(line, "download_ms") > 0);
 }
 
 static void operators_on_a_device_have_parts(void **state)
@@ -187,7 +159,7 @@ static void operators_on_a_device_have_parts(void **state)
     (void)state;
     crn_test_cuda();
     assert_int_equal(bench("operators --operator haar --backend cuda --seconds 1e-3 --json"), 0);
-    assert_int_equal(check_lines(check_parts), 4);
+    assert_int_equal(crn_json_check_lines(apply_output, check_parts), 4);
 }
 
 static void without_a_device_it_is_said(void **state)
@@ -204,128 +176,6 @@ static void without_a_device_it_is_said(void **state)
                            "/../config/line.yaml"),
                      1);
     assert_non_null(strstr(apply_output, why));
-}
-
-static void a_daemon_that_cannot_start_is_not_waited_for(void **state)
-{
-    (void)state;
-    apply_write_text("unable.yaml", "classes: [{name: ground}, {name: rot, level: 0.5}]\n"
-                                    "chain: [contours: {border: closed}]\n"
-                                    "record: {dir: /nowhere/at/all}\n");
-    assert_int_equal(
-        apply_run_program(CRN_BIN "/cernita-synth", "one.tif --fruits 1 --size 32x32 --classes 2"),
-        0);
-    assert_int_equal(bench("line --recording one.tif --config unable.yaml --seconds 1"), 1);
-    assert_non_null(strstr(apply_output, "ended before it had all views"));
-}
-
-/* Writes the path of the folder that the program gave to its receiver; empty if there is none yet.
- */
-static bool has_peer_folder(pid_t pid, void *folder)
-{
-    char path[64], line[512] = "";
-    snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
-    FILE *file = fopen(path, "r");
-    int child = 0, found = file ? fscanf(file, "%d", &child) : 0;
-    if (file)
-        fclose(file);
-    snprintf(path, sizeof path, "/proc/%d/cmdline", child);
-    file = found == 1 ? fopen(path, "r") : NULL;
-    size_t length = file ? fread(line, 1, sizeof line - 1, file) : 0;
-    if (file)
-        fclose(file);
-    char *at = memmem(line, length, "/tmp/cernita-bench-", strlen("/tmp/cernita-bench-"));
-    snprintf(folder, 64, "%.25s", at ? at : "");
-    return at;
-}
-
-static void an_interrupted_benchmark_removes_its_folder(void **state)
-{
-    (void)state;
-    assert_int_equal(
-        apply_run_program(CRN_BIN "/cernita-synth", "one.tif --fruits 1 --size 32x32 --classes 2"),
-        0);
-    static const int signals[] = {SIGINT, SIGTERM};
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        pid_t pid = fork();
-        assert_true(pid >= 0);
-        if (pid == 0) {
-            execl(CRN_BIN "/cernita-bench", "cernita-bench", "line", "--recording", "one.tif",
-                  "--config", CRN_TEST_DATA "/../config/line.yaml", NULL);
-            _exit(127);
-        }
-        char folder[64] = "";
-        crn_cleanup_add_process(pid);
-        crn_test_await(pid, has_peer_folder, folder);
-        assert_int_equal(access(folder, F_OK), 0);
-        assert_int_equal(kill(pid, signals[i]), 0);
-        int status;
-        assert_int_equal(crn_cleanup_wait(pid, &status), pid);
-        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == signals[i]);
-        assert_int_equal(access(folder, F_OK), -1);
-    }
-}
-
-static int ways;
-
-static void check_ways(yajl_val line)
-{
-    static const char *const names[] = {"tcp", "ipc", "slots"};
-    for (int i = 0; i < 3; i++, ways++) {
-        const char *path[] = {names[i], NULL}, *steady[] = {names[i], "steady", NULL};
-        yajl_val of = yajl_tree_get(line, path, yajl_t_object);
-        assert_non_null(of);
-        number_of(of, "carries");
-        assert_true(number_of(yajl_tree_get(line, steady, yajl_t_object), "p50_ms") > 0);
-    }
-}
-
-/* Few fruits, and no search: the machine may be busy. */
-static void the_ways_of_views_are_compared(void **state)
-{
-    (void)state;
-    assert_int_equal(
-        apply_run_program(CRN_BIN "/cernita-synth", "one.tif --fruits 1 --size 32x32 --classes 12"),
-        0);
-    assert_int_equal(
-        crn_test_shell(CRN_BIN "/cernita-bench line --recording one.tif --config " CRN_TEST_DATA
-                               "/../config/line.yaml --slots --seconds 1 --probe-seconds 0.5 "
-                               "--search-seconds 1 --json",
-                       apply_output, sizeof apply_output),
-        0);
-    assert_int_equal(check_lines(check_ways), 1);
-    assert_int_equal(ways, 3);
-}
-
-static void check_pairs(yajl_val line)
-{
-    static const char *const names[] = {"floor", "tcp", "ipc", "slots", "slots+zmq"};
-    assert_true(number_of(line, "pairs") == 1 && number_of(line, "unfinished") == 0);
-    for (int i = 0; i < 5; i++) {
-        const char *path[] = {names[i], "full_per_s", NULL};
-        yajl_val of = yajl_tree_get(line, path, yajl_t_array);
-        assert_non_null(of);
-        assert_true(YAJL_GET_DOUBLE(YAJL_GET_ARRAY(of)->values[0]) > 0);
-    }
-    const char *ratio[] = {"slots/floor", NULL};
-    assert_non_null(yajl_tree_get(line, ratio, yajl_t_array));
-}
-
-/* By turns with the floor; each fruit has time enough on any machine. */
-static void floor_and_ways_take_turns(void **state)
-{
-    (void)state;
-    assert_int_equal(
-        apply_run_program(CRN_BIN "/cernita-synth", "one.tif --fruits 1 --size 32x32 --classes 12"),
-        0);
-    assert_int_equal(crn_test_shell("sed 's/budget_ms: [0-9]*/budget_ms: 60000/; "
-                                    "s/assemble_ms: [0-9]*/assemble_ms: 60000/' " CRN_TEST_DATA
-                                    "/../config/line.yaml > patient.yaml && " CRN_BIN
-                                    "/cernita-bench line --recording one.tif --config patient.yaml "
-                                    "--pairs 1 --rate 20 --probe-seconds 0.5 --json",
-                                    apply_output, sizeof apply_output),
-                     0);
-    assert_int_equal(check_lines(check_pairs), 1);
 }
 
 /* Writes a .npy file, version 1.0, with that header and `count` floats 0, 1, 2… */
@@ -454,13 +304,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(operators_on_a_device_have_parts, apply_setup,
                                         apply_teardown),
         cmocka_unit_test_setup_teardown(without_a_device_it_is_said, apply_setup, apply_teardown),
-        cmocka_unit_test_setup_teardown(a_daemon_that_cannot_start_is_not_waited_for, apply_setup,
-                                        apply_teardown),
-        cmocka_unit_test_setup_teardown(an_interrupted_benchmark_removes_its_folder, apply_setup,
-                                        apply_teardown),
-        cmocka_unit_test_setup_teardown(the_ways_of_views_are_compared, apply_setup,
-                                        apply_teardown),
-        cmocka_unit_test_setup_teardown(floor_and_ways_take_turns, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(a_frame_is_read_from_npy, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(other_files_are_no_frames, apply_setup, apply_teardown),
 #ifndef CRN_SANITIZED

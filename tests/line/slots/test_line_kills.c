@@ -2,7 +2,8 @@
  * Producers and daemons that are killed at random moments, while views pass: every view that was
  * sent to a daemon that lives is judged, once, as it was sent; of those that were sent to a daemon
  * that was killed the last ones may lack, which their producer is told. CRN_KILLS is the number of
- * kills of each (10 by default), CRN_SEED the seed of the moments (default: the clock).
+ * kills of each (10 by default), CRN_SEED the seed of the moments (default: the clock),
+ * CRN_BACKEND=cuda has a device judge the views, openmp (the default) the processor.
  *
  * The views' maps say which view they are. What was sent is counted in memory that outlives the
  * producers, what was judged stands in the daemon's verdict log, of which a kill takes at most the
@@ -27,6 +28,7 @@
 #include "tests/support/cleanup.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/daemon.h"
+#include "tests/support/operators/cuda.h"
 #include "tests/support/programs/shell.h"
 #include "tests/support/random.h"
 #include "tests/support/slots/coded_view.h"
@@ -34,7 +36,7 @@
 #define LANE        3
 #define PATIENCE_MS 60000
 #define KILLS_MAX   10000
-#define AHEAD_MAX   60    /* views that are sent before a kill, at most */
+#define SLOTS       4
 #define VIEWS_MAX   20000 /* that a producer sends, which is then killed at rest */
 
 /* Of a connection, which is also the epoch of its views; fruits have one view, and are numbered
@@ -49,7 +51,19 @@ typedef struct shared_counts {
     sent_views of[KILLS_MAX + 1];
 } shared_counts;
 
+/* What judges the views. */
+typedef struct kills_backend {
+    const char *name;
+    uint32_t ahead_max;   /* views that are sent before a kill, at most */
+    uint32_t out_of_turn; /* a verdict may come before so many others, less one */
+} kills_backend;
+
+/* One worker judges in turn. A device captures its graphs during the first views, which pass it
+ * meanwhile. */
+static const kills_backend backends[] = {{"openmp", 60, 1}, {"cuda", 1000, SLOTS}};
+
 typedef struct kills_fixture {
+    const kills_backend *backend;
     char folder[64], log[96], yaml[128], socket[96];
     daemon_process daemon;
     shared_counts *shared;
@@ -59,10 +73,23 @@ typedef struct kills_fixture {
 
 static kills_fixture f;
 
+static const kills_backend *find_backend(void)
+{
+    const char *name = getenv("CRN_BACKEND");
+    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
+        if (strcmp(name ? name : backends[0].name, backends[i].name) == 0)
+            return &backends[i];
+    print_error("CRN_BACKEND=%s: openmp or cuda expected\n", name);
+    return NULL;
+}
+
 static int set_up(void **state)
 {
     (void)state;
     char yaml[1024];
+    f.backend = find_backend();
+    if (!f.backend)
+        return -1;
     const char *kills = getenv("CRN_KILLS");
     f.kills = kills ? (uint32_t)atoi(kills) : 10;
     if (f.kills < 1 || f.kills > KILLS_MAX || daemon_make_folder(f.folder) != 0)
@@ -72,15 +99,15 @@ static int set_up(void **state)
     snprintf(f.log, sizeof f.log, "%s/log", f.folder);
     snprintf(f.socket, sizeof f.socket, "%s/slots", f.folder);
     snprintf(yaml, sizeof yaml,
-             "ingest: {bind: ['ipc://%s/in'], slots: {path: %s, slots: 4, producers: 16}}\n"
+             "ingest: {bind: ['ipc://%s/in'], slots: {path: %s, slots: %d, producers: 16}}\n"
              "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'},\n"
              "          log: {dir: %s}}\n" CRN_CODED_YAML
              "latency: {budget_ms: 60000, assemble_ms: 100}\n"
              "limits: {view_mib: 1}\n"
-             "run: {backend: openmp, workers: 1, threads: 1}\n"
+             "run: {backend: %s, workers: 1, threads: 1}\n"
              "monitor: {http: ''}\n"
              "log: {level: error}\n",
-             f.folder, f.socket, f.folder, f.folder, f.log);
+             f.folder, f.socket, SLOTS, f.folder, f.folder, f.log, f.backend->name);
     daemon_write_config(f.folder, "line.yaml", yaml, f.yaml);
     f.random.state = crn_random_seed();
     return f.shared == MAP_FAILED || mkdir(f.log, 0700) < 0;
@@ -93,6 +120,12 @@ static int tear_down(void **state)
     munmap(f.shared, sizeof *f.shared);
     snprintf(command, sizeof command, "rm -rf %s", f.folder);
     return crn_test_shell(command, output, sizeof output);
+}
+
+static void require_backend(void)
+{
+    if (strcmp(f.backend->name, "cuda") == 0)
+        crn_test_cuda();
 }
 
 static void start_daemon(void)
@@ -195,7 +228,7 @@ static void kill_producer(pid_t producer)
 /* Waits until that connection has begun some more views; then a moment, down to a microsecond. */
 static void wait_for_moment(pid_t producer, uint32_t connection)
 {
-    uint64_t views = crn_random_below(&f.random, AHEAD_MAX);
+    uint64_t views = crn_random_below(&f.random, f.backend->ahead_max);
     int64_t until_ns = crn_now_ns() + PATIENCE_MS * CRN_NS_PER_MS;
     while (atomic_load(&f.shared->connections) <= connection ||
            atomic_load(&f.shared->of[connection].begun) < views) {
@@ -212,13 +245,29 @@ static void wait_for_moment(pid_t producer, uint32_t connection)
 
 /* --- what was judged --- */
 
-/* By connection, the fruits judged so far, which must be 0, 1, 2, …: one worker judges in turn. */
+/* By connection, the fruits judged so far: all of the first ones, and which of those behind. */
 typedef struct judged_fruits {
     uint64_t of[KILLS_MAX + 1];
+    uint32_t behind[KILLS_MAX + 1]; /* bit i: of the connection's fruit of[] + i */
+    uint64_t on_device;
     char run[CRN_DECODED_TEXT_BYTES];
     uint64_t sequence; /* the next verdict's of this run */
     uint32_t runs, notices;
 } judged_fruits;
+
+/* Notes a verdict, which must be the first of its fruit, and in turn. */
+static void note_fruit(judged_fruits *judged, uint64_t connection, uint64_t fruit)
+{
+    uint64_t *first = &judged->of[connection];
+    uint32_t *behind = &judged->behind[connection];
+    if (fruit < *first || fruit - *first >= f.backend->out_of_turn ||
+        *behind >> (fruit - *first) & 1)
+        fail_msg("fruit %lu of connection %lu is judged twice, or out of turn: %lu is next",
+                 (unsigned long)fruit, (unsigned long)connection, (unsigned long)*first);
+    *behind |= 1u << (fruit - *first);
+    for (; *behind & 1; *behind >>= 1)
+        ++*first;
+}
 
 static void check_verdict(const crn_logged_verdict *logged, judged_fruits *judged)
 {
@@ -238,7 +287,8 @@ static void check_verdict(const crn_logged_verdict *logged, judged_fruits *judge
     assert_int_equal(verdict->sequence, judged->sequence++);
     assert_int_equal(verdict->kind, CRN_VERDICT_COMPLETE);
     assert_in_range(verdict->epoch, 1, atomic_load(&f.shared->connections));
-    assert_int_equal(verdict->fruit, judged->of[verdict->epoch - 1]++);
+    note_fruit(judged, verdict->epoch - 1, verdict->fruit);
+    judged->on_device += crn_decoded_on_device(&verdict->views[0]);
     if (!crn_coded_is_whole(verdict, 0))
         fail_msg("fruit %lu of connection %lu is not the one that was sent",
                  (unsigned long)verdict->fruit, (unsigned long)verdict->epoch - 1);
@@ -271,15 +321,15 @@ static void check_connections(judged_fruits *judged, bool lossless)
     for (uint32_t i = 0; i < connections; i++) {
         assert_true(judged->of[i] <= atomic_load(&f.shared->of[i].begun));
         if (lossless)
-            assert_true(judged->of[i] >= atomic_load(&f.shared->of[i].sent));
+            assert_true(judged->of[i] >= atomic_load(&f.shared->of[i].sent) && !judged->behind[i]);
         begun += atomic_load(&f.shared->of[i].begun);
         sent += atomic_load(&f.shared->of[i].sent);
-        all += judged->of[i];
+        all += judged->of[i] + (uint64_t)__builtin_popcount(judged->behind[i]);
     }
-    print_message("%u kills, %u connections, %u runs: %lu views begun, %lu sent, %lu judged, none "
-                  "twice, torn or out of turn; %u incomplete records\n",
+    print_message("%u kills, %u connections, %u runs: %lu views begun, %lu sent, %lu judged, %lu "
+                  "of them on a device, none twice, torn or out of turn; %u incomplete records\n",
                   f.kills, connections, judged->runs, (unsigned long)begun, (unsigned long)sent,
-                  (unsigned long)all, judged->notices);
+                  (unsigned long)all, (unsigned long)judged->on_device, judged->notices);
     assert_true(sent > 0 && all > 0);
 }
 
@@ -287,6 +337,7 @@ static void producers_are_killed(void **state)
 {
     (void)state;
     static judged_fruits judged;
+    require_backend();
     memset(&judged, 0, sizeof judged);
     start_daemon();
     for (uint32_t i = 0; i <= f.kills; i++) { /* the last one shows that there is a ring for it */
@@ -305,6 +356,7 @@ static void daemons_are_killed(void **state)
 {
     (void)state;
     static judged_fruits judged;
+    require_backend();
     memset(&judged, 0, sizeof judged);
     start_daemon();
     pid_t producer = start_producer();

@@ -71,6 +71,20 @@ const crn_tool crn_bench_line_tool = {
                               "the same slots (the floor), by turns: medians of N rounds; each\n"
                               "takes 10 times --probe-seconds",
                           .min = 1, .max = 1000),
+            CRN_OPTION_AT(
+                "lanes", "N", crn_bench_line, lanes,
+                .help = "measures instead a machine of N lanes: producers on this host leave\n"
+                        "views in slots, all together --rate fruits/s for --seconds; a rate\n"
+                        "that nobody keeps, as 1e6, shows what the daemon carries",
+                .min = 1, .max = 4096),
+            CRN_OPTION_AT("producers", "N", crn_bench_line, producers,
+                          .help = "of --lanes, threads of this program that share the lanes; "
+                                  "default 4",
+                          .min = 1, .max = 64),
+            CRN_OPTION_AT("daemons", "N", crn_bench_line, daemons,
+                          .help = "of --lanes, beside each other, each with lanes and producers of "
+                                  "its own; default 1",
+                          .min = 1, .max = CRN_PEERS_MAX),
             CRN_OPTION_AT("json", NULL, crn_bench_line, json,
                           .help = "one JSON object instead of the table"),
             {0}},
@@ -309,24 +323,27 @@ static void print_ways(const crn_bench_line *given, const bench_way ways[WAYS])
     printf("%u views of %ux%ux%u a fruit, %ld cores; steady: %.4g fruits/s\n", given->frames.views,
            given->frames.view[0].header.width, given->frames.view[0].header.height,
            given->frames.view[0].header.channels, sysconf(_SC_NPROCESSORS_ONLN), given->rate);
-    printf("%-8s %10s %12s %12s %12s %14s\n", "", "carried/s", "CPU ms/fruit", "steady p50",
-           "steady p99", "CPU ms/fruit");
+    printf("%-8s %10s %12s %14s %12s %12s %14s %14s\n", "", "carried/s", "CPU ms/fruit",
+           "line us/view", "steady p50", "steady p99", "CPU ms/fruit", "line us/view");
     for (int i = 0; i < WAYS; i++)
-        printf("%-8s %10.1f %12.3f %9.3f ms %9.3f ms %14.3f\n", crn_peer_path_names[i],
-               ways[i].carries.rate, ways[i].best.cpu_ms_per_fruit, ways[i].steady.p50_ms,
-               ways[i].steady.p99_ms, ways[i].steady.cpu_ms_per_fruit);
+        printf("%-8s %10.1f %12.3f %14.1f %9.3f ms %9.3f ms %14.3f %14.1f\n",
+               crn_peer_path_names[i], ways[i].carries.rate, ways[i].best.cpu_ms_per_fruit,
+               ways[i].best.line_us_per_view, ways[i].steady.p50_ms, ways[i].steady.p99_ms,
+               ways[i].steady.cpu_ms_per_fruit, ways[i].steady.line_us_per_view);
 }
 
 static void print_ways_json(const bench_way ways[WAYS])
 {
     for (int i = 0; i < WAYS; i++)
         printf("%s\"%s\":{\"carries\":%.2f,\"carries_exactly\":%s,\"cpu_ms_per_fruit\":%.4f,"
+               "\"line_us_per_view\":%.3f,"
                "\"steady\":{\"complete\":%llu,\"p50_ms\":%.4f,\"p99_ms\":%.4f,"
-               "\"cpu_ms_per_fruit\":%.4f}}",
+               "\"cpu_ms_per_fruit\":%.4f,\"line_us_per_view\":%.3f}}",
                i ? "," : "{", crn_peer_path_names[i], ways[i].carries.rate,
                ways[i].carries.timely ? "true" : "false", ways[i].best.cpu_ms_per_fruit,
-               (unsigned long long)ways[i].steady.complete, ways[i].steady.p50_ms,
-               ways[i].steady.p99_ms, ways[i].steady.cpu_ms_per_fruit);
+               ways[i].best.line_us_per_view, (unsigned long long)ways[i].steady.complete,
+               ways[i].steady.p50_ms, ways[i].steady.p99_ms, ways[i].steady.cpu_ms_per_fruit,
+               ways[i].steady.line_us_per_view);
     printf("}\n");
 }
 
@@ -367,12 +384,16 @@ static bool find_config(char path[PATH_MAX])
 int crn_bench_of_line(int argc, char **argv)
 {
     static crn_bench_line given = {.backend = CRN_BACKEND_OPENMP,
+                                   .producers = 4,
+                                   .daemons = 1,
                                    .rate = 10,
                                    .seconds = 60,
                                    .probe_seconds = 4,
                                    .search_seconds = 80};
     char installed[PATH_MAX];
     crn_options_read(&crn_bench_line_tool, argc, argv, &given);
+    if (given.lanes && given.producers > given.lanes)
+        given.producers = given.lanes;
     if (!given.daemon_config && !find_config(installed))
         return crn_tool_fail(&crn_bench_line_tool,
                              "%s: does not exist; name a configuration with --config", installed);
@@ -393,7 +414,8 @@ int crn_bench_of_line(int argc, char **argv)
     crn_recordings_free(&recordings);
     if (r < 0)
         return crn_tool_fail(&crn_bench_line_tool, "%s", error.text);
-    r = given.pairs   ? crn_bench_line_pairs(&given)
+    r = given.lanes   ? crn_bench_line_lanes(&given)
+        : given.pairs ? crn_bench_line_pairs(&given)
         : given.slots ? compare_ways(&given)
                       : run_all(&given);
     crn_frames_free(&given.frames);

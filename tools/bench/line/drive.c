@@ -10,9 +10,9 @@
 #include <zmq.h>
 
 #include "stages/base/clock.h"
+#include "tools/bench/line/answers.h"
 #include "tools/bench/line/sender.h"
 #include "tools/bench/time.h"
-#include "src/formats/verdict/decode.h"
 
 /* Without an answer for this long after the last view, no more are expected. */
 #define SILENCE_MS 3000
@@ -20,20 +20,13 @@
 /* How often to look whether a peer that does not answer still runs. */
 #define CHECK_MS 100
 
-#define ANSWER_TOPIC "fruit/"
-
-typedef struct answer {
-    int64_t arrived_ns;
-    zmq_msg_t message;
-} answer;
-
 typedef struct drive {
     const crn_peer *peer;
     const crn_bench_frames *frames;
     uint64_t fruits;
     void *zmq;
     int64_t *sent_ns; /* by fruit: when its last view was sent */
-    answer *answers;
+    crn_bench_answer *answers;
     uint64_t answer_count;
     sem_t answered; /* one post for each answer */
     atomic_bool all_sent, given_up;
@@ -98,25 +91,14 @@ void crn_frames_free(crn_bench_frames *frames)
     frames->view = NULL;
 }
 
-/* Reads one message; true if it was an answer. Skips other topics (`alive`). */
+/* Reads one message; true if it was an answer. */
 static bool receive_answer(drive *self, void *socket)
 {
-    zmq_msg_t topic;
-    zmq_msg_init(&topic);
-    bool is_answer = zmq_msg_recv(&topic, socket, 0) >= (int)strlen(ANSWER_TOPIC) &&
-                     memcmp(zmq_msg_data(&topic), ANSWER_TOPIC, strlen(ANSWER_TOPIC)) == 0;
-    zmq_msg_close(&topic);
-    answer *one = &self->answers[self->answer_count];
-    zmq_msg_init(&one->message);
-    zmq_msg_recv(&one->message, socket, 0);
-    one->arrived_ns = crn_now_ns();
-    if (is_answer) {
-        self->answer_count++;
-        sem_post(&self->answered);
-    } else {
-        zmq_msg_close(&one->message);
-    }
-    return is_answer;
+    if (crn_bench_answers_receive(socket, 0, &self->answers[self->answer_count]) != 1)
+        return false;
+    self->answer_count++;
+    sem_post(&self->answered);
+    return true;
 }
 
 /* The collecting thread timestamps messages on arrival and defers decoding, to disturb the
@@ -124,11 +106,7 @@ static bool receive_answer(drive *self, void *socket)
 static void *collect_answers(void *argument)
 {
     drive *self = argument;
-    void *socket = zmq_socket(self->zmq, ZMQ_PULL);
-    int zero = 0, unlimited = 0;
-    zmq_setsockopt(socket, ZMQ_LINGER, &zero, sizeof zero);
-    zmq_setsockopt(socket, ZMQ_RCVHWM, &unlimited, sizeof unlimited);
-    zmq_connect(socket, self->peer->out);
+    void *socket = crn_bench_answers_connect(self->peer, self->zmq);
     int64_t silent_since_ns = 0;
     while (self->answer_count < 2 * self->fruits) {
         zmq_pollitem_t item = {.socket = socket, .events = ZMQ_POLLIN};
@@ -151,15 +129,14 @@ static void *collect_answers(void *argument)
     return NULL;
 }
 
-static void wait_until(int64_t when_ns)
+void crn_bench_wait_until(int64_t when_ns)
 {
     struct timespec when = {.tv_sec = when_ns / CRN_NS_PER_S, .tv_nsec = when_ns % CRN_NS_PER_S};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL) == EINTR)
         continue;
 }
 
-/* View `number` of the run, counted from 0. */
-static crn_view_header make_header(const crn_bench_frames *frames, uint64_t number, uint64_t epoch)
+crn_view_header crn_bench_header(const crn_bench_frames *frames, uint64_t number, uint64_t epoch)
 {
     crn_view_header header = frames->view[number % frames->count].header;
     header.sequence = number;
@@ -174,7 +151,7 @@ static crn_view_header make_header(const crn_bench_frames *frames, uint64_t numb
     return header;
 }
 
-static uint64_t largest_of(const crn_bench_frames *frames)
+uint64_t crn_frames_largest(const crn_bench_frames *frames)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < frames->count; i++)
@@ -203,13 +180,13 @@ static int send_fruits(drive *self, const crn_drive_load *load, crn_drive_result
     double rate = load->rate;
     const crn_bench_frames *frames = self->frames;
     crn_bench_sender sender;
-    int r = crn_bench_sender_open(self->peer, self->zmq, largest_of(frames), &sender);
+    int r = crn_bench_sender_open(self->peer, self->zmq, crn_frames_largest(frames), &sender);
     uint64_t number = 0, epoch = (uint64_t)crn_realtime_ns();
     double gap_ns = rate > 0 ? 1e9 / rate / frames->views : 0;
     int64_t start_ns = crn_now_ns() + 300 * CRN_NS_PER_MS; /* time for the sockets to connect */
-    int64_t cpu_ns = 0, counted_ns = start_ns;
+    int64_t cpu_ns = 0, line_ns = 0, counted_ns = start_ns;
     uint64_t first = 0; /* view at start_ns */
-    wait_until(start_ns);
+    crn_bench_wait_until(start_ns);
     for (uint64_t fruit = 0; fruit < self->fruits && r == 0 && !result->given_up; fruit++) {
         if (load->at_once && fruit >= load->at_once)
             r = await_answer(self);
@@ -217,12 +194,12 @@ static int send_fruits(drive *self, const crn_drive_load *load, crn_drive_result
             int64_t due_ns = start_ns + (int64_t)(gap_ns * (double)(number - first));
             int64_t now_ns = crn_now_ns();
             if (due_ns > now_ns)
-                wait_until(due_ns);
+                crn_bench_wait_until(due_ns);
             else if (rate > 0 && fruit >= CRN_DRIVE_WARM_UP &&
                      (double)(now_ns - due_ns) / 1e6 > result->behind_ms)
                 result->behind_ms = (double)(now_ns - due_ns) / 1e6;
             self->sent_ns[fruit] = crn_now_ns();
-            crn_view_header header = make_header(frames, number, epoch);
+            crn_view_header header = crn_bench_header(frames, number, epoch);
             r = crn_bench_sender_send(&sender, &header, frames->view[number % frames->count].maps);
         }
         if (fruit + 1 == CRN_DRIVE_WARM_UP) {
@@ -230,6 +207,7 @@ static int send_fruits(drive *self, const crn_drive_load *load, crn_drive_result
             start_ns = counted_ns = crn_now_ns();
             first = number;
             cpu_ns = crn_peer_cpu_ns(self->peer);
+            line_ns = crn_peer_line_ns(self->peer);
         }
         result->given_up = load->behind_max_ms > 0 && result->behind_ms > load->behind_max_ms;
         if (fruit == self->fruits / 4)
@@ -239,47 +217,10 @@ static int send_fruits(drive *self, const crn_drive_load *load, crn_drive_result
     result->resident_after_bytes = crn_peer_resident_bytes(self->peer);
     result->cpu_ms_per_fruit =
         (double)(crn_peer_cpu_ns(self->peer) - cpu_ns) / 1e6 / (double)result->sent;
+    result->line_us_per_view = (double)(crn_peer_line_ns(self->peer) - line_ns) / 1e3 /
+                               (double)(result->sent * frames->views);
     crn_bench_sender_close(&sender);
     return r;
-}
-
-/* Parses an answer's fruit; counts verdicts by kind, the receiver's bare ids as complete. */
-static int read_answer(answer *one, crn_drive_result *result, uint64_t *ret_fruit,
-                       double *ret_past_ms)
-{
-    *ret_past_ms = 0;
-    if (zmq_msg_size(&one->message) == sizeof *ret_fruit) {
-        memcpy(ret_fruit, zmq_msg_data(&one->message), sizeof *ret_fruit);
-        result->complete++;
-        return 0;
-    }
-    crn_messagepack_json packed;
-    crn_error error;
-    crn_decoded *verdict = NULL;
-    int r = crn_messagepack_json_init(&packed, zmq_msg_data(&one->message),
-                                      zmq_msg_size(&one->message), &error);
-    if (r < 0)
-        return r;
-    r = crn_decode(&packed, &verdict, &error);
-    if (r == 0) {
-        *ret_fruit = verdict->fruit;
-        if (verdict->total_ms > verdict->budget_ms)
-            *ret_past_ms = verdict->total_ms - verdict->budget_ms;
-        result->complete += verdict->kind == CRN_VERDICT_COMPLETE;
-        result->partial += verdict->kind == CRN_VERDICT_PARTIAL;
-        result->late += verdict->kind == CRN_VERDICT_LATE;
-    }
-    crn_decoded_free(&verdict);
-    crn_messagepack_json_done(&packed);
-    return r;
-}
-
-static double percentile(const double *sorted, uint64_t count, double share)
-{
-    if (count == 0)
-        return 0;
-    uint64_t index = (uint64_t)(share * (double)count);
-    return sorted[index < count ? index : count - 1];
 }
 
 static int evaluate(drive *self, crn_drive_result *result)
@@ -290,31 +231,29 @@ static int evaluate(drive *self, crn_drive_result *result)
     double *past_ms = latency_ms + self->answer_count;
     uint64_t count = 0;
     for (uint64_t i = 0; i < self->answer_count; i++) {
-        uint64_t fruit = 0;
-        crn_drive_result one = {0};
-        double past = 0;
+        crn_bench_verdict one = {.fruit = 0};
         if (r == 0)
-            r = read_answer(&self->answers[i], &one, &fruit, &past);
-        if (r == 0 && fruit >= CRN_DRIVE_WARM_UP && fruit < self->fruits) {
-            result->complete += one.complete;
-            result->partial += one.partial;
-            result->late += one.late;
-            result->answered += seen[fruit] == 0;
-            result->repeated += seen[fruit] != 0;
-            seen[fruit] = 1;
-            past_ms[count] = past;
+            r = crn_bench_answers_read(&self->answers[i], &one);
+        if (r == 0 && one.fruit >= CRN_DRIVE_WARM_UP && one.fruit < self->fruits) {
+            result->complete += one.kind == CRN_VERDICT_COMPLETE;
+            result->partial += one.kind == CRN_VERDICT_PARTIAL;
+            result->late += one.kind == CRN_VERDICT_LATE;
+            result->answered += seen[one.fruit] == 0;
+            result->repeated += seen[one.fruit] != 0;
+            seen[one.fruit] = 1;
+            past_ms[count] = one.past_ms;
             latency_ms[count++] =
-                (double)(self->answers[i].arrived_ns - self->sent_ns[fruit]) / 1e6;
+                (double)(self->answers[i].arrived_ns - self->sent_ns[one.fruit]) / 1e6;
         }
         zmq_msg_close(&self->answers[i].message);
     }
     if (r == 0 && count > 0) {
         crn_bench_sort(latency_ms, count);
         crn_bench_sort(past_ms, count);
-        result->p50_ms = percentile(latency_ms, count, 0.5);
-        result->p99_ms = percentile(latency_ms, count, 0.99);
+        result->p50_ms = crn_bench_quantile(latency_ms, count, 0.5);
+        result->p99_ms = crn_bench_quantile(latency_ms, count, 0.99);
         result->max_ms = latency_ms[count - 1];
-        result->past_p999_ms = percentile(past_ms, count, 0.999);
+        result->past_p999_ms = crn_bench_quantile(past_ms, count, 0.999);
         result->past_max_ms = past_ms[count - 1];
     }
     free(latency_ms);

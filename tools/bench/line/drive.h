@@ -19,6 +19,14 @@ int crn_frames_load(const crn_recordings *recordings, uint32_t max, crn_bench_fr
                     crn_error *error);
 void crn_frames_free(crn_bench_frames *frames);
 
+/* Bytes of the largest view. */
+uint64_t crn_frames_largest(const crn_bench_frames *frames);
+
+/* The header of view `number` of a run, counted from 0, of lane 0; captured now. */
+crn_view_header crn_bench_header(const crn_bench_frames *frames, uint64_t number, uint64_t epoch);
+
+void crn_bench_wait_until(int64_t when_ns);
+
 typedef struct crn_drive_result {
     uint64_t sent, answered, complete, partial, late, repeated;
     double seconds;                   /* from the first view sent to the last */
@@ -28,6 +36,7 @@ typedef struct crn_drive_result {
     double p50_ms, p99_ms, max_ms;    /* from sending a fruit's last view to receiving its answer */
     double past_p999_ms, past_max_ms; /* how late verdicts past their deadlines were */
     double cpu_ms_per_fruit;
+    double line_us_per_view; /* CPU time of the line's thread */
     int64_t resident_before_bytes,
         resident_after_bytes; /* after a quarter of the fruits, and at the end */
 } crn_drive_result;

@@ -10,6 +10,7 @@ typedef struct crn_bench_line {
     const char *recording, *daemon_config;
     int32_t backend;
     int32_t pairs;
+    int32_t lanes, producers, daemons; /* of --lanes; lanes 0: not asked for */
     double rate;
     double seconds;        /* of the run at `rate` */
     double probe_seconds;  /* of each run of the throughput search */
@@ -35,5 +36,8 @@ int crn_bench_line_run(const crn_bench_line *given, const crn_bench_subject *of,
 /* Measures floor and daemon by turns, given->pairs times, and prints the medians. 0 or a negative
  * errno. */
 int crn_bench_line_pairs(const crn_bench_line *given);
+
+/* Measures daemons with many lanes, and prints it. 0 or a negative errno. */
+int crn_bench_line_lanes(const crn_bench_line *given);
 
 #endif

@@ -14,9 +14,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The peer that runs, for the thread that waits for signals. */
+/* The peers that run, for the thread that waits for signals; NULL: none. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static crn_peer *running;
+static crn_peer *running[CRN_PEERS_MAX];
+
+/* Where `peer` stands among them; NULL: the first place that is free. */
+static crn_peer **find_running(const crn_peer *peer)
+{
+    for (int i = 0; i < CRN_PEERS_MAX; i++)
+        if (running[i] == peer)
+            return &running[i];
+    return NULL;
+}
 
 static sigset_t signals;
 
@@ -30,8 +39,10 @@ static int make_folder(crn_peer *peer)
     memset(peer, 0, sizeof *peer);
     strcpy(peer->folder, "/tmp/cernita-bench-XXXXXX");
     pthread_mutex_lock(&mutex);
-    int r = mkdtemp(peer->folder) ? 0 : -errno;
-    running = r == 0 ? peer : NULL;
+    crn_peer **place = find_running(NULL);
+    int r = !place ? -EMFILE : mkdtemp(peer->folder) ? 0 : -errno;
+    if (r == 0)
+        *place = peer;
     pthread_mutex_unlock(&mutex);
     snprintf(peer->in, sizeof peer->in, "ipc://%s/in", peer->folder);
     snprintf(peer->out, sizeof peer->out, "ipc://%s/out", peer->folder);
@@ -168,7 +179,9 @@ void crn_peer_stop(crn_peer *peer)
 {
     pthread_mutex_lock(&mutex);
     stop(peer);
-    running = NULL;
+    crn_peer **place = find_running(peer);
+    if (place)
+        *place = NULL;
     pthread_mutex_unlock(&mutex);
 }
 
@@ -178,8 +191,9 @@ static void *wait_for_signal(void *unused)
     int number;
     sigwait(&signals, &number);
     pthread_mutex_lock(&mutex);
-    if (running)
-        stop(running);
+    for (int i = 0; i < CRN_PEERS_MAX; i++)
+        if (running[i])
+            stop(running[i]);
     signal(number, SIG_DFL);
     pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
     raise(number);
@@ -203,25 +217,81 @@ void crn_peer_stop_on_signal(void)
         pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
 }
 
-int64_t crn_peer_cpu_ns(const crn_peer *peer)
+/* CPU time of one of its threads so far; -1: it has ended. */
+static int64_t thread_ns(const crn_peer *peer, long thread)
 {
-    char path[300];
-    snprintf(path, sizeof path, "/proc/%d/task", peer->pid);
-    DIR *tasks = opendir(path);
-    int64_t sum_ns = 0;
-    struct dirent *task;
-    while (tasks && (task = readdir(tasks))) {
-        snprintf(path, sizeof path, "/proc/%d/task/%s/schedstat", peer->pid, task->d_name);
-        FILE *file = fopen(path, "r");
-        long long ns;
-        if (!file)
-            continue;
-        if (fscanf(file, "%lld", &ns) == 1)
-            sum_ns += ns;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%ld/schedstat", peer->pid, thread);
+    FILE *file = fopen(path, "r");
+    long long ns = -1;
+    if (file) {
+        if (fscanf(file, "%lld", &ns) != 1)
+            ns = -1;
         fclose(file);
     }
+    return ns;
+}
+
+int64_t crn_peer_line_ns(const crn_peer *peer)
+{
+    return thread_ns(peer, peer->pid);
+}
+
+/* Its name without a number at the end. */
+static void thread_name(const crn_peer *peer, long thread, char name[16])
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%ld/comm", peer->pid, thread);
+    FILE *file = fopen(path, "r");
+    if (!file || !fgets(name, 16, file))
+        strcpy(name, "?");
+    if (file)
+        fclose(file);
+    if (thread == peer->pid)
+        strcpy(name, "line");
+    for (size_t end = strlen(name); end > 1 && strchr(" /\n0123456789", name[end - 1]); end--)
+        name[end - 1] = '\0';
+}
+
+static void add_thread(const crn_peer *peer, long thread, crn_peer_threads *threads)
+{
+    char name[16];
+    int64_t ns = thread_ns(peer, thread);
+    uint32_t at = 0;
+    thread_name(peer, thread, name);
+    while (at < threads->count && strcmp(threads->of[at].name, name) != 0)
+        at++;
+    if (ns < 0 || at == sizeof threads->of / sizeof *threads->of)
+        return;
+    if (at == threads->count) {
+        memcpy(threads->of[at].name, name, sizeof name);
+        threads->of[at].ns = 0;
+        threads->count++;
+    }
+    threads->of[at].ns += ns;
+}
+
+void crn_peer_list_threads(const crn_peer *peer, crn_peer_threads *ret_threads)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", peer->pid);
+    DIR *tasks = opendir(path);
+    struct dirent *task;
+    ret_threads->count = 0;
+    while (tasks && (task = readdir(tasks)))
+        if (task->d_name[0] != '.')
+            add_thread(peer, strtol(task->d_name, NULL, 10), ret_threads);
     if (tasks)
         closedir(tasks);
+}
+
+int64_t crn_peer_cpu_ns(const crn_peer *peer)
+{
+    crn_peer_threads threads;
+    int64_t sum_ns = 0;
+    crn_peer_list_threads(peer, &threads);
+    for (uint32_t i = 0; i < threads.count; i++)
+        sum_ns += threads.of[i].ns;
     return sum_ns;
 }
 

@@ -11,6 +11,9 @@
 
 #include "stages/config/config.h"
 
+/* Peers at the same time, at most. */
+#define CRN_PEERS_MAX 8
+
 typedef enum crn_peer_kind {
     CRN_PEER_DAEMON,
     CRN_PEER_RECEIVER, /* only receives each view and copies it, by ipc */
@@ -38,7 +41,7 @@ extern const char
     *const crn_peer_path_names[CRN_PEER_PATHS]; /* "tcp", "ipc", "slots", "slots+zmq" */
 
 /*
- * On SIGINT, SIGTERM or SIGHUP the peer that runs is stopped as by crn_peer_stop before the signal
+ * On SIGINT, SIGTERM or SIGHUP the peers that run are stopped as by crn_peer_stop before the signal
  * ends this process. To be called before other threads exist; signals that are ignored stay so.
  */
 void crn_peer_stop_on_signal(void);
@@ -53,8 +56,19 @@ bool crn_peer_has_ended(const crn_peer *peer);
 /* Sends SIGTERM, waits, removes its folder. */
 void crn_peer_stop(crn_peer *peer);
 
-/* CPU time of all its threads so far. */
+/* CPU time of all its threads so far, and of its first one, cernitad's line. */
 int64_t crn_peer_cpu_ns(const crn_peer *peer);
+int64_t crn_peer_line_ns(const crn_peer *peer);
+
+/* The same by threads' names without their numbers ("worker"); the first one's is "line". */
+typedef struct crn_peer_threads {
+    uint32_t count;
+    struct {
+        char name[16];
+        int64_t ns;
+    } of[24]; /* what has no room is in none of them */
+} crn_peer_threads;
+void crn_peer_list_threads(const crn_peer *peer, crn_peer_threads *ret_threads);
 
 /* Resident memory now. */
 int64_t crn_peer_resident_bytes(const crn_peer *peer);
