@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/operators/cuda.h"
 #include "tests/support/programs/apply_program.h"
 #include "tests/support/programs/json_lines.h"

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tests/support/cleanup.h"
+#include "tests/support/cmocka_prelude.h"
 #include "tests/support/programs/apply_program.h"
 #include "tests/support/programs/json_lines.h"
 #include "tests/support/programs/shell.h"
