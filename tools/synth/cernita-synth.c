@@ -15,6 +15,7 @@
 #include "tools/common/options.h"
 #include "tools/common/progress.h"
 #include "tools/common/scene/scene.h"
+#include "tools/synth/known.h"
 
 /* 2026-01-01T00:00:00Z: the first exposure. The same seed gives the same bytes, times included. */
 #define START_NS UINT64_C(1767225600000000000)
@@ -30,6 +31,7 @@ typedef struct synth_plan {
     crn_type type;
     crn_layout layout;
     bool no_photograph;
+    crn_synth_given known;
 } synth_plan;
 
 static const char *const types[] = {"u8", "f16", "f32", NULL};
@@ -58,6 +60,35 @@ static const crn_option options[] = {
                   .initial = "HWC", .help = "on the wire, as the CNN emits them"),
     CRN_OPTION_AT("no-photograph", NULL, synth_plan, no_photograph,
                   .help = "leave the grey photographs out"),
+    CRN_OPTION_AT("truth", "FILE", synth_plan, known.truth,
+                  .help = "fruits whose surface is known, round and with plain spots, instead of\n"
+                          "those that look real; and a file with a line of JSON for each: areas\n"
+                          "in mm2, lengths, coverage, poses. The other options need this one"),
+    CRN_OPTION_AT("mm-per-px", "F", synth_plan, known.mm_per_px, .min = 0.001, .max = 1000,
+                  .help = "scale, 0.001 to 1000 (0.5)"),
+    CRN_OPTION_AT("poses", NULL, synth_plan, known.poses, .help = "views carry their true pose"),
+    CRN_OPTION_AT("ratio", "R", synth_plan, known.ratio, .min = 1, .max = 2,
+                  .help = "spheroids, 1/R to R as long as wide, 1 to 2 (1)"),
+    CRN_OPTION_AT("slip", "PERCENT", synth_plan, known.slip_percent, .max = 90,
+                  .help = "of a step, by which each may be longer or shorter, 0 to 90 (0)"),
+    CRN_OPTION_AT("wobble", "DEGREES", synth_plan, known.wobble_deg, .max = 45,
+                  .help = "of the roll axis in each view, to either side, 0 to 45 (0)"),
+    CRN_OPTION_AT("distance", "RADII", synth_plan, known.distance_radii, .max = 1e6,
+                  .help = "of the camera from the roll axis, 3 and more; 0: far away (0)"),
+    CRN_OPTION_AT("dent", "PERCENT", synth_plan, known.dent_percent, .max = 40,
+                  .help = "of the radius: depth of the hollow around a stem, 0 to 40 (0)"),
+    CRN_OPTION_AT("skin", "FILE", synth_plan, known.skin,
+                  .help = "a photograph, whose middle is the skin's texture; else speckles"),
+    CRN_OPTION_AT("light", "F", synth_plan, known.light, .max = 100,
+                  .help = "exposure, 0 to 100: 0.02 is too dark, 15 too bright (1)"),
+    CRN_OPTION_AT("highlight", "GREY", synth_plan, known.highlight, .max = 255,
+                  .help = "brightness of the lamp's reflection, 0 to 255 (90)"),
+    CRN_OPTION_AT("rollers", "PERCENT", synth_plan, known.rollers_percent, .max = 200,
+                  .help = "brightness of the rollers, of the fruit's, 0 to 200 (0: none)"),
+    CRN_OPTION_AT("dirt", "PERCENT", synth_plan, known.dirt_percent, .max = 100,
+                  .help = "of the light, that smudges on the glass take, 0 to 100 (0)"),
+    CRN_OPTION_AT("neighbour", NULL, synth_plan, known.neighbour,
+                  .help = "the next fruit reaches into the picture"),
     {0},
 };
 
@@ -116,6 +147,7 @@ typedef struct buffers {
     crn_scene scene;
     float *maps;
     unsigned char *planar, *photograph;
+    crn_synth_known *known; /* NULL: not asked for */
 } buffers;
 
 /* Renders and writes one view; its times follow from round, view and lane. */
@@ -125,7 +157,11 @@ static int write_view(const synth_plan *p, buffers *b, crn_recording_writer *wri
     size_t pixels = (size_t)p->size.height * (size_t)p->size.width,
            count = pixels * (size_t)p->classes;
     uint64_t fruit = round * (uint64_t)p->lanes + (uint64_t)lane;
-    crn_scene_render(&b->scene, fruit, (int32_t)view, b->maps, b->photograph);
+    crn_wire_pose pose = {0};
+    if (b->known)
+        pose = crn_synth_known_render(b->known, fruit, (int32_t)view, b->maps, b->photograph);
+    else
+        crn_scene_render(&b->scene, fruit, (int32_t)view, b->maps, b->photograph);
     convert(b->maps, count, p->type);
     if (p->layout == CRN_CHW)
         crn_transpose(b->maps, b->planar, pixels, (size_t)p->classes, crn_type_bytes(p->type));
@@ -142,7 +178,9 @@ static int write_view(const synth_plan *p, buffers *b, crn_recording_writer *wri
                    .class_set = class_set(p->classes),
                    .payload_bytes = count * crn_type_bytes(p->type),
                    .lane = (uint32_t)lane,
-                   .flags = p->no_photograph ? 0 : CRN_WIRE_FLAG_INTENSITY,
+                   .flags = (p->no_photograph ? 0 : CRN_WIRE_FLAG_INTENSITY) |
+                            (p->known.poses ? CRN_WIRE_FLAG_POSE : 0),
+                   .pose = p->known.poses ? pose : (crn_wire_pose){0},
                    .view = (uint16_t)view,
                    .views = (uint16_t)p->views,
                    .height = (uint32_t)p->size.height,
@@ -191,12 +229,37 @@ static int write_fruits(const synth_plan *p, buffers *b, crn_recording_writer *w
                 if (stopped_by)
                     return crn_error_set(error, -EINTR, "stopped by a signal; nothing is left");
                 int r = write_view(p, b, writer, round, view, lane, error);
+                if (r == 0 && b->known && view == 0)
+                    r = crn_synth_known_tell(b->known, round * lanes + (uint64_t)lane,
+                                             (uint64_t)lane, error);
                 if (r)
                     return r;
                 crn_progress_update(&progress, ++done, NULL);
             }
     crn_progress_end(&progress);
     return 0;
+}
+
+static int open_known(const synth_plan *p, crn_synth_known **ret_known, crn_error *error)
+{
+    const crn_known_kind kind = {.views = (int)p->views,
+                                 .height = p->size.height,
+                                 .width = p->size.width,
+                                 .classes = (int32_t)p->classes};
+    return crn_synth_known_open(&p->known, &kind, p->seed, ret_known, error);
+}
+
+/* Options that fruits of unknown surface do not have. */
+static void check_known(const synth_plan *p)
+{
+    const crn_synth_given *given = &p->known;
+    if (!given->truth && !crn_synth_is_usual(given))
+        crn_usage_error(&tool, "the options of fruits whose surface is known need --truth FILE");
+    if (given->truth && p->classes < 2)
+        crn_usage_error(&tool, "--truth needs --classes of at least 2");
+    if (given->distance_radii > 0 && given->distance_radii < 3)
+        crn_usage_error(&tool, "--distance is %g; it must be 0, or at least 3",
+                        given->distance_radii);
 }
 
 static int make_recording(const synth_plan *p, const char *path, crn_error *error)
@@ -214,6 +277,8 @@ static int make_recording(const synth_plan *p, const char *path, crn_error *erro
     if (r || !b.maps || !b.planar || !b.photograph)
         r = crn_error_set(error, -ENOMEM, "no memory for a view of %zu bytes",
                           count * sizeof *b.maps);
+    if (!r && p->known.truth)
+        r = open_known(p, &b.known, error);
     if (!r)
         r = crn_recording_create(path, true, &writer, error);
     if (!r)
@@ -222,6 +287,9 @@ static int make_recording(const synth_plan *p, const char *path, crn_error *erro
         r = write_fruits(p, &b, writer, error);
     if (!r)
         r = crn_recording_close(&writer, error);
+    if (!r && b.known)
+        r = crn_synth_known_close(&b.known, error);
+    crn_synth_known_discard(&b.known);
     crn_recording_discard(&writer);
     crn_scene_free(&b.scene);
     free(b.maps);
@@ -240,9 +308,11 @@ int main(int argc, char **argv)
                     .size = {511, 95},
                     .rate = 10,
                     .type = CRN_F32,
-                    .layout = CRN_HWC};
+                    .layout = CRN_HWC,
+                    .known = crn_synth_usual};
     crn_error error = {0};
     crn_options_read(&tool, argc, argv, &p);
+    check_known(&p);
     catch_signals();
     if (make_recording(&p, argv[optind], &error) == 0)
         return 0;
