@@ -174,6 +174,14 @@ static void decide_by_rules(const crn_sorter_settings *settings, const crn_decod
                                                       : CRN_DECIDED_DEFAULT;
 }
 
+/* True if encoder and captured_ns are those of view 0: of a fruit without it they are of a later
+ * view, for which the belt had moved on. */
+static bool is_located(const crn_decoded *verdict)
+{
+    const crn_decoded_view *first = crn_decoded_find_view(verdict, 0);
+    return verdict->captured_ns && (!verdict->view_count || (first && first->captured_ns));
+}
+
 /* Late and stale verdicts first: their fruits may have passed the ejector. */
 static void decide(const crn_sorter_settings *settings, const crn_decoded *verdict, int64_t utc_ns,
                    crn_decision *decision)
@@ -207,6 +215,7 @@ void crn_decider_verdict(crn_decider *decider, const crn_decoded *verdict, int64
                              .fruit = verdict->fruit,
                              .encoder = verdict->encoder,
                              .captured_ns = verdict->captured_ns,
+                             .is_located = is_located(verdict),
                              .sequence = verdict->sequence};
     decide(decider->settings, verdict, utc_ns, &decision);
     tell(decider, &decision);

@@ -34,6 +34,7 @@ typedef struct crn_decision {
     int32_t rule;  /* of RULE and UNMEASURED: counted from 0; else -1 */
     uint64_t lane; /* the following up to `encoder` are 0 of LOST and SILENCE, but for `lane` */
     uint64_t fruit, encoder, captured_ns;
+    bool is_located;   /* these two are of the fruit's first view, and known */
     uint64_t sequence; /* 0 of SILENCE */
     uint64_t lost;     /* 0 but for LOST */
 } crn_decision;

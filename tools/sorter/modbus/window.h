@@ -15,6 +15,7 @@
 #define CRN_WINDOW_HEADER    5
 #define CRN_WINDOW_DECISIONS 10
 #define CRN_WINDOW_DECISION  12  /* registers of one */
+#define CRN_WINDOW_WRITTEN   113 /* of a window in a PLC: header and 9 decisions, in one write */
 #define CRN_WINDOW_ACK       125 /* `run`, and in two registers the last decision taken */
 #define CRN_WINDOW_ACKS      3
 

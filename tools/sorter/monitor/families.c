@@ -61,6 +61,32 @@ static void samples_fruits(const sorter_family *family, const crn_sorter_observa
         print_labelled(family, names->item[i], observation->decided.outlet[i], out);
 }
 
+/* Of each outlet that has an ejector, what became of its fruits. */
+static void samples_fired(const sorter_family *family, const crn_sorter_observation *observation,
+                          FILE *out)
+{
+    static const char *const results[] = {"fired",    "confirmed", "missed",
+                                          "too_late", "lost",      "unexpected"};
+    const crn_sorter_settings *settings = observation->settings;
+    bool is_fired[CRN_OUTLETS_MAX] = {false};
+    for (int32_t i = 0; i < settings->ejectors.count; i++)
+        is_fired[settings->ejectors.item[i].outlet] = true;
+    for (int32_t i = 0; i < settings->outlets.names.count; i++) {
+        const crn_firing_counts *one = &observation->outputs.plc.outlet[i];
+        const uint64_t counts[] = {one->fired,    one->confirmed, one->missed,
+                                   one->too_late, one->lost,      one->unexpected};
+        for (size_t k = 0; is_fired[i] && k < sizeof counts / sizeof *counts; k++)
+            fprintf(out, "%s{outlet=\"%s\",result=\"%s\"} %" PRIu64 "\n", family->name,
+                    settings->outlets.names.item[i], results[k], counts[k]);
+    }
+}
+
+static void samples_lead(const sorter_family *family, const crn_sorter_observation *observation,
+                         FILE *out)
+{
+    fprintf(out, "%s %.6f\n", family->name, (double)observation->outputs.plc.lead_us / 1e6);
+}
+
 static void samples_decisions(const sorter_family *family,
                               const crn_sorter_observation *observation, FILE *out)
 {
@@ -134,6 +160,40 @@ static const sorter_family families[] = {
     COUNT(
         "modbus_peers_refused", outputs.modbus.refused_peers,
         "connections from addresses that outputs.modbus_server.peers does not name, or beyond 16"),
+    LEVEL("plc_connected", outputs.plc.client.connected,
+          "1 while connected to outputs.modbus_client.address"),
+    COUNT("plc_connections", outputs.plc.client.connects, "connections to that PLC so far"),
+    COUNT("plc_requests", outputs.plc.client.requests, "requests to it"),
+    COUNT("plc_failures", outputs.plc.client.failures,
+          "of these, without an answer: the connection ended"),
+    COUNT("plc_refusals", outputs.plc.client.refused, "of these, that the PLC refused"),
+    COUNT("plc_dropped", outputs.plc.dropped,
+          "decisions that found the PLC's queue full: neither written nor fired"),
+    COUNT("plc_decisions", outputs.plc.window.added, "decisions for the PLC's window"),
+    COUNT("plc_acknowledged", outputs.plc.window.acknowledged, "of these, acknowledged by the PLC"),
+    COUNT("plc_overwritten", outputs.plc.window.overwritten,
+          "of these, overwritten before the PLC acknowledged them"),
+    {"cernita_sorter_firings_total", COUNTER, "outlet,result",
+     "fruits by outlet with an ejector, each as fired, too_late or lost; of fired ones, confirmed "
+     "or "
+     "missed; unexpected: seen in an outlet without a coil",
+     samples_fired, 0},
+    LEVEL("firing_waiting", outputs.plc.waiting, "fruits on their way to an ejector"),
+    {"cernita_sorter_firing_lead_seconds", GAUGE, "",
+     "time by which coils are written before they are due, as learnt from the PLC's answers",
+     samples_lead, 0},
+    LEVEL("belt_known", outputs.plc.belt_known, "1 while the belt's position is known"),
+    COUNT("belt_readings", outputs.plc.belt.readings, "readings of the belt's counter"),
+    COUNT("belt_readings_late", outputs.plc.belt.late,
+          "of these, not later than the one before: passed over"),
+    COUNT("belt_readings_refused", outputs.plc.belt.refused,
+          "of these, in contradiction to those before"),
+    COUNT("belt_jumps", outputs.plc.belt.jumps,
+          "jumps of the counter: fruits on their way were lost"),
+    COUNT("belt_silences", outputs.plc.belt.silences,
+          "times without a reading for firing.age_ms: fruits on their way were lost"),
+    COUNT("firing_messages_unreadable", outputs.plc.unreadable,
+          "MQTT messages of firing.topic or firing.confirm_topic that could not be read"),
     LEVEL("mqtt_connected", outputs.mqtt.connected, "1 while connected to outputs.mqtt.broker"),
     COUNT("mqtt_connections", outputs.mqtt.connects, "connections to the broker so far"),
     COUNT("mqtt_messages", outputs.mqtt.sent, "messages handed to the connection"),

@@ -7,7 +7,7 @@
 
 #include "tools/sorter/monitor/observation.h"
 
-/* True while the line is heard. */
+/* True while the line is heard and, where there are ejectors, fruits can be fired. */
 bool crn_sorter_is_healthy(const crn_sorter_observation *observation);
 
 /* One JSON object with a final line end. */

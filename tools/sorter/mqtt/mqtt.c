@@ -23,6 +23,9 @@
 struct crn_mqtt {
     struct mosquitto *mosquitto;
     char decision_topic[TOPIC_BYTES], state_topic[TOPIC_BYTES], totals_topic[TOPIC_BYTES];
+    char position_topic[CRN_TEXT_BYTES], confirm_topic[CRN_TEXT_BYTES]; /* empty: none */
+    crn_mqtt_use *use;
+    void *context;
     char broker[CRN_TEXT_BYTES], run[32];
     _Atomic uint64_t connected, connects, written; /* by libmosquitto's thread */
     uint64_t sent, dropped;
@@ -51,6 +54,10 @@ static void note_connect(struct mosquitto *mosquitto, void *context, int code)
         return;
     }
     crn_log(CRN_LOG_INFO, "outputs.mqtt: connected to %s", mqtt->broker);
+    if (mqtt->position_topic[0])
+        mosquitto_subscribe(mosquitto, NULL, mqtt->position_topic, 0);
+    if (mqtt->confirm_topic[0])
+        mosquitto_subscribe(mosquitto, NULL, mqtt->confirm_topic, 0);
     atomic_store(&mqtt->connected, 1);
     atomic_fetch_add(&mqtt->connects, 1);
 }
@@ -62,6 +69,17 @@ static void note_disconnect(struct mosquitto *mosquitto, void *context, int code
     if (atomic_exchange(&mqtt->connected, 0) && code)
         crn_log(CRN_LOG_ERROR, "outputs.mqtt: the connection to %s is lost: %s", mqtt->broker,
                 mosquitto_strerror(code));
+}
+
+/* A retained message tells of the past. */
+static void take_message(struct mosquitto *mosquitto, void *context,
+                         const struct mosquitto_message *message)
+{
+    crn_mqtt *mqtt = context;
+    (void)mosquitto;
+    if (!message->retain)
+        mqtt->use(mqtt->context, strcmp(message->topic, mqtt->confirm_topic) == 0, message->payload,
+                  (size_t)message->payloadlen);
 }
 
 static void note_written(struct mosquitto *mosquitto, void *context, int message)
@@ -123,6 +141,7 @@ static int start(crn_mqtt *mqtt, crn_error *error)
     mosquitto_connect_callback_set(mqtt->mosquitto, note_connect);
     mosquitto_disconnect_callback_set(mqtt->mosquitto, note_disconnect);
     mosquitto_publish_callback_set(mqtt->mosquitto, note_written);
+    mosquitto_message_callback_set(mqtt->mosquitto, take_message);
     mosquitto_reconnect_delay_set(mqtt->mosquitto, 1, RETRY_MAX_S, true);
     int length = write_state(mqtt, "offline", text);
     int r = mosquitto_will_set(mqtt->mosquitto, mqtt->state_topic, length, text, 1, true);
@@ -144,6 +163,10 @@ int crn_mqtt_open(const crn_mqtt_plan *plan, crn_mqtt **ret_mqtt, crn_error *err
     snprintf(mqtt->decision_topic, TOPIC_BYTES, "%s/decision", plan->topic);
     snprintf(mqtt->state_topic, TOPIC_BYTES, "%s/state", plan->topic);
     snprintf(mqtt->totals_topic, TOPIC_BYTES, "%s/totals", plan->topic);
+    snprintf(mqtt->position_topic, CRN_TEXT_BYTES, "%s", plan->position_topic);
+    snprintf(mqtt->confirm_topic, CRN_TEXT_BYTES, "%s", plan->confirm_topic);
+    mqtt->use = plan->use;
+    mqtt->context = plan->context;
     snprintf(mqtt->broker, sizeof mqtt->broker, "%s", plan->broker);
     snprintf(mqtt->run, sizeof mqtt->run, "%s", plan->run);
     snprintf(id, sizeof id, "cernita-sorter-%s", plan->run);

@@ -14,12 +14,18 @@
 
 typedef struct crn_mqtt crn_mqtt;
 
+/* A message of one of the two topics. */
+typedef void crn_mqtt_use(void *context, bool is_confirmation, const char *payload, size_t length);
+
 /* All pointers stay the caller's. */
 typedef struct crn_mqtt_plan {
     const char *broker;                         /* HOST:PORT */
     const char *topic;                          /* of which all others are below */
     const char *user, *password_file, *ca_file; /* empty: none */
     const char *run;
+    const char *position_topic, *confirm_topic; /* to listen to; empty: none */
+    crn_mqtt_use *use;                          /* called by libmosquitto's thread */
+    void *context;
 } crn_mqtt_plan;
 
 typedef struct crn_mqtt_stats {

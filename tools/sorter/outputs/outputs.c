@@ -6,16 +6,27 @@
 #include "stages/base/clock.h"
 #include "tools/sorter/outputs/line_text.h"
 
+/* Another number after each start; 0 is none. */
+static uint16_t run_number(const char *run)
+{
+    return (uint16_t)(1 + strtoull(run, NULL, 16) % UINT16_MAX);
+}
+
 static int open_modbus(crn_outputs *outputs, const char *run, crn_error *error)
 {
     const crn_sorter_settings *settings = outputs->settings;
-    const crn_modbus_plan plan = {
-        .address = settings->outputs.modbus_server.bind,
-        .peers = &settings->outputs.modbus_server.peers,
-        .lanes = &settings->outputs.modbus_server.lanes,
-        .ring = (uint32_t)settings->outputs.modbus_server.ring,
-        .run = (uint16_t)(1 + strtoull(run, NULL, 16) % UINT16_MAX)}; /* 0 is none */
+    const crn_modbus_plan plan = {.address = settings->outputs.modbus_server.bind,
+                                  .peers = &settings->outputs.modbus_server.peers,
+                                  .lanes = &settings->outputs.modbus_server.lanes,
+                                  .ring = (uint32_t)settings->outputs.modbus_server.ring,
+                                  .run = run_number(run)};
     return crn_modbus_server_open(&plan, &outputs->modbus, error);
+}
+
+static void take_message(void *context, bool is_confirmation, const char *payload, size_t length)
+{
+    crn_plc_take_message(context, is_confirmation, payload, length, crn_now_ns(),
+                         crn_realtime_ns());
 }
 
 static int open_mqtt(crn_outputs *outputs, const char *run, crn_error *error)
@@ -26,7 +37,11 @@ static int open_mqtt(crn_outputs *outputs, const char *run, crn_error *error)
                                 .user = settings->outputs.mqtt.user,
                                 .password_file = settings->outputs.mqtt.password_file,
                                 .ca_file = settings->outputs.mqtt.ca_file,
-                                .run = run};
+                                .run = run,
+                                .position_topic = outputs->plc ? settings->firing.topic : "",
+                                .confirm_topic = outputs->plc ? settings->firing.confirm_topic : "",
+                                .use = take_message,
+                                .context = outputs->plc};
     return crn_mqtt_open(&plan, &outputs->mqtt, error);
 }
 
@@ -36,6 +51,8 @@ int crn_outputs_open(crn_outputs *outputs, const crn_sorter_settings *settings, 
     outputs->settings = settings;
     outputs->alive_ns = CRN_NEVER_NS;
     int r = settings->outputs.modbus_server.bind[0] ? open_modbus(outputs, run, error) : 0;
+    if (r == 0 && settings->outputs.modbus_client.address[0])
+        r = crn_plc_open(settings, run_number(run), &outputs->plc, error);
     if (r == 0 && settings->outputs.mqtt.broker[0])
         r = open_mqtt(outputs, run, error);
     if (r < 0 || !settings->outputs.tcp.bind[0])
@@ -55,7 +72,8 @@ void crn_outputs_close(crn_outputs *outputs)
 {
     crn_tcp_output_close(&outputs->tcp);
     crn_modbus_server_close(&outputs->modbus);
-    crn_mqtt_close(&outputs->mqtt);
+    crn_mqtt_close(&outputs->mqtt); /* before the PLC: it hands messages over */
+    crn_plc_close(&outputs->plc);
 }
 
 void crn_outputs_use(crn_outputs *outputs, const crn_sorter_settings *settings)
@@ -70,6 +88,8 @@ void crn_outputs_send(crn_outputs *outputs, const crn_decision *decision)
     char line[CRN_DECISION_LINE_BYTES];
     if (outputs->modbus)
         crn_modbus_server_add(outputs->modbus, decision, crn_now_ns());
+    if (outputs->plc)
+        crn_plc_add(outputs->plc, decision, crn_now_ns(), crn_realtime_ns());
     if (outputs->tcp) {
         size_t length =
             crn_decision_line(decision, &settings->outlets.names, CRN_STDOUT_TEXT, "\r\n", line);
@@ -92,6 +112,8 @@ int64_t crn_outputs_look(crn_outputs *outputs, crn_line_state state,
     int64_t next_ns = CRN_NEVER_NS;
     if (outputs->modbus)
         crn_modbus_server_serve(outputs->modbus, state, now_ns);
+    if (outputs->plc)
+        crn_plc_set_state(outputs->plc, state);
     if (outputs->tcp)
         crn_tcp_output_serve(outputs->tcp);
     if (now_ns >= outputs->alive_ns) {
@@ -113,6 +135,8 @@ crn_outputs_stats crn_outputs_get_stats(const crn_outputs *outputs)
         stats.tcp = *crn_tcp_output_get_stats(outputs->tcp);
     if (outputs->modbus)
         stats.modbus = crn_modbus_server_get_stats(outputs->modbus);
+    if (outputs->plc)
+        crn_plc_get_stats(outputs->plc, &stats.plc);
     if (outputs->mqtt)
         stats.mqtt = crn_mqtt_get_stats(outputs->mqtt);
     return stats;

@@ -7,6 +7,7 @@
 #include "tools/sorter/outputs/standard.h"
 #include "tools/sorter/modbus/server.h"
 #include "tools/sorter/mqtt/mqtt.h"
+#include "tools/sorter/plc/plc.h"
 #include "tools/sorter/outputs/tcp.h"
 
 #define CRN_SORTER_RUN_BYTES 17 /* 16 hex digits that identify this start */
@@ -18,6 +19,7 @@ typedef struct crn_outputs {
     crn_standard_output standard;
     crn_tcp_output *tcp;       /* NULL: none */
     crn_modbus_server *modbus; /* NULL: none */
+    crn_plc *plc;              /* NULL: none */
     crn_mqtt *mqtt;            /* NULL: none */
     char greeting[128];
     int64_t alive_ns; /* when the next #alive line is due; CRN_NEVER_NS: never */
@@ -27,6 +29,7 @@ typedef struct crn_outputs {
 typedef struct crn_outputs_stats {
     crn_tcp_stats tcp;
     crn_modbus_stats modbus;
+    crn_plc_stats plc;
     crn_mqtt_stats mqtt;
 } crn_outputs_stats;
 

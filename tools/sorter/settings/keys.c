@@ -63,6 +63,21 @@ static const crn_param modbus_server[] = {
                 "counted and logged"),
     {0}};
 
+static const crn_param modbus_client[] = {
+    KEY(outputs.modbus_client, address, .fallback = "",
+        .help = "HOST:PORT of a PLC that is written to ([registers and coils](plc/REGISTERS.md)); "
+                "empty: none"),
+    KEY(outputs.modbus_client, unit, .fallback = "1", .min = 0, .max = 247,
+        .help = "unit identifier of the PLC at that address"),
+    KEY(outputs.modbus_client, timeout_ms, .fallback = "100", .min = 10, .max = 10000,
+        .help = "the PLC counts as gone when it has not answered for so long"),
+    KEY(outputs.modbus_client, window, .fallback = "-1", .min = -1, .max = 65535 - 127,
+        .help = "first of 128 holding registers for decisions; -1: only coils are written"),
+    KEY(outputs.modbus_client, ring, .fallback = "1000", .min = 10, .max = 65535,
+        .help = "decisions that wait for the PLC's acknowledgement; past it the oldest is "
+                "overwritten, counted and logged"),
+    {0}};
+
 static const crn_param mqtt[] = {
     KEY(outputs.mqtt, broker, .fallback = "",
         .help = "HOST:PORT of an MQTT broker ([topics](mqtt/README.md)); empty: none"),
@@ -73,6 +88,40 @@ static const crn_param mqtt[] = {
         .help = "file whose first line is that user's password"),
     KEY(outputs.mqtt, ca_file, .fallback = "",
         .help = "certificates (PEM) by which the broker is known, for TLS; empty: no TLS"),
+    {0}};
+
+static const char *const sources[] = {"none", "views", "modbus", "mqtt", NULL};
+static const char *const register_kinds[] = {"holding", "input", NULL};
+
+static const crn_param firing[] = {
+    KEY(firing, source, .fallback = "none", .choices = sources,
+        .help = "where the belt's position comes from: the verdicts' encoder, registers of the PLC "
+                "of outputs.modbus_client, or messages by outputs.mqtt.broker; it must be the "
+                "counter that the camera's senders read"),
+    KEY(firing, address, .fallback = "0", .min = 0, .max = 65535,
+        .help = "source modbus: the counter's first register, the high word first"),
+    KEY(firing, registers, .fallback = "holding", .choices = register_kinds,
+        .help = "source modbus: what kind of registers"),
+    KEY(firing, topic, .fallback = "",
+        .help = "source mqtt: topic of messages `TICK TIME`, TIME in ns since 1970"),
+    KEY(firing, confirm_topic, .fallback = "",
+        .help =
+            "topic of messages `LANE OUTLET`, one for each fruit that reached an outlet; empty: "
+            "only the ejectors' inputs confirm"),
+    KEY(firing, width, .fallback = "32", .min = 16, .max = 64,
+        .help = "width of the counter in bits, after which it wraps around"),
+    KEY(firing, speed_max, .fallback = "0", .min = 0, .max = 1e9,
+        .help = "fastest speed of the belt in ticks per second; a faster change is a jump of the "
+                "counter; required where there are ejectors"),
+    KEY(firing, stop_ms, .fallback = "50", .min = 1, .max = 60000,
+        .help = "shortest time from that speed to standstill; a sooner one is a jump"),
+    KEY(firing, age_ms, .fallback = "50", .min = 1, .max = 60000,
+        .help = "the position is unknown so long after the last reading; longer than its distance"),
+    KEY(firing, tolerance, .fallback = "0", .min = 0, .max = 1e9,
+        .help = "ticks past its ejector up to which a fruit is fired, less than half a pitch; "
+                "required where there are ejectors"),
+    KEY(firing, poll_ms, .fallback = "5", .min = 1, .max = 1000,
+        .help = "distance of the readings of registers and inputs"),
     {0}};
 
 static const crn_param monitor[] = {
@@ -103,6 +152,7 @@ static const crn_param logging[] = {KEY(log, level, .fallback = "info",
 static const crn_section outputs[] = {{.key = "stdout", .rows = standard},
                                       {.key = "tcp", .rows = tcp},
                                       {.key = "modbus_server", .rows = modbus_server},
+                                      {.key = "modbus_client", .rows = modbus_client},
                                       {.key = "mqtt", .rows = mqtt},
                                       {0}};
 
@@ -115,6 +165,13 @@ const crn_section crn_sorter_sections[] = {
      .help = "`- {outlet: NAME, when: CONDITION}` in the order in which they are tried, at most 64 "
              "of at most 255 bytes ([grammar](rules/README.md)) (live)"},
     {.key = "outputs", .sections = outputs},
+    {.key = "firing", .rows = firing},
+    {.key = "ejectors",
+     .kind = CRN_SECTION_OWN,
+     .read = crn_sorter_read_ejectors,
+     .help =
+         "`- {outlet: NAME, distance: TICKS, coil: ADDRESS}`, at most 256, one for each lane and "
+         "outlet ([keys](plc/REGISTERS.md#ejectors))"},
     {.key = "monitor", .rows = monitor},
     {.key = "control", .rows = control},
     {.key = "state", .rows = state},
@@ -124,4 +181,22 @@ const crn_section crn_sorter_sections[] = {
 const crn_param crn_sorter_rule_keys[] = {
     CRN_PARAM(crn_sorter_rule, outlet, .help = "one of outlets.names"),
     CRN_PARAM(crn_sorter_rule, when, .help = "the condition"),
+    {0}};
+
+const crn_param crn_sorter_ejector_keys[] = {
+    CRN_PARAM(crn_sorter_ejector, outlet, .help = "one of outlets.names"),
+    CRN_PARAM(crn_sorter_ejector, lane, .fallback = "0", .min = 0, .max = 65535,
+              .help = "the lane whose fruits it throws off"),
+    CRN_PARAM(crn_sorter_ejector, distance, .min = 1, .max = 1e9,
+              .help = "ticks from where a fruit's first view is captured"),
+    CRN_PARAM(crn_sorter_ejector, coil, .min = 0, .max = 65535, .help = "the coil's address"),
+    CRN_PARAM(crn_sorter_ejector, delay_ms, .fallback = "0", .min = 0, .max = 1000,
+              .help = "from the coil to the ejector's effect"),
+    CRN_PARAM(crn_sorter_ejector, pulse_ms, .fallback = "0", .min = 0, .max = 1000,
+              .help = "after which the coil is written off; 0: the PLC does that"),
+    CRN_PARAM(crn_sorter_ejector, confirm_ms, .fallback = "0", .min = 0, .max = 10000,
+              .help = "from the effect to the latest confirmation; 0: nothing confirms"),
+    CRN_PARAM(crn_sorter_ejector, input, .fallback = "-1", .min = -1, .max = 65535,
+              .help = "discrete input that is 1 while a fruit passes into the outlet; -1: none, "
+                      "firing.confirm_topic confirms"),
     {0}};

@@ -167,6 +167,24 @@ static void check_mqtt(crn_reader *reader)
                             crn_quote(text, strlen(text), '\'').text);
 }
 
+static void check_modbus_client(crn_reader *reader)
+{
+    const crn_sorter_settings *settings = reader->settings;
+    const crn_node *section =
+        crn_node_value(crn_node_value(reader->root, "outputs"), "modbus_client");
+    const crn_node *node =
+        check_address(reader, "outputs.modbus_client.address", crn_node_value(section, "address"),
+                      settings->outputs.modbus_client.address);
+    if (node && !crn_modbus_is_built())
+        crn_diagnostics_add(reader->faults, node->position,
+                            "outputs.modbus_client: this program was built without libmodbus, one "
+                            "built where libmodbus-dev is installed expected");
+    else if (node && settings->outputs.modbus_client.window < 0 && !settings->ejectors.count)
+        crn_diagnostics_add(reader->faults, node->position,
+                            "outputs.modbus_client: nothing is written to it, "
+                            "outputs.modbus_client.window or ejectors expected");
+}
+
 static void check_outputs(crn_reader *reader)
 {
     const crn_sorter_settings *settings = reader->settings;
@@ -177,12 +195,15 @@ static void check_outputs(crn_reader *reader)
         crn_diagnostics_add(reader->faults, node->position,
                             "outputs.modbus_server: this program was built without libmodbus, one "
                             "built where libmodbus-dev is installed expected");
+    check_modbus_client(reader);
     check_mqtt(reader);
     if (!tcp[0] && !modbus[0] && !settings->outputs.mqtt.broker[0] &&
+        !settings->outputs.modbus_client.address[0] &&
         settings->outputs.standard.format == CRN_STDOUT_NONE)
         crn_diagnostics_add(reader->faults, reader->root->position,
                             "outputs: there is none, outputs.tcp.bind, outputs.modbus_server.bind, "
-                            "outputs.mqtt.broker or outputs.stdout.format expected");
+                            "outputs.modbus_client.address, outputs.mqtt.broker or "
+                            "outputs.stdout.format expected");
 }
 
 static void check(crn_reader *reader)
@@ -192,6 +213,7 @@ static void check(crn_reader *reader)
     crn_sorter_check_rules(reader);
     check_line(reader);
     check_outputs(reader);
+    crn_sorter_check_firing(reader);
     check_monitor(reader);
 }
 
@@ -264,7 +286,11 @@ int32_t crn_sorter_settings_fixed(const crn_sorter_settings *running,
                                   const crn_sorter_settings *file, const char *path, FILE *out)
 {
     const crn_sorter_settings *both[2] = {running, file};
-    return count_fixed(crn_sorter_sections, "", both, path, out);
+    int32_t count = count_fixed(crn_sorter_sections, "", both, path, out);
+    if (memcmp(&running->ejectors, &file->ejectors, sizeof file->ejectors) == 0)
+        return count;
+    fprintf(out, "%s: ejectors differ from those while it runs: restart it\n", path);
+    return count + 1;
 }
 
 void crn_sorter_settings_print_reference(FILE *out)

@@ -8,6 +8,7 @@
 
 #include "stages/base/param.h"
 #include "tools/sorter/rules/rules.h"
+#include "tools/sorter/settings/ejectors.h"
 
 #define CRN_OUTLETS_MAX       CRN_TEXTS_MAX
 #define CRN_OUTLET_NAME_BYTES 32 /* with the final 0 */
@@ -19,6 +20,19 @@ typedef enum crn_stdout_format {
     CRN_STDOUT_TEXT,
     CRN_STDOUT_JSON,
 } crn_stdout_format;
+
+/* Where the belt's position comes from. */
+typedef enum crn_firing_source {
+    CRN_SOURCE_NONE,
+    CRN_SOURCE_VIEWS,
+    CRN_SOURCE_MODBUS,
+    CRN_SOURCE_MQTT,
+} crn_firing_source;
+
+typedef enum crn_register_kind {
+    CRN_REGISTERS_HOLDING,
+    CRN_REGISTERS_INPUT,
+} crn_register_kind;
 
 /* Outlets by what sends a fruit there; each is an index into `names`. */
 typedef struct crn_outlet_choice {
@@ -55,11 +69,26 @@ typedef struct crn_sorter_settings {
             int64_t ring;
         } modbus_server;
         struct {
+            char address[CRN_TEXT_BYTES]; /* HOST:PORT; empty: none */
+            int64_t unit, timeout_ms;
+            int64_t window; /* first register; -1: none */
+            int64_t ring;
+        } modbus_client;
+        struct {
             char broker[CRN_TEXT_BYTES]; /* HOST:PORT; empty: none */
             char topic[CRN_TEXT_BYTES], user[CRN_TEXT_BYTES], password_file[CRN_TEXT_BYTES],
                 ca_file[CRN_TEXT_BYTES];
         } mqtt;
     } outputs;
+    struct {
+        int32_t source;    /* crn_firing_source */
+        int32_t registers; /* crn_register_kind */
+        int64_t address;   /* of the counter's first register */
+        char topic[CRN_TEXT_BYTES], confirm_topic[CRN_TEXT_BYTES]; /* empty: none */
+        int64_t width, stop_ms, age_ms, tolerance, poll_ms;
+        double speed_max; /* ticks per second; 0: not given */
+    } firing;
+    crn_ejectors ejectors;
     struct {
         char http[CRN_TEXT_BYTES]; /* HOST:PORT; empty: none */
     } monitor;

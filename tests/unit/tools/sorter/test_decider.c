@@ -71,6 +71,26 @@ static void expect(int at, int outlet, crn_decision_reason reason)
                         crn_decision_reason_names[reason]);
 }
 
+/* Encoder and time are those of the lowest view received: of a fruit without its first view they
+ * tell another place. */
+static void only_the_first_view_locates_a_fruit(void **state)
+{
+    (void)state;
+    give(3, 0, 1);
+    assert_false(told[0].is_located); /* no captured_ns */
+    fruit.verdict.captured_ns = 5;
+    give(3, 1, 1);
+    assert_true(told[0].is_located);
+    fruit.verdict.view_count = 2;
+    fruit.verdict.views[0] = (crn_decoded_view){.view = 0};
+    fruit.verdict.views[1] = (crn_decoded_view){.view = 1, .captured_ns = 5};
+    give(3, 2, 1);
+    assert_false(told[0].is_located);
+    fruit.verdict.views[0].captured_ns = 5;
+    give(3, 3, 1);
+    assert_true(told[0].is_located);
+}
+
 static void rules_decide_about_complete_fruits(void **state)
 {
     (void)state;
@@ -272,6 +292,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        TEST(only_the_first_view_locates_a_fruit),
         TEST(rules_decide_about_complete_fruits),
         TEST(partial_fruits_have_an_outlet_or_the_rules),
         TEST(late_and_stale_verdicts_go_to_the_outlet_of_late),

@@ -11,7 +11,8 @@ static char *text;
 static int set_up(void **state)
 {
     size_t size;
-    crn_sorter_settings settings = {.outlets.names = {.count = 1, .item = {"only"}}};
+    static crn_sorter_settings settings = {.outlets.names = {.count = 1, .item = {"only"}},
+                                           .ejectors.count = 1};
     const crn_sorter_observation observation = {.settings = &settings, .run = "a"};
     FILE *out = open_memstream(&text, &size);
     (void)state;

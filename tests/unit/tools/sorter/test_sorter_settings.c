@@ -8,6 +8,7 @@
 #include "tests/support/folder.h"
 #include "tests/support/line/daemon.h"
 #include "tests/support/programs/readme_reference.h"
+#include "tools/sorter/modbus/server.h"
 #include "tools/sorter/settings/settings.h"
 
 #define GOOD                                                                                       \
@@ -136,6 +137,78 @@ static void all_faults_are_told_at_once(void **state)
                  ":3:40: outputs.mqtt.topic: 'a/#' is not a topic");
 }
 
+#define FIRING                                                                                     \
+    "firing: {source: modbus, speed_max: 8000, tolerance: 30}\n"                                   \
+    "ejectors:\n"
+
+#define PLC                                                                                        \
+    "line: {endpoint: 'ipc://x'}\n"                                                                \
+    "outlets: {names: [end, waste], default: end, late: end, partial: rules, silence: end, "       \
+    "unmeasured: end}\n"                                                                           \
+    "outputs: {modbus_client: {address: 'plc:502'}}\n"
+
+static void ejectors_are_a_list(void **state)
+{
+    (void)state;
+    if (!crn_modbus_is_built())
+        skip();
+    int r =
+        load(PLC FIRING "  - {outlet: waste, distance: 900, coil: 3, input: 8, confirm_ms: 90}\n"
+                        "  - {outlet: waste, lane: 2, distance: 900, coil: 4}\n",
+             &settings);
+    assert_string_equal(said, "");
+    assert_int_equal(r, 0);
+    assert_int_equal(settings.ejectors.count, 2);
+    assert_int_equal(settings.ejectors.item[0].outlet, 1);
+    assert_int_equal(settings.ejectors.item[0].input, 8);
+    assert_int_equal(settings.ejectors.item[1].lane, 2);
+    assert_int_equal(settings.ejectors.item[1].input, CRN_NO_INPUT);
+}
+
+static void faulty_ejectors_are_told(void **state)
+{
+    (void)state;
+    if (!crn_modbus_is_built())
+        skip();
+    expect_fault(
+        PLC FIRING "  - {outlet: wast, distance: 900, coil: 3}\n",
+        ":6:14: ejectors[1].outlet: 'wast' is not in outlets.names, did you mean 'waste'?");
+    expect_fault(PLC FIRING "  - {outlet: waste, coil: 3}\n",
+                 ":6:5: ejectors[1].distance is missing");
+    expect_fault(PLC FIRING "  - {outlet: end, distance: 900, coil: 3}\n",
+                 "'end' is outlets.silence");
+    expect_fault(PLC FIRING "  - {outlet: waste, distance: 900, coil: 3}\n"
+                            "  - {outlet: waste, distance: 800, coil: 4}\n",
+                 ":7:5: ejectors[2]: ejectors[1] has the same outlet and lane");
+    expect_fault(PLC FIRING "  - {outlet: waste, distance: 900, coil: 3}\n"
+                            "  - {outlet: waste, lane: 1, distance: 800, coil: 3}\n",
+                 "ejectors[2].coil: ejectors[1] has the same");
+    expect_fault(PLC FIRING "  - {outlet: waste, distance: 900, coil: 3, input: 3}\n",
+                 "input: without confirm_ms");
+    expect_fault(PLC FIRING "  - {outlet: waste, distance: 900, coil: 3, confirm_ms: 3}\n",
+                 "nothing confirms");
+    expect_fault(GOOD "ejectors: 3\n", "ejectors: a value given, a list of");
+}
+
+static void ejectors_need_what_fires(void **state)
+{
+    (void)state;
+    if (!crn_modbus_is_built())
+        skip();
+    expect_fault(PLC "ejectors: [{outlet: waste, distance: 9, coil: 3}]\n",
+                 ":4:11: ejectors: without firing.source, it expected");
+    static const char *const wanted[] = {"without firing.speed_max", "without firing.tolerance"};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (!strstr(said, wanted[i]))
+            fail_msg("'%s' was not said, but: %s", wanted[i], said);
+    expect_fault(GOOD FIRING "  - {outlet: waste, distance: 900, coil: 3}\n",
+                 "ejectors: without outputs.modbus_client.address");
+    expect_fault(GOOD "firing: {source: mqtt, confirm_topic: seen}\n",
+                 "firing.source: mqtt without outputs.mqtt.broker");
+    expect_fault(GOOD "firing: {source: views}\n", "firing.source: without ejectors");
+    expect_fault(PLC, "outputs.modbus_client: nothing is written to it");
+}
+
 static void a_reload_changes_rules_and_outlets_alone(void **state)
 {
     (void)state;
@@ -153,16 +226,18 @@ static void a_reload_changes_rules_and_outlets_alone(void **state)
     strcpy(file.line.endpoint, "ipc://x");
     strcpy(file.outlets.names.item[1], "dust");
     file.outputs.tcp.alive_ms = 7;
+    file.ejectors.count = 1;
     char *differences;
     size_t size;
     FILE *out = open_memstream(&differences, &size);
-    assert_int_equal(crn_sorter_settings_fixed(&settings, &file, "f", out), 3);
+    assert_int_equal(crn_sorter_settings_fixed(&settings, &file, "f", out), 4);
     fclose(out);
     assert_non_null(strstr(differences,
                            "f: line.endpoint is \"tcp://127.0.0.1:5556\" while it runs "
                            "and \"ipc://x\" in the file: restart it\n"));
     assert_non_null(strstr(differences, "f: outlets.names is "));
     assert_non_null(strstr(differences, "f: outputs.tcp.alive_ms is 1000 while"));
+    assert_non_null(strstr(differences, "f: ejectors differ from those while it runs"));
     free(differences);
     crn_sorter_settings_done(&file);
 }
@@ -177,9 +252,15 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(a_file_names_outlets_rules_and_outputs),   TEST(rules_may_stand_before_the_outlets),
-        TEST(faults_have_the_place_in_the_file),        TEST(all_faults_are_told_at_once),
-        TEST(a_reload_changes_rules_and_outlets_alone), TEST(the_readme_lists_the_keys),
+        TEST(a_file_names_outlets_rules_and_outputs),
+        TEST(rules_may_stand_before_the_outlets),
+        TEST(ejectors_are_a_list),
+        TEST(faulty_ejectors_are_told),
+        TEST(ejectors_need_what_fires),
+        TEST(faults_have_the_place_in_the_file),
+        TEST(all_faults_are_told_at_once),
+        TEST(a_reload_changes_rules_and_outlets_alone),
+        TEST(the_readme_lists_the_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,249 @@
+#include "tools/sorter/plc/internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stages/base/clock.h"
+#include "stages/base/process/priority.h"
+#include "stages/base/process/thread.h"
+
+#define QUEUE_BYTES    (1u << 20) /* some 4,000 decisions */
+#define MESSAGES_BYTES (1u << 18)
+#define STATS_NS       (100 * CRN_NS_PER_MS)
+#define GUARD_ROUNDS   4 /* lead times before a coil in which nothing is polled */
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* --- from other threads ----------------------------------------------------------------------- */
+
+void crn_plc_add(crn_plc *plc, const crn_decision *decision, int64_t now_ns, int64_t utc_ns)
+{
+    crn_plc_item *item = crn_byte_ring_reserve(&plc->decisions, sizeof *item);
+    if (!item) {
+        atomic_fetch_add(&plc->dropped, 1);
+        return;
+    }
+    *item =
+        (crn_plc_item){.kind = CRN_PLC_DECISION, .decision = *decision, .time_ns = CRN_NEVER_NS};
+    if (decision->is_located)
+        item->time_ns = now_ns - (utc_ns - (int64_t)decision->captured_ns);
+    crn_byte_ring_push(&plc->decisions);
+}
+
+void crn_plc_set_state(crn_plc *plc, crn_line_state state)
+{
+    atomic_store(&plc->state, (int)state);
+}
+
+/* --- the thread ------------------------------------------------------------------------------- */
+
+static int write_coil(void *context, int32_t ejector, bool on, int64_t *ret_round_ns)
+{
+    crn_plc *plc = context;
+    int64_t start_ns = crn_now_ns();
+    int r = crn_modbus_client_write_coil(plc->client, plc->ejectors.item[ejector].coil, on);
+    *ret_round_ns = crn_now_ns() - start_ns;
+    return r;
+}
+
+static void publish_stats(crn_plc *plc, int64_t now_ns, bool is_last)
+{
+    if (now_ns - plc->stats_ns < STATS_NS && !is_last)
+        return;
+    crn_plc_stats stats = {.client = *crn_modbus_client_get_stats(plc->client)};
+    plc->stats_ns = now_ns;
+    if (plc->window)
+        stats.window = crn_window_get_counts(plc->window);
+    if (plc->firing) {
+        crn_belt_motion motion;
+        const crn_belt *belt = crn_firing_belt(plc->firing);
+        stats.belt_known = crn_belt_get_motion(belt, now_ns, &motion);
+        stats.belt = belt->stats;
+        stats.waiting = crn_firing_waiting(plc->firing);
+        stats.lead_us = (uint64_t)(crn_firing_lead_ns(plc->firing) / CRN_NS_PER_US);
+        for (int32_t i = 0; i < plc->outlets.count; i++)
+            stats.outlet[i] = crn_firing_get_counts(plc->firing, i);
+    }
+    pthread_mutex_lock(&plc->lock);
+    plc->stats = stats;
+    pthread_mutex_unlock(&plc->lock);
+}
+
+/* Logs once that the belt's position is not known, and that it is again. */
+static void tell_belt(crn_plc *plc, int64_t now_ns)
+{
+    crn_belt_motion motion;
+    bool is_known = crn_belt_get_motion(crn_firing_belt(plc->firing), now_ns, &motion);
+    if (!is_known && plc->was_known)
+        crn_log_gated(&plc->unknown, now_ns, CRN_LOG_ERROR,
+                      "firing: the belt's position is not known: fruits pass all ejectors");
+    else if (is_known && !plc->was_known)
+        crn_log_gated(&plc->unknown, now_ns, CRN_LOG_INFO, "firing: the belt's position is known");
+    plc->was_known = is_known;
+}
+
+/* Does what is due. Returns when to come again. */
+static int64_t serve(crn_plc *plc)
+{
+    int64_t now_ns = crn_now_ns(), fire_ns = CRN_NEVER_NS, next_ns;
+    if (crn_modbus_client_connect(plc->client, now_ns)) {
+        plc->has_bits = false;
+        if (plc->firing)
+            crn_firing_reconnected(plc->firing);
+    }
+    if (plc->firing) {
+        now_ns = crn_now_ns();
+        fire_ns = crn_firing_run(plc->firing, now_ns);
+        tell_belt(plc, now_ns);
+        if (fire_ns <= now_ns)
+            return fire_ns;
+    }
+    /* A request shortly before a coil is due would delay it; one that waits too long goes first. */
+    int64_t guard_ns = plc->firing ? GUARD_ROUNDS * crn_firing_lead_ns(plc->firing) : 0;
+    bool is_near = fire_ns - now_ns < guard_ns;
+    if (is_near && now_ns < earlier(plc->poll_ns_next, plc->window_ns_next) + plc->poll_ns)
+        return fire_ns;
+    next_ns = crn_modbus_client_next_ns(plc->client);
+    next_ns = earlier(next_ns, crn_plc_poll(plc, now_ns));
+    next_ns = earlier(next_ns, crn_plc_serve_window(plc, now_ns));
+    publish_stats(plc, now_ns, false);
+    return earlier(earlier(next_ns, fire_ns), now_ns + STATS_NS);
+}
+
+static void *run(void *context)
+{
+    crn_plc *plc = context;
+    bool ended = false;
+    crn_priority_raise();
+    crn_priority_wake_at_once();
+    while (!ended) {
+        int64_t next_ns = serve(plc);
+        void *item = crn_byte_ring_wait_until(&plc->decisions, next_ns, &ended);
+        while (item) {
+            crn_plc_take(plc, item);
+            crn_byte_ring_pop(&plc->decisions);
+            item = crn_byte_ring_wait_until(&plc->decisions, 0, &ended);
+        }
+        while ((item = crn_byte_ring_poll(&plc->messages))) {
+            crn_plc_take(plc, item);
+            crn_byte_ring_pop(&plc->messages);
+        }
+    }
+    publish_stats(plc, crn_now_ns(), true);
+    return NULL;
+}
+
+/* --- open and close --------------------------------------------------------------------------- */
+
+static void find_inputs(crn_plc *plc)
+{
+    int64_t last = CRN_NO_INPUT;
+    for (int32_t i = 0; i < plc->ejectors.count; i++) {
+        int64_t input = plc->ejectors.item[i].input;
+        if (input == CRN_NO_INPUT)
+            continue;
+        plc->first_input = last == CRN_NO_INPUT ? input : earlier(plc->first_input, input);
+        last = input > last ? input : last;
+    }
+    plc->input_count = last == CRN_NO_INPUT ? 0 : (int32_t)(last - plc->first_input + 1);
+}
+
+static int make_parts(crn_plc *plc, const crn_sorter_settings *settings)
+{
+    const crn_firing_plan plan = {.ejectors = &plc->ejectors,
+                                  .belt = {.bits = (int32_t)settings->firing.width,
+                                           .speed_max = settings->firing.speed_max,
+                                           .stop_ns = settings->firing.stop_ms * CRN_NS_PER_MS,
+                                           .age_max_ns = settings->firing.age_ms * CRN_NS_PER_MS},
+                                  .tolerance = settings->firing.tolerance,
+                                  .write = write_coil,
+                                  .context = plc};
+    int r = crn_byte_ring_init(&plc->decisions, QUEUE_BYTES);
+    if (r == 0)
+        r = crn_byte_ring_init(&plc->messages, MESSAGES_BYTES);
+    if (r == 0 && plc->ejectors.count)
+        r = crn_firing_create(&plan, &plc->firing);
+    if (r == 0 && plc->window_address >= 0)
+        r = crn_window_create((uint32_t)settings->outputs.modbus_client.ring, &plc->window);
+    return r;
+}
+
+int crn_plc_open(const crn_sorter_settings *settings, uint16_t run_number, crn_plc **ret_plc,
+                 crn_error *error)
+{
+    crn_plc *plc = calloc(1, sizeof *plc);
+    if (!plc)
+        return crn_error_set(error, -ENOMEM, "outputs.modbus_client: no memory");
+    plc->ejectors = settings->ejectors;
+    plc->outlets = settings->outlets.names;
+    plc->source = (crn_firing_source)settings->firing.source;
+    plc->input_registers = settings->firing.registers == CRN_REGISTERS_INPUT;
+    plc->register_address = settings->firing.address;
+    plc->poll_ns = settings->firing.poll_ms * CRN_NS_PER_MS;
+    plc->window_address = settings->outputs.modbus_client.window;
+    plc->width = (int32_t)settings->firing.width;
+    plc->run = run_number;
+    pthread_mutex_init(&plc->lock, NULL);
+    find_inputs(plc);
+    const crn_modbus_client_plan plan = {.address = settings->outputs.modbus_client.address,
+                                         .unit = (int32_t)settings->outputs.modbus_client.unit,
+                                         .timeout_ms = settings->outputs.modbus_client.timeout_ms};
+    int r = make_parts(plc, settings);
+    if (r < 0)
+        crn_error_set(error, r, "outputs.modbus_client: no memory");
+    else
+        r = crn_modbus_client_open(&plan, &plc->client, error);
+    if (r == 0) {
+        r = crn_thread_start(&plc->thread, run, plc);
+        plc->is_started = r == 0;
+        if (r < 0)
+            crn_error_set(error, r, "outputs.modbus_client: no thread: %s", strerror(-r));
+    }
+    if (r < 0)
+        crn_plc_close(&plc);
+    else
+        *ret_plc = plc;
+    return r;
+}
+
+void crn_plc_close(crn_plc **plc)
+{
+    crn_plc *self = *plc;
+    if (!self)
+        return;
+    if (self->is_started) {
+        crn_byte_ring_end(&self->decisions);
+        pthread_join(self->thread, NULL);
+    }
+    crn_modbus_client_close(&self->client);
+    crn_firing_free(&self->firing);
+    crn_window_free(&self->window);
+    crn_byte_ring_done(&self->decisions);
+    crn_byte_ring_done(&self->messages);
+    pthread_mutex_destroy(&self->lock);
+    free(self);
+    *plc = NULL;
+}
+
+void crn_plc_get_stats(crn_plc *plc, crn_plc_stats *ret_stats)
+{
+    pthread_mutex_lock(&plc->lock);
+    *ret_stats = plc->stats;
+    pthread_mutex_unlock(&plc->lock);
+    ret_stats->dropped = atomic_load(&plc->dropped);
+    ret_stats->unreadable = atomic_load(&plc->unreadable);
+}
+
+const char *crn_plc_fault(const crn_plc_stats *stats, const crn_sorter_settings *settings)
+{
+    if (!settings->ejectors.count)
+        return NULL;
+    if (!stats->client.connected)
+        return "no connection to the PLC: fruits pass all ejectors";
+    return stats->belt_known ? NULL : "the belt's position is not known: fruits pass all ejectors";
+}
