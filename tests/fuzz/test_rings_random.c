@@ -1,9 +1,10 @@
 /*
  * Random hellos, and random packets and messages that refer to rings, through crn_ingest: an honest
  * view after every ten arrives whole, whatever came before, and each view that is accepted lies in
- * a slot. CRN_CASES is the number of cases (20000 by default), CRN_SEED the first seed (default:
- * the clock).
+ * a slot. And random hellos alone, each by a connection of its own. CRN_CASES is the number of
+ * cases (20000 by default), CRN_SEED the first seed (default: the clock).
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <zmq.h>
 
 #include "src/ingest/ingest.h"
+#include "src/ingest/slots/answer.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "stages/stage/classes.h"
@@ -24,10 +26,12 @@
 
 #define FIRST_SLOT 7
 #define SLOTS      4
+#define PRODUCERS  16
 #define HEIGHT     5
 #define WIDTH      7
 #define CLASSES    2
 #define BYTES      (HEIGHT * WIDTH * CLASSES)
+#define HELLO_MAX  256
 
 typedef struct random_rings {
     void *zmq;
@@ -38,6 +42,11 @@ typedef struct random_rings {
     uint64_t accepted, refused, hellos;
 } random_rings;
 
+/* What became of hellos. */
+typedef struct hello_counts {
+    uint64_t accepted, no_ring, refused, hung_up;
+} hello_counts;
+
 static random_rings f;
 
 static int set_up(void **state)
@@ -47,11 +56,11 @@ static int set_up(void **state)
         return -1;
     crn_log_set_level(CRN_LOG_ERROR);
     f.zmq = zmq_ctx_new();
-    f.config =
-        (crn_config){.ingest = {.high_water_mark = 16, .slots = {.slots = SLOTS, .producers = 2}},
-                     .limits = {.view_mib = 1, .views = 5, .peers = 256, .peer_mib = 4},
-                     .classes = {.count = CLASSES, .name = {"ground", "rot"}},
-                     .latency.assemble_ms = 1};
+    f.config = (crn_config){
+        .ingest = {.high_water_mark = 16, .slots = {.slots = SLOTS, .producers = PRODUCERS}},
+        .limits = {.view_mib = 1, .views = 5, .peers = 256, .peer_mib = 4},
+        .classes = {.count = CLASSES, .name = {"ground", "rot"}},
+        .latency.assemble_ms = 1};
     f.config.ingest.bind.count = 1;
     snprintf(f.config.ingest.bind.item[0], CRN_TEXT_BYTES, "ipc://%s/in", test_folder);
     snprintf(f.config.ingest.slots.path, CRN_TEXT_BYTES, "%s/slots", test_folder);
@@ -176,7 +185,7 @@ static void read_all(void)
         if (!view)
             continue;
         size_t at = (size_t)(view->slot - FIRST_SLOT);
-        assert_true(at < 2 * SLOTS);
+        assert_true(at < PRODUCERS * SLOTS);
         uint64_t bytes =
             crn_slots_view_bytes(header.payload_bytes, view->intensity ? HEIGHT * WIDTH : 0);
         assert_true(bytes <= f.producer.answer.slot_bytes);
@@ -234,10 +243,84 @@ static void honest_views_arrive_among_random_ones(void **state)
     crn_raw_producer_close(&f.producer);
 }
 
+/* A hello of any kind, valid as often as not; or any bytes. */
+static size_t make_hello(crn_random *random, unsigned char bytes[HELLO_MAX])
+{
+    crn_slots_hello hello = {CRN_SLOTS_VERSION, CRN_SLOTS_MEMFD, SLOTS, 4096, {0}};
+    if (crn_random_once_in(random, 4))
+        hello.slot_bytes = crn_random_next(random) >> crn_random_between(random, 40, 63);
+    if (crn_random_once_in(random, 4))
+        hello.slots = (uint32_t)crn_random_next(random) >> crn_random_below(random, 32);
+    if (crn_random_once_in(random, 8))
+        hello.kind = (uint16_t)crn_random_below(random, 5);
+    crn_slots_pack_hello(&hello, bytes);
+    if (crn_random_once_in(random, 3))
+        return crn_random_spoil(random, bytes, CRN_SLOTS_HELLO_BYTES);
+    if (crn_random_once_in(random, 8)) {
+        size_t size = crn_random_below(random, HELLO_MAX + 1);
+        for (size_t i = 0; i < size; i++)
+            bytes[i] = (unsigned char)crn_random_next(random);
+        return size;
+    }
+    return CRN_SLOTS_HELLO_BYTES;
+}
+
+/* Sends it by a connection of its own. The answer is that of crn_slots_decide(), but where all
+ * rings are in use; without one the line has hung up. */
+static void say_hello(crn_random *random, uint64_t seed, hello_counts *counts)
+{
+    unsigned char bytes[HELLO_MAX];
+    int descriptors[CRN_SLOTS_DESCRIPTORS];
+    crn_slots_answer expected, answer;
+    size_t size = make_hello(random, bytes);
+    int connection = crn_raw_producer_connect(f.config.ingest.slots.path);
+    crn_slots_decide(&f.config, bytes, size, &expected);
+    bool is_answered = crn_raw_producer_ask(connection, bytes, size, &answer, descriptors);
+    if (!is_answered) {
+        counts->hung_up++;
+    } else if (answer.status == expected.status) {
+        counts->accepted += answer.status == 0;
+        counts->refused += answer.status != 0;
+    } else if (expected.status == 0 && answer.status == EUSERS) {
+        counts->no_ring++;
+    } else {
+        fail_msg("CRN_SEED=%" PRIu64 ": status %u (%s), expected %u", seed, answer.status,
+                 answer.text, expected.status);
+    }
+    for (int i = 0; i < CRN_SLOTS_DESCRIPTORS; i++) {
+        assert_int_equal(descriptors[i] >= 0, is_answered && answer.status == 0);
+        if (descriptors[i] >= 0)
+            close(descriptors[i]);
+    }
+    close(connection);
+}
+
+static void honest_views_arrive_among_random_hellos(void **state)
+{
+    (void)state;
+    uint64_t seed = crn_random_seed();
+    uint32_t cases = crn_random_cases(20000);
+    hello_counts counts = {0};
+    crn_raw_producer_open(f.config.ingest.slots.path, SLOTS, 4096, &f.producer);
+    for (uint32_t i = 0; i < cases; i++) {
+        crn_random random = {seed + i};
+        say_hello(&random, seed + i, &counts);
+        read_all();
+        if (i % 100 == 0)
+            expect_honest_view(&random, i);
+    }
+    print_message("%u hellos: %" PRIu64 " got a ring, %" PRIu64 " found none free, %" PRIu64
+                  " were refused, %" PRIu64 " hung up on\n",
+                  cases, counts.accepted, counts.no_ring, counts.refused, counts.hung_up);
+    assert_true(cases < 1000 || (counts.accepted > 0 && counts.refused > cases / 10));
+    crn_raw_producer_close(&f.producer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(honest_views_arrive_among_random_ones, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(honest_views_arrive_among_random_hellos, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
