@@ -198,6 +198,21 @@ ROWS = [
               (increase("cernita_peers_refused_total", "socket") + " > 0", "{{socket}} refused"),
               (increase("cernita_viewer_messages_lost_total") + " > 0", "messages to viewers lost")),
     ])]),
+    (53, "Measures of fruits", [(8, [
+        graph(54, "Fruits/s by result", "With section geometry: unmeasured ones show no fruit, or not how it rolled; skipped "
+              "ones had no time.", 6, (rate("cernita_fruits_measured_total", "result"), "{{result}}"), **STACKED),
+        graph(55, "Part of the surface that was seen", "Mean of the fruits; it falls when views are missing.", 6,
+              (f"{rate('cernita_fruit_coverage_sum')} / {rate('cernita_fruit_coverage_count')}", "coverage"),
+              max=1, unit="percentunit"),
+        graph(56, "What told where the fruit is, and its roll", "A second; expected: the picture did not show it. The mean "
+              "confidence is of poses found in pictures, 0 to 1.", 6,
+              (rate("cernita_view_poses_total", "source"), "pose: {{source}}"),
+              (rate("cernita_view_rolls_total", "source"), "roll: {{source}}"),
+              (f"{rate('cernita_view_pose_confidence_sum')} / {rate('cernita_view_pose_confidence_count')}",
+               "mean confidence")),
+        graph(57, "Time of a fruit's measures", "Mean, in the surfaces' thread.", 6,
+              (f"{rate('cernita_surface_seconds_sum')} / {rate('cernita_surface_seconds_count')}", "a fruit"), unit="s"),
+    ])]),
     (30, "Devices and workers", [(8, [
         graph(31, "Machine time", "Seconds a second that views ran; the processor can give as many as there are workers.",
               6, (rate("cernita_busy_seconds_total", "backend"), "{{backend}}"),

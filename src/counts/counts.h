@@ -235,6 +235,19 @@
         LOST("devices_lost", "a GPU was given up, an error says why; restart to use it again"),    \
         ABOUT("GPUs given up; an error says why. Restart to use them again"))
 
+/* Of fruits that are measured (section geometry): crn_surfaces_stats. */
+#define CRN_SURFACES_COUNTS(ROW)                                                                   \
+    ROW(measured, SAMPLE("cernita_fruits_measured_total", "measured"))                             \
+    ROW(unmeasured, SAMPLE("cernita_fruits_measured_total", "unmeasured"),                         \
+        NOTICE("fruit_unmeasured",                                                                 \
+               "fruits whose views show no fruit, or not how it rolled: surface.pose of their "    \
+               "verdicts says which; are their photographs usable?"),                              \
+        ABOUT("fruits without measures (`geometry`): no view shows where the fruit is, or not "    \
+              "how it rolled, or there are more outlines than `limits` allow"))                    \
+    ROW(skipped, SAMPLE("cernita_fruits_measured_total", "skipped"), COPED("fruit_skipped"),       \
+        ABOUT("fruits without measures (`geometry`), as their time was short: they are "           \
+              "`partial`"))
+
 /* crn_publish_stats. */
 #define CRN_PUBLISH_COUNTS(ROW)                                                                    \
     ROW(dropped, SAMPLE("cernita_verdicts_lost_total", "queue_full"),                              \

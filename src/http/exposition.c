@@ -2,7 +2,8 @@
 
 static const char *const types[] = {[CRN_FAMILY_COUNTER] = "counter",
                                     [CRN_FAMILY_GAUGE] = "gauge",
-                                    [CRN_FAMILY_HISTOGRAM] = "histogram"};
+                                    [CRN_FAMILY_HISTOGRAM] = "histogram",
+                                    [CRN_FAMILY_SUMMARY] = "summary"};
 
 void crn_exposition_print_head(const char *name, crn_family_type type, const char *help, FILE *out)
 {

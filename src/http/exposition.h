@@ -14,6 +14,7 @@ typedef enum crn_family_type {
     CRN_FAMILY_COUNTER,
     CRN_FAMILY_GAUGE,
     CRN_FAMILY_HISTOGRAM,
+    CRN_FAMILY_SUMMARY, /* sum and count, without quantiles */
 } crn_family_type;
 
 /* What stands before a family's samples. */

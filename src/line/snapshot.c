@@ -25,6 +25,8 @@ crn_metrics crn_line_metrics(const crn_line *line)
     CRN_LINE_COUNTS(COPY)
 #undef COPY
     crn_access_get_stats(line->config->guard, &metrics.access);
+    if (line->surfaces)
+        metrics.surfaces = *crn_surfaces_get_stats(line->surfaces);
     if (line->flight)
         metrics.flight_dropped = crn_flight_dropped(line->flight);
     if (line->recorder)

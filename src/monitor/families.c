@@ -8,6 +8,7 @@
 #define COUNTER   CRN_FAMILY_COUNTER
 #define GAUGE     CRN_FAMILY_GAUGE
 #define HISTOGRAM CRN_FAMILY_HISTOGRAM
+#define SUMMARY   CRN_FAMILY_SUMMARY
 
 /* Where a number lies in the snapshot, in that of a lane, and among the metrics. */
 #define AT(member)   offsetof(crn_snapshot, member)
@@ -46,6 +47,7 @@
 #define VALUES_ROW(member, ...)      METRICS_ROW(values.member, __VA_ARGS__)
 #define FRUIT_ROW(member, ...)       METRICS_ROW(fruits.member, __VA_ARGS__)
 #define ENGINE_ROW(member, ...)      METRICS_ROW(engine.member, __VA_ARGS__)
+#define SURFACES_ROW(member, ...)    METRICS_ROW(surfaces.member, __VA_ARGS__)
 #define PUBLISH_ROW(member, ...)     METRICS_ROW(publish.member, __VA_ARGS__)
 #define VERDICT_LOG_ROW(member, ...) METRICS_ROW(publish.log.member, __VA_ARGS__)
 #define RECORDER_ROW(member, ...)    METRICS_ROW(recorder.member, __VA_ARGS__)
@@ -195,6 +197,24 @@ const crn_family crn_counts[] = {
      .samples = crn_samples_lane_latency,
      .offset = LANE(meters.latency)},
     OTHER("cernita_budget_seconds", GAUGE, "", crn_samples_budget, "latency.budget_ms")
+
+    /* --- measures of fruits --- */
+    BY("cernita_fruits_measured_total", "result",
+       "fruits by section geometry: measured, unmeasured (no pose of a view or no roll was known, "
+       "or too many outlines), or skipped (time was short)")
+    CRN_SURFACES_COUNTS(SURFACES_ROW)
+    OTHER("cernita_fruit_coverage", SUMMARY, "", crn_samples_coverage,
+          "of measured fruits: the part of the surface, 0 to 1, that some view showed")
+    OTHER("cernita_view_poses_total", COUNTER, "source", crn_samples_poses,
+          "views of these and unmeasured fruits, by what told where the fruit is: photo, class, "
+          "header, expected (the fruit's other views) or none")
+    OTHER("cernita_view_rolls_total", COUNTER, "source", crn_samples_rolls,
+          "their views but the first, by what told how far the fruit rolled: photo, header, "
+          "expected (geometry.roll_deg) or none")
+    OTHER("cernita_view_pose_confidence", SUMMARY, "", crn_samples_confidence,
+          "confidence, 0 to 1, of the poses that were found in pictures (photo, class)")
+    OTHER("cernita_surface_seconds", SUMMARY, "", crn_samples_surface,
+          "of measured and unmeasured fruits: rolls, union and packing, in the surfaces' thread")
 
     /* --- verdicts out --- */
     BY("cernita_verdicts_lost_total", "reason",

@@ -10,6 +10,7 @@
 #include "src/monitor/quantiles.h"
 #include "src/publish/publish.h"
 #include "src/recorder/recorder.h"
+#include "src/surface/surfaces.h"
 #include "src/fruit/values/values.h"
 
 typedef struct crn_metrics {
@@ -23,6 +24,7 @@ typedef struct crn_metrics {
     crn_refusals refused_elsewhere; /* of lanes that are not open, or without a readable header */
     crn_fruit_stats fruits;
     crn_engine_stats engine;
+    crn_surfaces_stats surfaces;
     crn_values_stats values;
     crn_publish_stats publish;
     crn_recorder_stats recorder;

@@ -298,6 +298,51 @@ void crn_samples_access(const crn_family *family, const crn_observation *observa
                     access->refused[use][reason]);
 }
 
+/* --- measures of fruits --- */
+
+static void print_summary(const crn_family *family, double sum, uint64_t count, FILE *out)
+{
+    fprintf(out, "%s_sum %.9f\n%s_count %" PRIu64 "\n", family->name, sum, family->name, count);
+}
+
+static void print_sources(const crn_family *family, const uint64_t counts[CRN_POSE_SOURCES],
+                          FILE *out)
+{
+    for (int source = 0; source < CRN_POSE_SOURCES; source++)
+        fprintf(out, "%s{source=\"%s\"} %" PRIu64 "\n", family->name, crn_pose_source_names[source],
+                counts[source]);
+}
+
+void crn_samples_coverage(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    const crn_surfaces_stats *surfaces = &observation->snapshot->metrics.surfaces;
+    print_summary(family, surfaces->coverage, surfaces->measured, out);
+}
+
+void crn_samples_poses(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    print_sources(family, observation->snapshot->metrics.surfaces.poses, out);
+}
+
+void crn_samples_rolls(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    print_sources(family, observation->snapshot->metrics.surfaces.rolls, out);
+}
+
+void crn_samples_confidence(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    const crn_surfaces_stats *surfaces = &observation->snapshot->metrics.surfaces;
+    print_summary(family, surfaces->confidence,
+                  surfaces->poses[CRN_POSE_PHOTO] + surfaces->poses[CRN_POSE_CLASS], out);
+}
+
+void crn_samples_surface(const crn_family *family, const crn_observation *observation, FILE *out)
+{
+    const crn_surfaces_stats *surfaces = &observation->snapshot->metrics.surfaces;
+    print_summary(family, crn_seconds((int64_t)surfaces->busy_ns),
+                  surfaces->measured + surfaces->unmeasured, out);
+}
+
 /* --- the daemon and its machine --- */
 
 void crn_samples_build(const crn_family *family, const crn_observation *observation, FILE *out)

@@ -21,6 +21,8 @@ crn_family_samples crn_samples_received, crn_samples_rejected, crn_samples_lane_
     crn_samples_values, crn_samples_verdicts;
 crn_family_samples crn_samples_queue, crn_samples_run, crn_samples_stages, crn_samples_busy,
     crn_samples_ended;
+crn_family_samples crn_samples_coverage, crn_samples_poses, crn_samples_rolls,
+    crn_samples_confidence, crn_samples_surface;
 crn_family_samples crn_samples_cut, crn_samples_access, crn_samples_limits, crn_samples_memory;
 crn_family_samples crn_samples_disk_free, crn_samples_disk_size, crn_samples_disk_silent;
 crn_family_samples crn_samples_http_responses;

@@ -181,6 +181,7 @@ static void count(crn_surfaces_stats *stats, const crn_measurement *measurement)
     for (int32_t i = 0; i < measurement->view_count; i++) {
         const crn_view_pose *found = &measurement->views[i].found;
         stats->poses[found->source]++;
+        stats->rolls[measurement->views[i].roll_source] += i > 0;
         if (found->source == CRN_POSE_PHOTO || found->source == CRN_POSE_CLASS)
             stats->confidence += found->pose.confidence;
     }

@@ -8,6 +8,7 @@
 #ifndef CRN_SRC_SURFACE_SURFACES_H
 #define CRN_SRC_SURFACE_SURFACES_H
 
+#include "src/counts/counts.h"
 #include "src/surface/measurement.h"
 
 CRN_C_BEGIN
@@ -18,13 +19,12 @@ CRN_C_BEGIN
 typedef struct crn_surfaces crn_surfaces;
 
 typedef struct crn_surfaces_stats {
-    uint64_t measured;                /* fruits */
-    uint64_t unmeasured;              /* fruits of which no pose or roll was known */
-    uint64_t skipped;                 /* fruits: time was short */
-    uint64_t poses[CRN_POSE_SOURCES]; /* views, by what told their pose */
-    double confidence;                /* sum, of the poses that were found */
-    double coverage;                  /* sum, of the measured fruits */
-    uint64_t busy_ns;                 /* of the thread */
+    CRN_SURFACES_COUNTS(CRN_COUNT_MEMBER) /* fruits */
+    uint64_t poses[CRN_POSE_SOURCES];     /* views, by what told their pose */
+    uint64_t rolls[CRN_POSE_SOURCES];     /* views but the first, by what told their roll */
+    double confidence;                    /* sum, of the poses that were found in pictures */
+    double coverage;                      /* sum, of the measured fruits */
+    uint64_t busy_ns;                     /* of the thread */
 } crn_surfaces_stats;
 
 /*

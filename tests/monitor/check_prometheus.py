@@ -88,10 +88,11 @@ def label_lists(expression):
 def find(name, known):
     for suffix in SUFFIXES:
         base = name.removesuffix(suffix)
-        if base != name and base in known and known[base].type == "histogram":
+        if base != name and base in known and (known[base].type == "histogram" or
+                                               known[base].type == "summary" and suffix != "_bucket"):
             return known[base]._replace(labels=known[base].labels | ({"le"} if suffix == "_bucket" else set()))
     family = known.get(name)
-    return None if family is None or family.type == "histogram" else family
+    return None if family is None or family.type in ("histogram", "summary") else family
 
 
 def check_names(where, expression, known, values):

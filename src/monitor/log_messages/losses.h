@@ -8,7 +8,7 @@
 
 #include "src/monitor/families.h"
 
-#define CRN_LOSSES_MAX 96
+#define CRN_LOSSES_MAX 128
 
 typedef struct crn_loss {
     const char *name;

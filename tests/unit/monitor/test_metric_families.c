@@ -27,6 +27,16 @@ typedef struct families_fixture {
 
 static families_fixture the;
 
+static const crn_surfaces_stats surfaces = {
+    .measured = 4,
+    .unmeasured = 1,
+    .skipped = 2,
+    .poses = {[CRN_POSE_PHOTO] = 9, [CRN_POSE_CLASS] = 1, [CRN_POSE_EXPECTED] = 3},
+    .rolls = {[CRN_POSE_HEADER] = 6},
+    .confidence = 8.5,
+    .coverage = 3.75,
+    .busy_ns = 2500000};
+
 /* Two lanes, a device, disks: every family has a sample. */
 static int set_up(void **state)
 {
@@ -49,6 +59,7 @@ static int set_up(void **state)
     the.snapshot->metrics.fruits.no_slot = UINT64_MAX;
     the.snapshot->metrics.lanes.refused.count[CRN_WIRE_MAGIC] = 3;
     the.snapshot->metrics.refused_elsewhere.count[CRN_WIRE_MAGIC] = 4;
+    the.snapshot->metrics.surfaces = surfaces;
     the.snapshot->lane_count = 2;
     crn_lane_snapshot *lane = &the.snapshot->lanes[1];
     lane->number = UINT32_MAX;
@@ -135,7 +146,7 @@ static void expect_sample(const crn_family *family, const char *line)
     size_t length = strlen(family->name);
     assert_memory_equal(line, family->name, length);
     const char *at = line + length;
-    if (family->type == CRN_FAMILY_HISTOGRAM) {
+    if (family->type == CRN_FAMILY_HISTOGRAM || family->type == CRN_FAMILY_SUMMARY) {
         assert_int_equal(*at, '_');
         at += 1 + strspn(at + 1, "abcdefghijklmnopqrstuvwxyz");
     }
@@ -152,7 +163,7 @@ static void expect_sample(const crn_family *family, const char *line)
 static void every_family_has_help_type_and_samples(void **state)
 {
     (void)state;
-    static const char *const types[] = {"counter", "gauge", "histogram"};
+    static const char *const types[] = {"counter", "gauge", "histogram", "summary"};
     char *copy = strdup(the.text), *rest = copy, *line = strsep(&rest, "\n");
     for (const crn_family *family = NULL; (family = crn_families_next(family));) {
         char head[512];
@@ -216,6 +227,24 @@ static void values_are_those_of_the_snapshot(void **state)
                                      "\"cuda\"} 0\n"));
     assert_non_null(
         strstr(the.text, "cernita_build_info{version=\"" CRN_VERSION "\",backend=\"cuda\"} 1\n"));
+}
+
+static void measures_of_fruits_have_sums_and_sources(void **state)
+{
+    (void)state;
+    assert_true(http_sample(the.text, "cernita_fruits_measured_total{result=\"measured\"}") == 4);
+    assert_true(http_sample(the.text, "cernita_fruits_measured_total{result=\"unmeasured\"}") == 1);
+    assert_true(http_sample(the.text, "cernita_fruits_measured_total{result=\"skipped\"}") == 2);
+    assert_true(http_sample(the.text, "cernita_fruit_coverage_sum") == 3.75);
+    assert_true(http_sample(the.text, "cernita_fruit_coverage_count") == 4);
+    assert_true(http_sample(the.text, "cernita_view_poses_total{source=\"photo\"}") == 9);
+    assert_true(http_sample(the.text, "cernita_view_poses_total{source=\"expected\"}") == 3);
+    assert_true(http_sample(the.text, "cernita_view_poses_total{source=\"none\"}") == 0);
+    assert_true(http_sample(the.text, "cernita_view_rolls_total{source=\"header\"}") == 6);
+    assert_true(http_sample(the.text, "cernita_view_pose_confidence_sum") == 8.5);
+    assert_true(http_sample(the.text, "cernita_view_pose_confidence_count") == 10);
+    assert_true(http_sample(the.text, "cernita_surface_seconds_sum") == 0.0025);
+    assert_true(http_sample(the.text, "cernita_surface_seconds_count") == 5);
 }
 
 /* Their counts must not vanish from sums over lanes; without such lanes there is no such sample. */
@@ -285,6 +314,7 @@ int main(void)
         cmocka_unit_test(every_family_has_help_type_and_samples),
         cmocka_unit_test(no_sample_is_printed_twice),
         cmocka_unit_test(values_are_those_of_the_snapshot),
+        cmocka_unit_test(measures_of_fruits_have_sums_and_sources),
         cmocka_unit_test(lanes_that_were_freed_are_other),
         cmocka_unit_test(buckets_are_cumulative_with_an_edge_at_the_budget),
         cmocka_unit_test(promtool_accepts_it),
