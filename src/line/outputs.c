@@ -34,7 +34,7 @@ static int run(crn_output *output)
     const crn_view *view = output->view;
     it->has_pose = view->config && crn_config_measures(view->config);
     if (it->has_pose) {
-        crn_pose_find(it->finder, view, &output->defects);
+        output->judgement.pose_ns = crn_pose_find(it->finder, view, &output->defects);
         output->judgement.defect_count = output->defects.defect_count;
     }
     return crn_defects_pack(it->packer, &output->defects,

@@ -111,12 +111,14 @@ static void put_latency(const crn_verdict *verdict, crn_encoder *encoder, const 
     crn_latency_parts_of(verdict->config, fruit, facts->now_ns, &parts);
     crn_encoder_text(encoder, CRN_KEY(verdict, latency_ms));
     bool measures = crn_config_measures(verdict->config);
-    crn_encoder_map(encoder, (uint32_t)steps + CRN_KEYS_time - !measures);
+    crn_encoder_map(encoder, (uint32_t)steps + CRN_KEYS_time - (measures ? 0 : 2));
     crn_encoder_pair_ms(encoder, CRN_KEY(time, queue), parts.queue_ns);
     for (int32_t step = 0; step < steps; step++)
         crn_encoder_pair_ms(encoder, verdict->step_names[step], parts.stage_ns[step]);
-    if (measures)
+    if (measures) {
+        crn_encoder_pair_ms(encoder, CRN_KEY(time, pose), parts.pose_ns);
         crn_encoder_pair_ms(encoder, CRN_KEY(time, surface), parts.surface_ns);
+    }
     crn_encoder_pair_ms(encoder, CRN_KEY(time, total), parts.total_ns);
     crn_encoder_map_end(encoder);
 }

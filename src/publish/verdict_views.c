@@ -44,6 +44,9 @@ void crn_latency_parts_of(const crn_config *config, const crn_fruit *fruit, int6
         int64_t waits_ns = judgement->run_ns;
         if (fruit->surface)
             parts.surface_ns = clamp(fruit->surface->took_ns, parts.total_ns - left_ns);
+        parts.pose_ns = clamp(judgement->pose_ns, left_ns);
+        left_ns -= parts.pose_ns;
+        waits_ns -= judgement->pose_ns;
         for (int32_t step = config->steps - 1; step >= 0; step--) {
             parts.stage_ns[step] = clamp(judgement->stage_ns[step], left_ns);
             left_ns -= parts.stage_ns[step];

@@ -114,6 +114,7 @@ static bool load(crn_fruit_union *it, crn_measurement *measurement)
         view->roll_source = CRN_POSE_NONE;
         view->roll_confidence = 0;
         view->before = defects;
+        view->from_rad = view->to_rad = NAN;
         if (view->result != CRN_RESULT_NONE)
             fits &= load_view(it, i, view, &defects, &points);
         measurement->skipped |= view->found.skipped;
@@ -196,7 +197,7 @@ static bool find_rolls(crn_fruit_union *it, crn_measurement *measurement)
 
 /* --- the union -------------------------------------------------------------------------------- */
 
-static const crn_surface_fruit *join(crn_fruit_union *it, const crn_measurement *measurement)
+static const crn_surface_fruit *join(crn_fruit_union *it, crn_measurement *measurement)
 {
     const crn_surface_fruit *fruit = NULL;
     int32_t count = 0;
@@ -210,7 +211,13 @@ static const crn_surface_fruit *join(crn_fruit_union *it, const crn_measurement 
                                                 .width = found->width,
                                                 .defects = &it->outlines[i]};
     }
-    return crn_surface_measure(it->surface, it->views, count, &fruit) == 0 ? fruit : NULL;
+    if (crn_surface_measure(it->surface, it->views, count, &fruit) < 0)
+        return NULL;
+    for (int32_t i = 0; i < count; i++) {
+        crn_measured_view *view = &measurement->views[i];
+        (void)crn_surface_strip(it->surface, i, &view->from_rad, &view->to_rad);
+    }
+    return fruit;
 }
 
 const crn_surface_fruit *crn_fruit_union_run(crn_fruit_union *it, crn_measurement *measurement)

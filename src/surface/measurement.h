@@ -25,7 +25,8 @@ typedef struct crn_measured_view {
     crn_view_pose found;
     crn_pose_source roll_source; /* of pose.roll_rad */
     double roll_confidence;
-    uint32_t before; /* defects of the views before it */
+    uint32_t before;         /* defects of the views before it */
+    double from_rad, to_rad; /* its strip, from its middle; NaN: it owns none */
 } crn_measured_view;
 
 /* A fruit to be measured, and what came of it. */

@@ -51,6 +51,8 @@ static void put_pose(crn_encoder *encoder, const crn_measured_view *view)
     crn_encoder_pair_text(encoder, CRN_KEY(pose, roll_source),
                           crn_pose_source_names[view->roll_source]);
     crn_encoder_pair_real(encoder, CRN_KEY(pose, roll_confidence), view->roll_confidence);
+    crn_encoder_pair_real(encoder, CRN_KEY(pose, from_deg), view->from_rad * DEG_PER_RAD);
+    crn_encoder_pair_real(encoder, CRN_KEY(pose, to_deg), view->to_rad * DEG_PER_RAD);
     crn_encoder_map_end(encoder);
 }
 
@@ -126,6 +128,8 @@ static void put_surface(crn_encoder *encoder, const crn_measurement *measurement
     crn_encoder_pair_real(encoder, CRN_KEY(surface, length_mm), fruit ? fruit->length_mm : NAN);
     crn_encoder_pair_real(encoder, CRN_KEY(surface, coverage), fruit ? fruit->coverage : NAN);
     crn_encoder_pair_real(encoder, CRN_KEY(surface, seen_mm2), fruit ? fruit->seen_mm2 : NAN);
+    crn_encoder_pair_text(encoder, CRN_KEY(surface, roll_axis),
+                          measurement->config->geometry.roll_axis == CRN_ROLL_AXIS_X ? "x" : "y");
     put_poses(encoder, measurement);
     put_classes(encoder, &measurement->config->classes, fruit);
     crn_encoder_text(encoder, CRN_KEY(surface, defects));

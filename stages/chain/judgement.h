@@ -31,7 +31,9 @@ typedef struct crn_judgement {
     int64_t stage_ns[CRN_STAGES_MAX]; /**< per step of the chain; 0 for a skipped one */
     int64_t finish_ns; /**< from its start to its finish halves, which follow the enqueue halves */
     int64_t stage_finish_ns[CRN_STAGES_MAX]; /**< of stage_ns, the finish half */
-    uint32_t skipped;                        /**< bit per step of the chain */
+    int64_t pose_ns;  /**< of run_ns, where the view shows the fruit (src/surface); the chain leaves
+                         it at 0 */
+    uint32_t skipped; /**< bit per step of the chain */
     uint32_t defect_count;
     uint32_t result; /**< handle in the result store (src/publish), released by whoever publishes
                         the fruit; the chain leaves it at CRN_RESULT_NONE */

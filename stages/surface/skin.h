@@ -23,6 +23,11 @@ typedef struct crn_surface_skin {
  */
 CRN_API void crn_surface_set_camera(crn_surface *surface, crn_roll_axis axis, double distance_mm);
 
+/** The strip that a view of the fruit measured last owns: longitudes from the view's middle, in
+ * which its outlines count. False: it owns none, as another view shows the same. */
+CRN_API bool crn_surface_strip(const crn_surface *surface, int32_t view, double *ret_from_rad,
+                               double *ret_to_rad);
+
 /**
  * Unwraps the skin of a photograph.
  *

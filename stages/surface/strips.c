@@ -67,6 +67,17 @@ int32_t crn_surface_divide(crn_surface_lens *lenses, int32_t count, int32_t *ord
     return chosen;
 }
 
+bool crn_surface_strip(const crn_surface *surface, int32_t view, double *ret_from_rad,
+                       double *ret_to_rad)
+{
+    const crn_surface_lens *lens = &surface->lenses[view];
+    if (lens->lo >= lens->hi)
+        return false;
+    *ret_from_rad = lens->lo;
+    *ret_to_rad = lens->hi;
+    return true;
+}
+
 /* The cosine of the angle between the surface's normal and the ray to the camera. */
 static double facing(const crn_surface_lens *lens, double ratio, double cos_lambda, double v)
 {

@@ -74,12 +74,14 @@ typedef struct crn_decoded_spot {
 typedef struct crn_decoded_pose {
     uint64_t view;
     double x, y, rx, ry, tilt_deg, roll_deg, confidence, roll_confidence;
+    double from_deg, to_deg; /* its strip; from < to only where it owns one */
     char source[CRN_DECODED_TEXT_BYTES], roll_source[CRN_DECODED_TEXT_BYTES];
 } crn_decoded_pose;
 
 typedef struct crn_decoded_surface {
     bool is_measured;                                  /* otherwise only poses are there, if they */
     double diameter_mm, length_mm, coverage, seen_mm2; /* NaN if it is not */
+    char roll_axis[CRN_DECODED_TEXT_BYTES];            /* "y" or "x"; empty: not said */
     uint32_t pose_count, measure_count, spot_count;
     crn_decoded_pose poses[CRN_FRUIT_VIEWS_MAX];
     crn_decoded_measure measures[CRN_CLASSES_MAX];

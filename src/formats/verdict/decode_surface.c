@@ -13,6 +13,7 @@ static const crn_decode_field surface_fields[] = {
     {&CRN_FIELD(surface, length_mm), offsetof(crn_decoded_surface, length_mm), false},
     {&CRN_FIELD(surface, coverage), offsetof(crn_decoded_surface, coverage), false},
     {&CRN_FIELD(surface, seen_mm2), offsetof(crn_decoded_surface, seen_mm2), false},
+    {&CRN_FIELD(surface, roll_axis), offsetof(crn_decoded_surface, roll_axis), false},
     {NULL, 0, false},
 };
 
@@ -28,6 +29,8 @@ static const crn_decode_field pose_fields[] = {
     {&CRN_FIELD(pose, confidence), offsetof(crn_decoded_pose, confidence), false},
     {&CRN_FIELD(pose, roll_source), offsetof(crn_decoded_pose, roll_source), false},
     {&CRN_FIELD(pose, roll_confidence), offsetof(crn_decoded_pose, roll_confidence), false},
+    {&CRN_FIELD(pose, from_deg), offsetof(crn_decoded_pose, from_deg), false},
+    {&CRN_FIELD(pose, to_deg), offsetof(crn_decoded_pose, to_deg), false},
     {NULL, 0, false},
 };
 

@@ -49,6 +49,7 @@
 /* With one key per step between these two. */
 #define CRN_FIELDS_time(X, m) \
     X(m, queue, REAL, "ms", "the view's wait until it began") \
+    X(m, pose, REAL, "ms", "only with section `geometry`: finding where the view shows the fruit, and its skin") \
     X(m, surface, REAL, "ms", "only with section `geometry`: the wait for the fruit's measures") \
     X(m, total, REAL, "ms", "from the fruit's close to the packing")
 
@@ -106,6 +107,7 @@
     X(m, length_mm, REAL, "mm", "along the roll axis") \
     X(m, coverage, REAL, "", "part of its surface that some view shows inclined by at most 75°; all else is not measured") \
     X(m, seen_mm2, REAL, "mm²", "the same as an area") \
+    X(m, roll_axis, TEXT, "", "`geometry.roll_axis`: the axis in the pictures that the fruit rolls about, `y` or `x`") \
     X(m, pose, POSES, "", "of each judged view: where it shows the fruit") \
     X(m, classes, MEASURES, "", "sums over the fruit, for every class that was looked for; empty: not measured") \
     X(m, defects, SPOTS, "", "defects of the fruit, each once; empty: none, or not measured")
@@ -121,7 +123,10 @@
     X(m, source, TEXT, "", "what tells it: `photo`, `class`, `header`, `expected`: the mean of the fruit's other views, or `none`") \
     X(m, confidence, REAL, "", "0 to 1, of what was found in the picture; where it is too low, `expected` is used") \
     X(m, roll_source, TEXT, "", "what tells the roll from the view before: `photo`, `header`, `expected`: `geometry.roll_deg`, or `none`, as of the first") \
-    X(m, roll_confidence, REAL, "", "0 to 1, likewise")
+    X(m, roll_confidence, REAL, "", "0 to 1, likewise") \
+    X(m, from_deg, REAL, "°", "its strip, in which its outlines count: longitudes from its middle on, up to `to_deg`; null: " \
+                              "not measured, or another view shows the same") \
+    X(m, to_deg, REAL, "°", "the same")
 
 #define CRN_FIELDS_measure(X, m) \
     X(m, count, UNSIGNED, "", "defects of the fruit, each once") \

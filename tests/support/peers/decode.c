@@ -160,12 +160,25 @@ static void expect_fields(const msgpack_object *map, const crn_field *fields, ui
     assert_int_equal(map->via.map.size, count);
 }
 
-/* The verdicts of these tests are of lines without geometry. */
+/* True if the map's key at this place, behind those that it always has, is that one. */
+static bool key_is(const msgpack_object *map, uint32_t place, const char *key)
+{
+    const msgpack_object_kv *entry = map->via.map.ptr + place;
+    return map->via.map.size > place && entry->key.via.str.size == strlen(key) &&
+           memcmp(entry->key.via.str.ptr, key, strlen(key)) == 0;
+}
+
 static void expect_defect(const msgpack_object *defect)
 {
-    bool textures = defect->via.map.size > CRN_KEYS_defect_always;
-    expect_first(defect, crn_defect_fields, CRN_KEYS_defect_always);
-    assert_int_equal(defect->via.map.size, CRN_KEYS_defect_always + textures);
+    uint32_t keys = CRN_KEYS_defect_always;
+    expect_first(defect, crn_defect_fields, keys);
+    if (key_is(defect, keys, CRN_KEY(defect, on_fruit))) {
+        msgpack_object_type type = defect->via.map.ptr[keys].val.type;
+        assert_true(type == MSGPACK_OBJECT_BOOLEAN || type == MSGPACK_OBJECT_NIL);
+        keys++;
+    }
+    bool textures = key_is(defect, keys, CRN_KEY(defect, ranklet));
+    assert_int_equal(defect->via.map.size, keys + textures);
     if (!textures)
         return;
     const msgpack_object *list = crn_decoded_field(defect, CRN_KEY(defect, ranklet));
@@ -173,9 +186,31 @@ static void expect_defect(const msgpack_object *defect)
         expect_fields(&list->via.array.ptr[i], crn_texture_fields, CRN_KEYS_texture);
 }
 
+static void expect_each(const msgpack_object *maps, const crn_field *fields, uint32_t count)
+{
+    for (uint32_t i = 0; i < maps->via.array.size; i++)
+        expect_fields(&maps->via.array.ptr[i], fields, count);
+}
+
+static void expect_surface(const msgpack_object *surface)
+{
+    if (surface->type == MSGPACK_OBJECT_NIL)
+        return;
+    expect_fields(surface, crn_surface_fields, CRN_KEYS_surface);
+    expect_each(crn_decoded_field(surface, CRN_KEY(surface, pose)), crn_pose_fields, CRN_KEYS_pose);
+    expect_each(crn_decoded_field(surface, CRN_KEY(surface, defects)), crn_spot_fields,
+                CRN_KEYS_spot);
+    const msgpack_object *classes = crn_decoded_field(surface, CRN_KEY(surface, classes));
+    for (uint32_t i = 0; i < classes->via.map.size; i++)
+        expect_fields(&classes->via.map.ptr[i].val, crn_measure_fields, CRN_KEYS_measure);
+}
+
 void crn_expect_verdict(const msgpack_object *verdict)
 {
-    expect_fields(verdict, crn_verdict_fields, CRN_KEYS_verdict_always);
+    bool measures = key_is(verdict, CRN_KEYS_verdict_always, CRN_KEY(verdict, surface));
+    expect_fields(verdict, crn_verdict_fields, CRN_KEYS_verdict_always + measures);
+    if (measures)
+        expect_surface(crn_decoded_field(verdict, CRN_KEY(verdict, surface)));
     const msgpack_object *times = crn_decoded_field(verdict, CRN_KEY(verdict, latency_ms));
     uint32_t last = times->via.map.size - 1;
     crn_expect_text(&times->via.map.ptr[0].key, CRN_KEY(time, queue));

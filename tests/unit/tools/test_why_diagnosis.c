@@ -327,6 +327,25 @@ static void a_view_of_any_index_is_survived(void **state)
     expect_alone(verdict, "late: the verdict does not say why");
 }
 
+static void a_fruit_that_was_not_measured_is_explained(void **state)
+{
+    (void)state;
+    crn_decoded *verdict = make(7, CRN_VERDICT_PARTIAL, 300);
+    add(verdict, "judged", "", 300, 10, 20);
+    strcpy(verdict->skipped[verdict->skipped_count++], "surface");
+    expect_alone(verdict,
+                 "partial: the fruit was not measured (surface), because its deadline came "
+                 "first, or less time was left than that recently took");
+    /* Its last view came late: that explains it. */
+    verdict = make(7, CRN_VERDICT_PARTIAL, 300);
+    add(verdict, "judged", "", 0, 10, 20);
+    add(verdict, "judged", "", 390, 0, 5);
+    strcpy(verdict->skipped[verdict->skipped_count++], "surface");
+    expect_alone(verdict,
+                 "partial: view 1 arrived 390 ms after view 0 (CNN or camera), which left 10 "
+                 "of 100 ms until its deadline");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +362,7 @@ int main(void)
         cmocka_unit_test(the_largest_part_is_named),
         cmocka_unit_test(the_line_itself_may_be_late),
         cmocka_unit_test(a_view_of_any_index_is_survived),
+        cmocka_unit_test(a_fruit_that_was_not_measured_is_explained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

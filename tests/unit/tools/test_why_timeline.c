@@ -150,6 +150,35 @@ static void an_older_verdict_is_placed_roughly(void **state)
     }
 }
 
+/* The union follows the end of the last view: it is no part of what came after it. */
+static void a_measured_fruit_has_its_pose_and_its_union(void **state)
+{
+    (void)state;
+    static const struct {
+        crn_part_kind kind;
+        double ms;
+    } expected[] = {{CRN_PART_ASSEMBLY, 50}, {CRN_PART_QUEUE, 5},    {CRN_PART_STEP, 20},
+                    {CRN_PART_POSE, 4},      {CRN_PART_SURFACE, 30}, {CRN_PART_WAITS, 6},
+                    {CRN_PART_END, 35}};
+    const crn_decoded verdict = {
+        .published_ns = 10 * (uint64_t)CRN_NS_PER_S,
+        .total_ms = 100,
+        .assembly_ms = 50,
+        .time_count = 5,
+        .times = {{"queue", 5}, {"contours", 20}, {"pose", 4}, {"surface", 30}, {"total", 100}},
+        .view_count = 1,
+        .views = {{.state = "judged", .received_ms = 50, .queue_ms = 5, .run_ms = 30}}};
+    crn_timeline timeline;
+    crn_parts parts;
+    crn_timeline_place(&verdict, &timeline);
+    crn_parts_of(&verdict, &timeline, &parts);
+    assert_int_equal(parts.count, 7);
+    for (uint32_t i = 0; i < parts.count; i++) {
+        assert_int_equal(parts.part[i].kind, expected[i].kind);
+        assert_true(fabs(parts.part[i].ms - expected[i].ms) < 1e-6);
+    }
+}
+
 static void expect_clamped(double assembly_ms)
 {
     crn_decoded verdict = {
@@ -210,6 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CRN_ON_VERDICT(any_fruit_is_placed_and_adds_up),
         CRN_ON_VERDICT(an_older_verdict_is_placed_roughly),
+        cmocka_unit_test(a_measured_fruit_has_its_pose_and_its_union),
         cmocka_unit_test(nonsense_is_clamped),
         cmocka_unit_test(bars_show_what_a_view_did),
     };

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/formats/verdict/fields.h"
 #include "stages/base/clock.h"
 
 #define TOLERANCE_MS 0.5 /* less than this below the budget, a deadline is the budget's */
@@ -75,6 +76,16 @@ static crn_cause cause_of_view(const crn_timeline_view *view)
 static bool is_index(uint64_t view)
 {
     return view < CRN_FRUIT_VIEWS_MAX;
+}
+
+/* What no view says, but the verdict: defects were left out for want of memory, or the fruit went
+ * without some of its measures for want of time. */
+static crn_cause cause_of_fruit(const crn_decoded *verdict)
+{
+    for (uint32_t i = 0; i < verdict->skipped_count && !verdict->truncated; i++)
+        if (!strcmp(verdict->skipped[i], CRN_KEY(verdict, surface)))
+            return CRN_CAUSE_SKIPPED;
+    return verdict->truncated ? CRN_CAUSE_TRUNCATED : CRN_CAUSE_PART;
 }
 
 static void find_causes(const crn_timeline *timeline, crn_diagnosis *diagnosis)
@@ -242,8 +253,7 @@ static void add_name(crn_diagnosis *diagnosis, const char *name)
     snprintf(diagnosis->name + used, sizeof diagnosis->name - used, "%s%s", used ? ", " : "", name);
 }
 
-static void name_cause(const crn_decoded *verdict, const crn_timeline_view *view,
-                       crn_diagnosis *diagnosis)
+static void name_cause(const crn_timeline_view *view, crn_diagnosis *diagnosis)
 {
     switch (diagnosis->cause) {
     case CRN_CAUSE_REFUSED:
@@ -261,13 +271,16 @@ static void name_cause(const crn_decoded *verdict, const crn_timeline_view *view
         add_name(diagnosis, view->said->name);
         diagnosis->count = view->said->count;
         break;
-    case CRN_CAUSE_SKIPPED:
-        for (uint32_t i = 0; i < verdict->skipped_count; i++)
-            add_name(diagnosis, verdict->skipped[i]);
-        break;
     default:
         break;
     }
+}
+
+static void name_skipped(const crn_decoded *verdict, crn_diagnosis *diagnosis)
+{
+    for (uint32_t i = 0; i < verdict->skipped_count; i++)
+        add_name(diagnosis, verdict->skipped[i]);
+    diagnosis->has_poses = verdict->surface.pose_count > 0;
 }
 
 static void describe_view(const crn_decoded *verdict, const crn_timeline *timeline,
@@ -275,6 +288,8 @@ static void describe_view(const crn_decoded *verdict, const crn_timeline *timeli
 {
     if (diagnosis->cause == CRN_CAUSE_ARRIVAL)
         return;
+    if (diagnosis->cause == CRN_CAUSE_SKIPPED)
+        name_skipped(verdict, diagnosis);
     const crn_timeline_view *view = describe(timeline, diagnosis->views[diagnosis->cause]);
     if (diagnosis->cause == CRN_CAUSE_PART)
         view = crn_timeline_last_judged(timeline);
@@ -283,7 +298,7 @@ static void describe_view(const crn_decoded *verdict, const crn_timeline *timeli
     diagnosis->view = (uint32_t)view->said->view;
     diagnosis->waited_ms = crn_timeline_ms(waited_for_ns(view));
     diagnosis->ran_ms = crn_timeline_ms(ran_for_ns(view));
-    name_cause(verdict, view, diagnosis);
+    name_cause(view, diagnosis);
 }
 
 static void describe_part(const crn_parts *parts, crn_diagnosis *diagnosis)
@@ -385,9 +400,8 @@ void crn_diagnose(const crn_decoded *verdict, const crn_timeline *timeline, cons
     };
     snprintf(diagnosis.closed_by, sizeof diagnosis.closed_by, "%s", verdict->closed_by);
     find_causes(timeline, &diagnosis);
-    /* No view says so, but the verdict: its defects were left out for want of memory. */
-    if (diagnosis.cause == CRN_CAUSE_PART && verdict->truncated)
-        diagnosis.cause = CRN_CAUSE_TRUNCATED;
+    if (diagnosis.cause == CRN_CAUSE_PART)
+        diagnosis.cause = cause_of_fruit(verdict);
     look_behind(timeline, &diagnosis);
     look_outside(verdict, &diagnosis);
     if (diagnosis.cause == CRN_CAUSE_OPEN_FRUITS)

@@ -52,6 +52,7 @@ typedef struct crn_diagnosis {
     uint64_t views[CRN_CAUSES];        /* bit per view to which a cause applies */
     uint32_t view;                     /* the one that is described */
     char name[CRN_DECODED_TEXT_BYTES]; /* refusal, class, unknown reason, or steps */
+    bool has_poses;                    /* SKIPPED: the fruit has measures all the same */
     uint64_t count;                    /* invalid values */
     double waited_ms, ran_ms;          /* the view's */
     double open_ms;                    /* from the first reception to the close, or for OPEN_FRUITS

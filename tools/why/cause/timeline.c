@@ -76,6 +76,14 @@ static void add_part(crn_parts *parts, crn_part_kind kind, const char *name, dou
     parts->part[parts->count++] = (crn_part){kind, name, isfinite(ms) ? fmax(ms, 0) : 0};
 }
 
+static crn_part_kind kind_of(const char *name)
+{
+    return !strcmp(name, CRN_KEY(time, queue))     ? CRN_PART_QUEUE
+           : !strcmp(name, CRN_KEY(time, pose))    ? CRN_PART_POSE
+           : !strcmp(name, CRN_KEY(time, surface)) ? CRN_PART_SURFACE
+                                                   : CRN_PART_STEP;
+}
+
 void crn_parts_of(const crn_decoded *verdict, const crn_timeline *timeline, crn_parts *ret_parts)
 {
     crn_parts parts = {
@@ -83,21 +91,22 @@ void crn_parts_of(const crn_decoded *verdict, const crn_timeline *timeline, crn_
         .latency_ms = crn_timeline_ms(timeline->published_ns - timeline->closed_ns),
     };
     add_part(&parts, CRN_PART_ASSEMBLY, "assembly", parts.total_ms - parts.latency_ms);
-    double rest_ms = parts.latency_ms;
+    double rest_ms = parts.latency_ms, surface_ms = 0;
     for (uint32_t i = 0; i < verdict->time_count; i++) {
         const crn_decoded_time *time = &verdict->times[i];
         if (!strcmp(time->name, CRN_KEY(time, total)))
             continue;
-        bool queue = !strcmp(time->name, CRN_KEY(time, queue));
-        add_part(&parts, queue ? CRN_PART_QUEUE : CRN_PART_STEP, time->name, time->ms);
-        rest_ms -= parts.part[parts.count - 1].ms;
+        add_part(&parts, kind_of(time->name), time->name, time->ms);
+        const crn_part *added = &parts.part[parts.count - 1];
+        rest_ms -= added->ms;
+        surface_ms += added->kind == CRN_PART_SURFACE ? added->ms : 0;
     }
     rest_ms = fmax(rest_ms, 0);
-    double end_ms = parts.latency_ms;
+    double end_ms = parts.latency_ms - surface_ms;
     const crn_timeline_view *last = crn_timeline_last_judged(timeline);
     if (last && last->ended_ns > timeline->closed_ns)
-        end_ms = fmax(crn_timeline_ms(timeline->published_ns - last->ended_ns), 0);
-    end_ms = fmin(end_ms, rest_ms);
+        end_ms = crn_timeline_ms(timeline->published_ns - last->ended_ns) - surface_ms;
+    end_ms = fmin(fmax(end_ms, 0), rest_ms);
     add_part(&parts, CRN_PART_WAITS, "waits", rest_ms - end_ms);
     add_part(&parts, CRN_PART_END, "end", end_ms);
     *ret_parts = parts;

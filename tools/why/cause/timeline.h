@@ -35,8 +35,10 @@ typedef enum crn_part_kind {
     CRN_PART_ASSEMBLY, /* first reception to close */
     CRN_PART_QUEUE,    /* as what follows after the close: waiting for a worker or a device */
     CRN_PART_STEP,
-    CRN_PART_WAITS, /* between its steps, once it had begun */
-    CRN_PART_END,   /* from the end of the last judged view, or from the close, to publication */
+    CRN_PART_POSE,    /* finding where it shows the fruit */
+    CRN_PART_SURFACE, /* the fruit's wait for its measures, after the end of its last view */
+    CRN_PART_WAITS,   /* between its steps, once it had begun */
+    CRN_PART_END,     /* the rest from that end, or from the close, to publication */
 } crn_part_kind;
 
 typedef struct crn_part {

@@ -225,8 +225,15 @@ static void say_values(sentence *s)
 
 static void say_skipped(sentence *s)
 {
-    SAY("%s went without %s, because less time was left than %s recently took", s->views,
-        *s->of->name ? s->of->name : "an optional step", strchr(s->of->name, ',') ? "they" : "it");
+    if (s->of->views[CRN_CAUSE_SKIPPED])
+        SAY("%s went without %s, because less time was left than %s recently took", s->views,
+            *s->of->name ? s->of->name : "an optional step",
+            strchr(s->of->name, ',') ? "they" : "it");
+    else
+        SAY("%s (surface), because its deadline came first, or less time was left than that "
+            "recently took",
+            s->of->has_poses ? "the fruit was measured without the pose of some view"
+                             : "the fruit was not measured");
     say_limit(s);
 }
 
@@ -290,12 +297,28 @@ static void say_open_fruits(sentence *s)
     SAY(": raise it, or see why views do not come");
 }
 
+static void name_part(sentence *s)
+{
+    if (s->of->part == CRN_PART_STEP)
+        SAY("the %s step", s->of->name);
+    else if (s->of->part == CRN_PART_POSE)
+        SAY("finding the fruit in view %u", s->of->view);
+    else
+        SAY("%s", s->of->part == CRN_PART_SURFACE ? "joining its views to one surface"
+                  : s->of->part == CRN_PART_QUEUE ? "waiting for a worker"
+                  : s->of->part == CRN_PART_WAITS ? "waiting between its steps"
+                                                  : "handing over and publishing");
+}
+
 static void say_part(sentence *s)
 {
     const crn_diagnosis *d = s->of;
     switch (d->part) {
     case CRN_PART_STEP:
-        SAY("the %s step took %s of %s ms", d->name, MS(d->part_ms), MS(d->budget_ms));
+    case CRN_PART_POSE:
+    case CRN_PART_SURFACE:
+        name_part(s);
+        SAY(" took %s of %s ms", MS(d->part_ms), MS(d->budget_ms));
         break;
     case CRN_PART_QUEUE:
         SAY("view %u waited %s of %s ms for a worker", d->view, MS(d->part_ms), MS(d->budget_ms));
@@ -318,22 +341,12 @@ static void say_part(sentence *s)
 /* A fruit with which nothing is wrong. */
 static void say_complete(sentence *s)
 {
-    static const char *const parts[] = {
-        [CRN_PART_ASSEMBLY] = "",
-        [CRN_PART_QUEUE] = "waiting for a worker",
-        [CRN_PART_STEP] = "",
-        [CRN_PART_WAITS] = "waiting between its steps",
-        [CRN_PART_END] = "handing over and publishing",
-    };
     const crn_diagnosis *d = s->of;
     SAY("%s", MS(d->latency_ms));
     if (isfinite(d->budget_ms))
         SAY(" of %s", MS(d->budget_ms));
     SAY(" ms, %s ", d->part_ms >= d->latency_ms / 2 ? "most of it" : "the largest part");
-    if (d->part == CRN_PART_STEP)
-        SAY("the %s step", d->name);
-    else
-        SAY("%s", parts[d->part]);
+    name_part(s);
     SAY(" (%s ms)", MS(d->part_ms));
     if (d->part == CRN_PART_QUEUE && d->part_ms >= 1)
         say_surroundings(s, IDLE);

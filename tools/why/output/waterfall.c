@@ -115,11 +115,14 @@ static void print_parts(const crn_timeline *timeline, const crn_parts *parts, FI
     fprintf(out, "%58s%9s\n", "of all", "latency");
     for (uint32_t i = 0; i < parts->count; i++) {
         const crn_part *part = &parts->part[i];
-        const char *name = part->kind == CRN_PART_ASSEMBLY ? "assembly: first view to close"
-                           : part->kind == CRN_PART_QUEUE  ? "queue: waiting for a worker or device"
-                           : part->kind == CRN_PART_WAITS  ? "waits between the steps"
-                           : part->kind == CRN_PART_END    ? end_name(timeline)
-                                                           : part->name;
+        const char *const names[] = {[CRN_PART_ASSEMBLY] = "assembly: first view to close",
+                                     [CRN_PART_QUEUE] = "queue: waiting for a worker or device",
+                                     [CRN_PART_STEP] = part->name,
+                                     [CRN_PART_POSE] = "pose: where the view shows the fruit",
+                                     [CRN_PART_SURFACE] = "surface: rolls, union of the views",
+                                     [CRN_PART_WAITS] = "waits between the steps",
+                                     [CRN_PART_END] = end_name(timeline)};
+        const char *name = names[part->kind];
         if (part->ms >= SHOWN_MS || part->kind == CRN_PART_ASSEMBLY)
             print_part(name, part->ms, parts, part->kind != CRN_PART_ASSEMBLY, out);
     }
