@@ -27,7 +27,9 @@
 #include <utility>
 
 static const std::string_view REJECTED[] = {"rot", "mould"}; // classes
-static const double REJECTED_PX = 40;                        // more of them is too much
+static const double REJECTED_MM2 = 50;  // more of them is too much: 0.5 cm2 of the fruit
+static const double COVERAGE_MIN = 0.9; // a fruit of which less was seen is not known to be sound
+static const double REJECTED_PX = 40;   // without section geometry: summed over the views
 
 // A value within a message, or none: a missing key leads nowhere, not to a crash.
 class Value
@@ -121,16 +123,20 @@ static const char *decide(const Value &verdict)
     auto deadline_ns = verdict["deadline_ns"].count();
     if (!kind || *kind == "late" || verdict["stale"].flag() != false || !deadline_ns ||
         now_ns() > *deadline_ns)
-        return "fail-safe"; // nobody has looked at it in time, or it may have passed
-    double area_px = 0;
+        return "fail-safe";             // nobody has looked at it in time, or it may have passed
+    Value surface = verdict["surface"]; // absent: the line's file has no section geometry
+    double area = 0;
     for (std::string_view name : REJECTED)
-        area_px += verdict["totals"][name]["area_px"].number();
-    // NaN, too, of a class that is absent: the line did not look for it, and nobody knows whether
-    // the fruit has it. Every comparison with NaN would lead to "keep".
-    if (!std::isfinite(area_px))
+        area += surface.it ? surface["classes"][name]["area_mm2"].number()
+                           : verdict["totals"][name]["area_px"].number();
+    // NaN, too, of a class that is absent, or of a fruit that could not be measured: nobody knows
+    // how much of it the fruit has. Every comparison with NaN would lead to "keep".
+    if (!std::isfinite(area))
         return "fail-safe";
-    if (area_px > REJECTED_PX)
+    if (area > (surface.it ? REJECTED_MM2 : REJECTED_PX))
         return "reject";
+    if (surface.it && !(surface["coverage"].number() >= COVERAGE_MIN))
+        return "fail-safe";
     return *kind == "complete" ? "keep" : "fail-safe"; // "partial": the rest is unknown
 }
 

@@ -4,6 +4,7 @@
 It generates something to send, or takes it from files, and tries a line out (--test: sender_test.py).
 """
 import argparse
+import math
 import os
 import sys
 import time
@@ -16,7 +17,7 @@ except ImportError as fault:
              "python3-numpy and python3-zmq, and start it with /usr/bin/python3")
 
 from cernita import Line
-from cernita._line.wire import check_maps
+from cernita._line.wire import check_maps, check_pose
 
 STATUS_S = 5.0
 CLASSES = ("background,rot,rust,fresh hail,healed hail,picking damage,transport damage,"
@@ -50,6 +51,11 @@ def read_options():
     parser.add_argument("--lane", type=int, default=0)
     parser.add_argument("--classes", default=CLASSES, help="in channel order, with commas")
     parser.add_argument("--size", default="511x95", metavar="WxH", help="of generated views")
+    parser.add_argument("--pose", metavar="X,Y,RX,RY",
+                        help="where every view shows the fruit, in pixels: for a line with section geometry whose sender "
+                             "knows it (none: the daemon looks for it in the photographs)")
+    parser.add_argument("--roll", type=float, metavar="DEG",
+                        help="with --pose: how far the fruit rolls from view to view (360/VIEWS)")
     parser.add_argument("--wait", type=float, default=5, metavar="S",
                         help="give up with status 1 if no daemon answers for S seconds at the start")
     parser.add_argument("--linger", type=float, default=10, metavar="S",
@@ -68,6 +74,14 @@ def read_options():
         options.viewers = options.viewers or "tcp://127.0.0.1:5557"
     if not 1 <= options.views <= 64 or options.rate <= 0 or not 0 <= options.lane < 2**32:
         parser.error("--views is 1 to 64, --rate above 0, --lane 0 to 4294967295")
+    try:
+        centre = check_pose(options.pose and (*options.pose.split(","), 0))
+    except (TypeError, ValueError):
+        parser.error(f"--pose '{options.pose}' is not X,Y,RX,RY, such as 255,47,40,40")
+    if options.roll is not None and not centre:
+        parser.error("--roll goes with --pose")
+    step_rad = math.radians(360 / options.views if options.roll is None else options.roll)
+    options.poses = [(*centre[:4], view * step_rad) if centre else None for view in range(options.views)]
     return options
 
 
@@ -175,7 +189,7 @@ def main():
             maps, photo = pool[line.sequence % len(pool)]  # here: your CNN's output for a photograph
             fruit, view = divmod(line.sequence, options.views)
             refused += not line.send(maps, fruit=fruit, view=view, intensity=photo,
-                                     captured_ns=time.time_ns())
+                                     captured_ns=time.time_ns(), pose=options.poses[view])
             if connected and not line.connected:
                 report_absent(line)
             connected = line.connected

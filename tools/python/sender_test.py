@@ -117,9 +117,24 @@ def send_fruits(line, pool, options):
     for number in range(FRUITS * options.views):
         maps, photo = pool[number % len(pool)]
         fruit, view = divmod(number, options.views)
-        accepted += line.send(maps, fruit=fruit, view=view, intensity=photo, captured_ns=time.time_ns())
+        accepted += line.send(maps, fruit=fruit, view=view, intensity=photo, captured_ns=time.time_ns(),
+                              pose=options.poses[view])
         time.sleep(1 / options.views / options.rate)
     return accepted
+
+
+def measures(verdict):
+    """What a line with section geometry found, in one line; "" of one without."""
+    surface = verdict.surface
+    if surface is None:
+        return "not measured: there was no time" if "surface" in verdict["skipped"] else ""
+    if surface["diameter_mm"] is None:
+        return "not measured: " + ("no view shows where the fruit is (give --pose, or photographs of fruit)"
+                                   if all(pose["source"] == "none" for pose in surface["pose"])
+                                   else "it is not known how far the fruit rolled, or it has too many outlines")
+    areas = "".join(f", {name} {measure['area_mm2']:.1f} mm2" for name, measure in surface["classes"].items()
+                    if measure["count"])
+    return f"{surface['diameter_mm']:.1f} mm across, {100 * surface['coverage']:.0f} % of it seen{areas}"
 
 
 def print_verdict(verdict):
@@ -127,6 +142,8 @@ def print_verdict(verdict):
     print(f"fruit {verdict.fruit}: {verdict.kind}, {verdict['views_judged']} of "
           f"{verdict['views_expected']} views judged, {verdict['latency_ms']['total']:.1f} of "
           f"{verdict['budget_ms']} ms")
+    if measured := measures(verdict):
+        print(f"  {measured}")
     for state in verdict.view_states:
         if state["state"] != "judged" or state["reason"]:
             print(f"  view {state['view']}: {state['state']}"

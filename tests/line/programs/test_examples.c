@@ -5,6 +5,7 @@
 
 #include <zmq.h>
 
+#include "src/surface/packed_surface.h"
 #include "tests/unit/publish/verdict_bench.h"
 
 static char folder[] = "/tmp/cernita-examples-XXXXXX";
@@ -142,6 +143,46 @@ static void the_grader_decides_on_real_verdicts(void **state)
     assert_int_equal(status, 0);
 }
 
+/* A verdict with measures: so much of rot, so much of the fruit seen; or without, where it could
+ * not be measured or there was no time. */
+static void send_measured(void *socket, verdict_fixture *f, double area_mm2, double coverage,
+                          uint64_t sequence)
+{
+    const crn_surface_total totals[CRN_CLASSES_MAX] = {[1] = {.count = 1, .area_mm2 = area_mm2}};
+    const crn_surface_fruit fruit = {
+        .diameter_mm = 60, .length_mm = 60, .coverage = coverage, .totals = totals};
+    crn_measurement measurement = {.config = &f->config};
+    crn_surface_packer packer = {{NULL}};
+    assert_int_equal(crn_surface_packer_init(&f->config, &packer), 0);
+    assert_int_equal(crn_surface_pack(&packer, coverage > 0 ? &fruit : NULL, &measurement), 0);
+    f->fruit.surface = isfinite(area_mm2) ? &measurement.packed : NULL;
+    send_verdict(socket, f, 1000, sequence); /* of pixels, which decide nothing here */
+    f->fruit.surface = NULL;
+    crn_surface_packer_done(&packer);
+}
+
+static void the_grader_decides_by_square_millimetres_where_there_are_any(void **state)
+{
+    verdict_fixture *f = *state;
+    char said[1024];
+    grader_run run = start_grader(5, "2>&1");
+    f->config.geometry.mm_per_px.count = 1;
+    strcpy(f->config.classes.name[3], "mould");
+    f->facts.published_ns = crn_realtime_ns() + 3600u * CRN_NS_PER_S;
+    send_measured(run.socket, f, 49, 0.95, 0);
+    send_measured(run.socket, f, 51, 0.95, 1);
+    send_measured(run.socket, f, 49, 0.85, 2);
+    send_measured(run.socket, f, 49, 0, 3);
+    send_measured(run.socket, f, NAN, 0, 4);
+    int status = end_grader(&run, said, sizeof said);
+    assert_string_equal(said, "fruit/7 100: keep, 1 defects, 5 points\n"
+                              "fruit/7 101: reject, 1 defects, 5 points\n"
+                              "fruit/7 102: fail-safe, 1 defects, 5 points\n"
+                              "fruit/7 103: fail-safe, 1 defects, 5 points\n"
+                              "fruit/7 104: fail-safe, 1 defects, 5 points\n");
+    assert_int_equal(status, 0);
+}
+
 /* A full disk, and a pipe whose reader has left. */
 static void what_cannot_be_printed_does_not_end_the_grader(void **state)
 {
@@ -172,6 +213,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(examples_are_built_and_run_where_the_library_is_installed),
         cmocka_unit_test_setup_teardown(the_grader_decides_on_real_verdicts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            the_grader_decides_by_square_millimetres_where_there_are_any, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_printed_does_not_end_the_grader, set_up,
                                         tear_down),
     };

@@ -135,6 +135,42 @@ static void a_try_says_what_became_of_it(void **state)
     assert_int_equal(good, 0);
 }
 
+/* A line that measures fruits: by the pose that the sender says, or not at all. */
+static void a_try_says_what_was_measured(void **state)
+{
+    (void)state;
+    need_python();
+    char measuring[1024];
+    snprintf(measuring, sizeof measuring,
+             "%sgeometry: {mm_per_px: 0.5, surface: {optional: false}}\n", yaml);
+    static line_fixture line;
+    line_start(&line, measuring);
+    int blind = try_out(&line, "--classes ground,rot");
+    char *first = strdup(output);
+    int good = try_out(&line, "--classes ground,rot --pose 255,47,40,36 --roll 90");
+    line_stop(&line);
+    expect_said("fruit 1: complete, 4 of 4 views judged, ");
+    expect_said("\n  40.0 mm across, 9");
+    assert_int_equal(good, 0);
+    snprintf(output, sizeof output, "%s", first);
+    free(first);
+    expect_said("\n  not measured: no view shows where the fruit is (give --pose");
+    assert_int_equal(blind, 0);
+}
+
+static void a_pose_that_is_none_is_named(void **state)
+{
+    (void)state;
+    need_python();
+    static const char *const poses[] = {"1,2,3", "1,2,3,x", "1,2,0,4", "1,2,3,nan", "1,2,3,4,5"};
+    for (size_t i = 0; i < sizeof poses / sizeof *poses; i++) {
+        assert_int_equal(run_sender("--pose %s", poses[i]), 2);
+        expect_said("' is not X,Y,RX,RY, such as 255,47,40,40\n");
+    }
+    assert_int_equal(run_sender("--roll 90"), 2);
+    expect_said("--roll goes with --pose\n");
+}
+
 /* A run shorter than the time between two messages of the topic `status`. */
 static void refusals_of_a_short_run_are_told(void **state)
 {
@@ -327,6 +363,8 @@ int main(void)
         cmocka_unit_test(an_absent_daemon_is_told_in_one_line),
         cmocka_unit_test(what_is_not_delivered_is_counted),
         cmocka_unit_test(a_try_says_what_became_of_it),
+        cmocka_unit_test(a_try_says_what_was_measured),
+        cmocka_unit_test(a_pose_that_is_none_is_named),
         cmocka_unit_test(refusals_of_a_short_run_are_told),
         cmocka_unit_test(a_wrong_argument_is_named),
         cmocka_unit_test(no_more_views_are_generated_than_are_sent),
