@@ -15,6 +15,7 @@
 #include "stages/base/file/new_file.h"
 #include "tools/common/drawing/font.h"
 #include "tools/tail/labels.h"
+#include "tools/tail/pose_marks.h"
 #include "tools/tail/view_marks.h"
 #include "stages/base/buffer/text.h"
 
@@ -99,6 +100,22 @@ static bool has_holes(const crn_decoded *verdict)
     return false;
 }
 
+/* What there is of a class: contours and pixels of all views, and where the fruit was measured its
+ * defects, each once. */
+static void describe_class(const crn_decoded *verdict, uint32_t class, char *text, size_t size)
+{
+    const crn_decoded_total *total = &verdict->totals[class];
+    crn_text line = crn_text_in(text, size);
+    crn_text_add(&line, "%s %" PRIu64 " (%.0f px", total->name, total->count, total->area_px);
+    for (uint32_t i = 0; i < verdict->surface.measure_count; i++) {
+        const crn_decoded_measure *measure = &verdict->surface.measures[i];
+        if (strcmp(measure->name, total->name) == 0)
+            crn_text_add(&line, "; on the fruit %" PRIu64 ", %.1f mm\u00b2", measure->count,
+                         measure->area_mm2);
+    }
+    crn_text_add(&line, ")");
+}
+
 /*
  * Draws the legend from y on, over as many rows as needed: every class found, with count and area.
  * Returns the rows; with `draw` false it only counts them.
@@ -110,13 +127,12 @@ static int32_t draw_legend(cairo_t *cairo, const crn_decoded *verdict, crn_palet
     double x = MARGIN;
     int32_t rows = 1;
     for (uint32_t i = 0; i <= verdict->total_count; i++) {
-        char text[CRN_DECODED_TEXT_BYTES + 64] = "hole";
+        char text[CRN_DECODED_TEXT_BYTES + 128] = "hole";
         bool hole = i == verdict->total_count;
         if (hole ? !has_holes(verdict) : !verdict->totals[i].count)
             continue;
         if (!hole)
-            snprintf(text, sizeof text, "%s %" PRIu64 " (%.0f px)", verdict->totals[i].name,
-                     verdict->totals[i].count, verdict->totals[i].area_px);
+            describe_class(verdict, i, text, sizeof text);
         cairo_text_extents_t extents;
         cairo_text_extents(cairo, text, &extents);
         if (x > MARGIN && x + 24 + extents.x_advance > width - MARGIN) {
@@ -166,6 +182,9 @@ static void describe(const crn_decoded *verdict, char *text, size_t size)
         crn_text_add(&line, "%s%s", i ? ", " : ", skipped ", verdict->skipped[i]);
     crn_text_add(&line, "%s%s", verdict->truncated ? ", truncated" : "",
                  verdict->stale ? ", stale" : "");
+    if (verdict->surface.is_measured)
+        crn_text_add(&line, ", %.1f mm across, %.0f %% seen", verdict->surface.diameter_mm,
+                     100 * verdict->surface.coverage);
 }
 
 static void draw_header(cairo_t *cairo, const crn_decoded *verdict, const layout *plan)
@@ -279,6 +298,7 @@ static void draw_view(cairo_t *cairo, const crn_decoded *verdict, const layout *
         tint_class(cairo, verdict, (uint64_t)view, palette->name[class],
                    crn_palette_color(palette, palette->name[class]));
     cairo_set_line_join(cairo, CAIRO_LINE_JOIN_ROUND);
+    crn_pose_marks_draw(cairo, &verdict->surface, (uint64_t)view, plan->scale);
     for (uint32_t i = 0; i < verdict->defect_count; i++)
         if (verdict->defects[i].view == (uint64_t)view)
             draw_outline(cairo, verdict, &verdict->defects[i],

@@ -136,6 +136,76 @@ static void outlines_lie_where_their_pixels_are(void **state)
     crn_decoded_free(&verdict);
 }
 
+/* The fruit's outline, the border of the strip that the view owns, and what lies beside it. */
+static void the_fruit_and_its_strip_are_drawn(void **state)
+{
+    (void)state;
+    static uint8_t grey[HEIGHT * WIDTH];
+    memset(grey, 100, sizeof grey);
+    const crn_photo photo = {grey, HEIGHT, WIDTH};
+    for (int about_x = 0; about_x < 2; about_x++) {
+        crn_decoded *verdict = make_verdict(1);
+        crn_decoded_surface *surface = &verdict->surface;
+        *surface = (crn_decoded_surface){.is_measured = true, .pose_count = 2};
+        strcpy(surface->roll_axis, about_x ? "x" : "y");
+        surface->poses[0] = (crn_decoded_pose){.view = 7, .x = 50, .y = 30, .rx = 9, .ry = 9};
+        surface->poses[1] = (crn_decoded_pose){
+            .x = 300, .y = 30, .rx = 20, .ry = 20, .from_deg = -180, .to_deg = 30};
+        crn_palette palette = {0};
+        const char *path = path_of("fruit.png");
+        assert_int_equal(crn_draw_verdict(verdict, &photo, 1, (crn_photo){0}, &palette, path, NULL),
+                         0);
+        draw_picture image = read_picture(path);
+        /* At the border of 30 degrees, sin 30 of the radius from the middle. */
+        const int border = 10, beside = 15;
+        assert_int_equal(view_pixel(&image, 300, 30), 0x646464);
+        assert_int_equal(view_pixel(&image, 50, 30), 0x646464); /* of a view that there is not */
+        assert_true(red(view_pixel(&image, 320, 30)) > 150);
+        assert_true(red(view_pixel(&image, 280, 30)) > 150);
+        assert_true(red(view_pixel(&image, 300, 50)) > 150);
+        uint32_t on =
+            about_x ? view_pixel(&image, 300, 30 + border) : view_pixel(&image, 300 + border, 30);
+        uint32_t out =
+            about_x ? view_pixel(&image, 300, 30 + beside) : view_pixel(&image, 300 + beside, 30);
+        uint32_t in =
+            about_x ? view_pixel(&image, 300, 30 - beside) : view_pixel(&image, 300 - beside, 30);
+        assert_true(red(on) > 150);
+        assert_int_equal(red(out), 60); /* darkened by 0.4 */
+        assert_int_equal(in, 0x646464);
+        cairo_surface_destroy(image.surface);
+        crn_decoded_free(&verdict);
+    }
+}
+
+/* Poses that no daemon writes are not drawn. */
+static void a_pose_that_is_none_leaves_the_picture(void **state)
+{
+    (void)state;
+    static const crn_decoded_pose poses[] = {
+        {.x = NAN, .y = 30, .rx = 20, .ry = 20},
+        {.x = 300, .y = 30, .rx = 0, .ry = 20},
+        {.x = 300, .y = 30, .rx = -1, .ry = 20},
+        {.x = 300, .y = 30, .rx = 20, .ry = 1e300},
+        {.x = 300, .y = 30, .rx = 20, .ry = 20, .tilt_deg = INFINITY}};
+    static uint8_t grey[HEIGHT * WIDTH];
+    memset(grey, 100, sizeof grey);
+    const crn_photo photo = {grey, HEIGHT, WIDTH};
+    for (size_t i = 0; i < sizeof poses / sizeof *poses; i++) {
+        crn_decoded *verdict = make_verdict(1);
+        verdict->surface = (crn_decoded_surface){.is_measured = true, .pose_count = 1};
+        verdict->surface.poses[0] = poses[i];
+        crn_palette palette = {0};
+        const char *path = path_of("none.png");
+        assert_int_equal(crn_draw_verdict(verdict, &photo, 1, (crn_photo){0}, &palette, path, NULL),
+                         0);
+        draw_picture image = read_picture(path);
+        for (int x = 200; x < WIDTH; x++)
+            assert_int_equal(view_pixel(&image, x, 30), 0x646464);
+        cairo_surface_destroy(image.surface);
+        crn_decoded_free(&verdict);
+    }
+}
+
 static void set_view(crn_decoded *verdict, uint64_t view, const char *state, const char *reason)
 {
     crn_decoded_view *entry = &verdict->views[verdict->view_count++];
@@ -409,6 +479,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outlines_lie_where_their_pixels_are),
+        cmocka_unit_test(the_fruit_and_its_strip_are_drawn),
+        cmocka_unit_test(a_pose_that_is_none_leaves_the_picture),
         cmocka_unit_test(views_that_were_not_judged_are_marked),
         cmocka_unit_test(views_say_why),
         cmocka_unit_test(classes_keep_their_colours),
