@@ -11,7 +11,7 @@ import html
 import pathlib
 import sys
 
-WIDTH, HEIGHT = 1848, 780
+WIDTH, HEIGHT = 2050, 780
 MARGIN = 24
 
 # class: (light, dark); the picture has a background of its own, so that it is readable on any page.
@@ -98,6 +98,7 @@ STEPS = [
 ]
 STEP_WIDTH, STEP_GAP = 206, 25
 LINE_TOP, LINE_BOTTOM = 186, 410
+TITLE_X = 1500 # beside the verdicts' way
 STEP_TOP, OWNED_TOP = LINE_TOP + 58, LINE_TOP + 132
 LOWER_TOP, LOWER_HEIGHT, LOWER_WIDTH = 486, 148, 184
 BOTTOM = 694
@@ -128,8 +129,8 @@ def draw_top(d):
 def draw_line(d):
     """The line's thread: steps, each above the memory that it works on."""
     d.box("thread", MARGIN, LINE_TOP, WIDTH - 2 * MARGIN, LINE_BOTTOM - LINE_TOP)
-    d.text(WIDTH / 2, LINE_TOP + 25, "the line's thread", "ink title")
-    d.text(WIDTH / 2, LINE_TOP + 43, "SCHED_RR; one loop that owns all of this, so no locks; waits only in its poll",
+    d.text(TITLE_X, LINE_TOP + 25, "the line's thread", "ink title")
+    d.text(TITLE_X, LINE_TOP + 43, "SCHED_RR; one loop that owns all of this, so no locks; waits only in its poll",
            "soft small")
     for i, (title, what, memory, *lines) in enumerate(STEPS):
         x = 40 + i * (STEP_WIDTH + STEP_GAP)
@@ -159,8 +160,9 @@ def queue_label(d, x, *lines):
 
 
 def draw_lower(d):
-    """Slots, writers, workers, devices, viewers, HTTP, conditions, control, service."""
-    slots, writers, workers, devices, viewers, http, conditions, control, service = (MARGIN + 202 * i for i in range(9))
+    """Slots, writers, workers, devices, surfaces, viewers, HTTP, conditions, control, service."""
+    slots, writers, workers, devices, surfaces, viewers, http, conditions, control, service = (
+        MARGIN + 202 * i for i in range(10))
     lower_thread(d, slots, LOWER_WIDTH, "slots' thread", "nice 10; accepts producers", "rings of slots: made,",
                  "pinned, freed; the line's", "from offer to last view")
     d.arrow((slots + 20, LINE_BOTTOM), (slots + 20, LOWER_TOP))
@@ -176,10 +178,12 @@ def draw_lower(d):
                  "read maps in their slots", "and a device's results", copies=3)
     lower_thread(d, devices, LOWER_WIDTH, "device threads", "every call to their GPU", "graphs, pinned results",
                  "batches of up to 16,", "uploaded from the slots", copies=2)
-    for x in (workers, devices):
+    lower_thread(d, surfaces, LOWER_WIDTH, "surfaces' thread", "with geometry: a fruit in mm", "outlines of one fruit",
+                 "reads the result store,", "at most 32 fruits wait")
+    for x in (workers, devices, surfaces):
         d.arrow((x + 20, LINE_BOTTOM), (x + 20, LOWER_TOP))
         d.arrow((x + LOWER_WIDTH - 20, LOWER_TOP), (x + LOWER_WIDTH - 20, LINE_BOTTOM))
-        queue_label(d, x + LOWER_WIDTH / 2, "rings: views in,", "results out, eventfd")
+        queue_label(d, x + LOWER_WIDTH / 2, f"rings: {'fruits' if x == surfaces else 'views'} in,", "results out, eventfd")
 
     lower_thread(d, viewers, LOWER_WIDTH, "viewers' thread", "XPUB, own ZeroMQ context", "ring of messages",
                  "when it is full,", "viewers lose some")
