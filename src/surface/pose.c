@@ -183,20 +183,15 @@ static void place_defects(crn_pose_finder *finder, crn_outside outside, crn_defe
 
 /* --- all ------------------------------------------------------------------------------------- */
 
-static double scale_of(const crn_geometry_settings *geometry, uint32_t view)
-{
-    const crn_reals *scales = &geometry->mm_per_px;
-    return scales->item[view < (uint32_t)scales->count ? (int32_t)view : scales->count - 1];
-}
-
 int64_t crn_pose_find(crn_pose_finder *finder, const crn_view *view, crn_defects *defects)
 {
     const crn_config *config = view->config ? view->config : finder->config;
     const crn_geometry_settings *geometry = &config->geometry;
     int64_t start_ns = crn_now_ns();
-    finder->found = (crn_view_pose){.mm_per_px = scale_of(geometry, view->header.view),
-                                    .height = (int32_t)view->header.height,
-                                    .width = (int32_t)view->header.width};
+    finder->found = (crn_view_pose){
+        .mm_per_px = crn_config_mm_per_px(config, view->header.lane, view->header.view),
+        .height = (int32_t)view->header.height,
+        .width = (int32_t)view->header.width};
     if (geometry->surface.optional &&
         view->deadline_ns - start_ns < crn_recent_p99_ns(&finder->recent)) {
         finder->found.skipped = true;

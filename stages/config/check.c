@@ -462,6 +462,7 @@ void crn_check_config(crn_reader *reader)
     check_numbers(reader);
     crn_check_latency(reader, crn_node_value(reader->root, "latency"));
     crn_check_geometry(reader, "geometry", crn_node_value(reader->root, "geometry"));
+    crn_check_lane_scales(reader, crn_node_value(reader->root, "geometry"));
     check_segments(reader);
     check_lanes(reader);
     check_sum(reader);

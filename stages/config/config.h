@@ -155,6 +155,20 @@ typedef struct crn_lane_ranges {
 CRN_API int crn_lane_ranges_parse(const crn_texts *texts, crn_lane_ranges *ret_ranges);
 CRN_API bool crn_lane_ranges_have(const crn_lane_ranges *ranges, uint32_t lane);
 
+#define CRN_LANE_SCALES_MAX 64
+
+/** An entry of `geometry.lanes`. */
+typedef struct crn_lane_scale {
+    crn_lane_range lanes;
+    crn_reals mm_per_px; /**< as geometry.mm_per_px */
+} crn_lane_scale;
+
+/** `geometry.lanes`: no lane is in two of them. */
+typedef struct crn_lane_scales {
+    int32_t count;
+    crn_lane_scale at[CRN_LANE_SCALES_MAX];
+} crn_lane_scales;
+
 /** The settings of a line, named as in the file; config/README.md is the reference of all keys,
  * with units and defaults. Whoever loads it owns it: crn_config_done(). */
 typedef struct crn_config {
@@ -194,7 +208,8 @@ typedef struct crn_config {
     } realtime;
     crn_latency_settings latency;
     crn_geometry_settings geometry;
-    crn_recipes *recipes; /**< owned by the config; NULL: none */
+    crn_lane_scales lane_scales; /**< geometry.lanes; the machine's, of no recipe */
+    crn_recipes *recipes;        /**< owned by the config; NULL: none */
     struct {
         crn_socket_settings grader, viewers;
         struct {
@@ -321,6 +336,9 @@ static inline bool crn_config_measures(const crn_config *config)
 {
     return config->geometry.mm_per_px.count > 0;
 }
+
+/** The scale of a view of that lane, of settings that measure. */
+CRN_API double crn_config_mm_per_px(const crn_config *config, uint32_t lane, uint32_t view);
 
 /** Which of CRN_GENERATIONS sets of resources belongs to these settings; 0 for NULL. */
 static inline uint32_t crn_config_slot(const crn_config *config)

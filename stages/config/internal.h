@@ -28,7 +28,10 @@ extern const crn_param crn_keys_latency[];
 
 /* Of section geometry, what each recipe has, too: rows and subsections. */
 extern const crn_param *const crn_keys_geometry_of_recipe;
-extern const crn_section crn_sections_of_geometry[];
+extern const crn_section *const crn_sections_of_geometry;
+
+/* The row of an entry of geometry.lanes, over crn_lane_scale. */
+extern const crn_param crn_keys_lane_scale[];
 
 /* The last row of section classes, which a recipe's classes have alone. */
 extern const crn_param *const crn_keys_level;
@@ -57,6 +60,12 @@ void crn_check_latency(crn_reader *reader, const crn_node *map);
 /* Checks geometry's values among themselves; `map` is the section's node, or NULL, `path` names it.
  */
 void crn_check_geometry(crn_reader *reader, const char *path, const crn_node *map);
+
+/* Subsection geometry.lanes; printed only where it has entries. */
+void crn_read_lane_scales(crn_reader *reader, const crn_section *section,
+                          crn_source_position position, const crn_node *node);
+void crn_check_lane_scales(crn_reader *reader, const crn_node *map); /* of geometry */
+void crn_print_lane_scales(const crn_config *config, int indent, FILE *out);
 
 /* The stages' own checks. */
 void crn_check_stages(crn_reader *reader);

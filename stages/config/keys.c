@@ -190,8 +190,25 @@ static const crn_param geometry_surface[] = {
                 "p99; false: they wait for them, up to the deadline"),
     {0}};
 
-const crn_section crn_sections_of_geometry[] = {
-    {.key = "fruit", .rows = geometry_fruit}, {.key = "surface", .rows = geometry_surface}, {0}};
+const crn_param crn_keys_lane_scale[] = {CRN_PARAM(crn_lane_scale, mm_per_px, .min = 0.0001,
+                                                   .max = 1000, .live = true,
+                                                   .help = "as geometry.mm_per_px, of these lanes"),
+                                         {0}};
+
+static const crn_section below_geometry[] = {
+    {.key = "lanes",
+     .kind = CRN_SECTION_OWN,
+     .help =
+         "lanes whose cameras have another scale, by number or range: `{0-3: {mm_per_px: 0.41}, "
+         "4: {mm_per_px: [0.4, 0.42]}}`; at most 64 entries (live)",
+     .shape = "a map",
+     .read = crn_read_lane_scales,
+     .print = crn_print_lane_scales},
+    {.key = "fruit", .rows = geometry_fruit},
+    {.key = "surface", .rows = geometry_surface},
+    {0}};
+
+const crn_section *const crn_sections_of_geometry = &below_geometry[1];
 
 static const char *const formats[] = {"msgpack", "json", NULL};
 
@@ -315,7 +332,7 @@ const crn_section crn_sections[] = {
     {.key = "run", .rows = run},
     {.key = "realtime", .rows = realtime},
     {.key = "latency", .rows = crn_keys_latency, .at = offsetof(crn_config, latency)},
-    {.key = "geometry", .rows = geometry, .sections = crn_sections_of_geometry, .optional = true},
+    {.key = "geometry", .rows = geometry, .sections = below_geometry, .optional = true},
     {.key = "publish", .sections = publish},
     {.key = "access", .rows = access_rows},
     {.key = "record", .rows = record},

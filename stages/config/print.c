@@ -169,6 +169,10 @@ static void print_sections(const crn_config *config, const crn_section *sections
         const char *settings = (const char *)config + section->at;
         if (section->optional && !has_value(section->rows, settings))
             continue;
+        if (section->kind == CRN_SECTION_OWN) {
+            section->print(config, indent, out);
+            continue;
+        }
         bool none = section->kind == CRN_SECTION_RECIPES && !config->recipes;
         fprintf(out, "%*s%s:%s\n", indent, "", section->key, none ? " {}" : "");
         if (section->kind == CRN_SECTION_CLASSES) {
@@ -226,12 +230,13 @@ static void print_reference_sections(const char *above, const crn_section *secti
                     section->key, section->help);
             continue;
         }
-        if (section->kind == CRN_SECTION_OWN) {
-            fprintf(out, "| `%s` | empty | a list | %s |\n", section->key, section->help);
-            continue;
-        }
         snprintf(path, sizeof path, "%s%s%s%s", above, above[0] ? "." : "", section->key,
                  list ? "[]" : "");
+        if (section->kind == CRN_SECTION_OWN) {
+            fprintf(out, "| `%s` | empty | %s | %s |\n", path,
+                    section->shape ? section->shape : "a list", section->help);
+            continue;
+        }
         if (section->kind != CRN_SECTION_CHAIN)
             print_reference_rows(path, section->rows, out);
         print_reference_sections(path, section->sections, out);

@@ -166,10 +166,13 @@ typedef struct crn_section {
     const struct crn_section *sections; /* subsections; NULL for none */
     bool optional;    /* of KEYS: printed only if the file has it, which its first row then tells */
     const char *help; /* of RECIPES and OWN */
+    const char *shape; /* of OWN, in the reference; NULL: "a list" */
     /* Reads an OWN section; `node` NULL: the file lacks it, to be reported at `position` where it
      * is required. */
     void (*read)(crn_reader *reader, const struct crn_section *section,
                  crn_source_position position, const crn_node *node);
+    /* Prints an OWN section of a line's file, its key included, as far as it has one. */
+    void (*print)(const crn_config *config, int indent, FILE *out);
 } crn_section;
 
 /* --- reading --- */

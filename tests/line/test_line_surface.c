@@ -333,6 +333,29 @@ static void a_reload_begins_and_ends_measuring(void **state)
     line_stop(&line);
 }
 
+static void a_lane_may_have_a_scale_of_its_own(void **state)
+{
+    (void)state;
+    crn_random random = {.state = 7};
+    scene_fruit fruit = random_fruit(&random);
+    fruit.view_count = 1;
+    line_start_on(&line, LINE "geometry: {mm_per_px: 0.5, lanes: {2-3: {mm_per_px: 1}}}\n", NULL);
+    for (uint32_t lane = 1; lane < 4; lane++) {
+        crn_view_header header = line_header(&line, 1, 0, 1, SCENE_HEIGHT, SCENE_WIDTH);
+        header.lane = lane;
+        header.layout = CRN_CHW;
+        header.flags = CRN_WIRE_FLAG_POSE;
+        header.pose = pose_of(&fruit, 0);
+        scene_render(&fruit, 0, maps);
+        line_send(&line, header, maps, NULL);
+        crn_decoded *verdict = receive();
+        double scale = lane == 1 ? 1 : 2;
+        assert_true(fabs(verdict->surface.diameter_mm / (2 * scale * fruit.a_mm) - 1) < 1e-6);
+        crn_decoded_free(&verdict);
+    }
+    line_stop(&line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -344,6 +367,7 @@ int main(void)
         cmocka_unit_test(defects_beside_the_fruit_are_marked_or_dropped),
         cmocka_unit_test(without_the_section_a_verdict_has_no_new_key),
         cmocka_unit_test(a_reload_begins_and_ends_measuring),
+        cmocka_unit_test(a_lane_may_have_a_scale_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

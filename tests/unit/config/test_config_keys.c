@@ -52,7 +52,8 @@ static void assert_sections(const crn_section *sections)
         size_t bytes = section->kind == CRN_SECTION_CLASSES ? sizeof(crn_class_settings)
                        : section->kind == CRN_SECTION_CHAIN ? sizeof(crn_step)
                                                             : sizeof(crn_config);
-        assert_true(section->rows || section->sections || section->kind == CRN_SECTION_RECIPES);
+        assert_true(section->rows || section->sections || section->kind == CRN_SECTION_RECIPES ||
+                    section->kind == CRN_SECTION_OWN);
         assert_rows(section->key, section->rows, bytes);
         assert_sections(section->sections);
     }
