@@ -69,7 +69,7 @@ def find_faults():
             yield f"words_en.js: nothing uses '{key}'"
     reasons = re.findall(r'ROW\(\w+,\s*"(\w+)"', (ROOT / "src/formats/view/reason.h").read_text())
     for reason in reasons:
-        if f"['{reason}', " not in (PAGE / "why.js").read_text():
+        if f"['{reason}', " not in (PAGE / "fruit/why.js").read_text():
             yield f"why.js: no words for the reason '{reason}' of a view"
     if len(languages) < 5 or len(english) < 100 or len(reasons) < 10:
         yield "the words could not be read: their files have another form"

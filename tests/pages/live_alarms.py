@@ -4,7 +4,7 @@ import urllib.request
 
 from live_overview import LANGUAGES, SCREENS, expect_large_targets, open_page, show
 from page_tests import DESKTOP, PHONE
-from stand_in_daemon import faulty_event, held, normal_event
+from stand_in.daemon import faulty_event, held, normal_event
 
 LANE_2 = held("lane_silent", "critical", "Lane 2: no pictures", "Check camera and CNN of this lane.", lane=2, misjudged=True)
 GRADER = held("no_grader", "critical", "Nothing is ejected: no ejector program is connected", "Start the ejector program.",

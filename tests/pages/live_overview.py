@@ -3,7 +3,7 @@ import json
 import urllib.request
 
 from page_tests import DESKTOP, PHONE
-from stand_in_daemon import StandIn, faulty_event, held, lane, normal_event
+from stand_in.daemon import StandIn, faulty_event, held, lane, normal_event
 
 SCREENS = [(1280, 900), (1024, 600), (1920, 1080)]
 LANGUAGES = ("en", "it", "es", "fr", "de")
@@ -197,7 +197,7 @@ def fruit_of(name, **changes):
     states = [{"view": view, "state": "judged", "reason": "", "received_ms": 5 * view, "queue_ms": 1, "run_ms": 9,
                "backend": "openmp", "class": "", "count": 0} for view in range(4)]
     verdict = {"lane": number, "epoch": epoch, "fruit": fruit, "published_ns": 1.8e18, "verdict": "complete",
-               "views_expected": 4, "views_received": 4, "views_judged": 4, "truncated": False, "budget_ms": 100,
+               "views_expected": 4, "views_received": 4, "views_judged": 4, "truncated": False, "skipped": [], "budget_ms": 100,
                "latency_ms": {"queue": 1, "contours": 9, "total": 12}, "assembly_ms": 15, "closed_by": "views",
                "view_states": states, "totals": {"rot": {"count": 0, "area_px": 0}}, "defects": []} | changes
     views = [{"view": view, "width_px": 511, "height_px": 95, "y_px": None} for view in range(4)]

@@ -72,6 +72,14 @@ export function squarePixels(value) {
   return `${figure(value)}${UNIT_SPACE}px²`;
 }
 
+export function squareMillimetres(value) {
+  return `${figure(value)}${UNIT_SPACE}mm²`;
+}
+
+export function millimetres(value) {
+  return `${figure(value)}${UNIT_SPACE}mm`;
+}
+
 // 100 % is all, not nearly all.
 export function percent(share) {
   if (share === null || share === undefined) return '–';

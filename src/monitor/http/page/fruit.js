@@ -1,8 +1,11 @@
 // The page of one fruit: why it is as it is, its views, and where its time went.
 import { byId, make, setHeadline, setText, startFrame } from './frame.js';
-import { classColours, drawView, sayIncomplete } from './fruit_picture.js';
-import { sayWhy } from './why.js';
-import { figure, milliseconds, number, say, squarePixels, timeOfDay } from './words.js';
+import { drawMap } from './fruit/map.js';
+import { classColours, drawView, measuresOf, sayIncomplete } from './fruit/picture.js';
+import { sayWhy } from './fruit/why.js';
+import {
+  figure, milliseconds, millimetres, number, percent, say, squareMillimetres, squarePixels, timeOfDay,
+} from './words.js';
 
 const [, , lane, epoch, fruit] = location.pathname.split('/');
 
@@ -74,7 +77,7 @@ function showWaterfall(verdict) {
 function showParts(verdict) {
   const rows = [];
   for (const [name, ms] of Object.entries(verdict.latency_ms)) {
-    const word = name === 'queue' || name === 'total' ? say(name) : name;
+    const word = ['queue', 'pose', 'surface', 'total'].includes(name) ? say(name) : name;
     rows.push([word, ms]);
   }
   const known = rows.slice(0, -1).reduce((sum, [, ms]) => sum + ms, 0);
@@ -82,11 +85,31 @@ function showParts(verdict) {
   for (const [word, ms] of rows) byId('parts').append(make('tr', {}, make('td', {}, word), make('td', {}, figure(ms))));
 }
 
+// Of all pictures, and where the fruit was measured each defect once.
 function showTotals(verdict) {
+  const measures = measuresOf(verdict);
+  byId('on-fruit-head').hidden = byId('mm2-head').hidden = !measures;
   for (const [name, total] of Object.entries(verdict.totals)) {
-    byId('totals').append(make('tr', {}, make('td', {}, name), make('td', {}, number(total.count)),
-      make('td', {}, squarePixels(total.area_px))));
+    const row = make('tr', {}, make('td', {}, name), make('td', {}, number(total.count)), make('td', {}, squarePixels(total.area_px)));
+    const measure = measures?.classes[name];
+    if (measure) row.append(make('td', {}, number(measure.count)), make('td', {}, squareMillimetres(measure.area_mm2)));
+    byId('totals').append(row);
   }
+}
+
+// Why a fruit of a line that measures has no measures.
+function sayUnmeasured({ surface, skipped }) {
+  if (surface) return say(surface.pose.every(({ source }) => source === 'none') ? 'no_pose' : 'no_roll');
+  return skipped.includes('surface') ? say('no_time_to_measure') : '';
+}
+
+function showMeasures(verdict, colours) {
+  const measures = measuresOf(verdict);
+  const text = measures ? say('measured', millimetres(measures.diameter_mm), millimetres(measures.length_mm), percent(measures.coverage))
+    : sayUnmeasured(verdict);
+  byId('measures').hidden = !text;
+  setText(byId('measured'), text);
+  if (measures) byId('measured').before(drawMap(verdict, colours, fruit));
 }
 
 function showIncomplete(verdict) {
@@ -105,6 +128,7 @@ function show(data) {
   showWaterfall(verdict);
   showParts(verdict);
   showTotals(verdict);
+  showMeasures(verdict, colours);
   showIncomplete(verdict);
   for (const view of data.views) {
     byId('pictures').append(make('figure', {}, drawView(data, view, colours, fruit), make('figcaption', {}, say('view', view.view))));

@@ -8,9 +8,9 @@ import threading
 import time
 import urllib.parse
 
-from stand_in_alarms import CSV, Alarms
+from .alarms import CSV, Alarms
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 FOLDERS = [ROOT / "src/monitor/http/page", ROOT / "src/http/page"]
 CHART = pathlib.Path("/usr/share/javascript/chart.js/chart.min.js")
 TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",

@@ -1,6 +1,6 @@
 // A fruit's views as pictures: the photograph, if there is one, and the outlines of its defects.
-import { figure, number, say, squarePixels } from './words.js';
-import { make } from './frame.js';
+import { figure, number, say, squareMillimetres, squarePixels } from '../words.js';
+import { make } from '../frame.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
 
@@ -10,7 +10,7 @@ const COLOURS = ['#ff5252', '#33ccff', '#ffc71a', '#47e680', '#c28fff', '#ff8c33
 
 const TAG_SHARE = 1 / 28; // of a picture's width, that its defects' names are high
 
-function makeSvg(name, attributes) {
+export function makeSvg(name, attributes) {
   const element = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   return element;
@@ -18,6 +18,11 @@ function makeSvg(name, attributes) {
 
 export function classColours(verdict) {
   return new Map(Object.keys(verdict.totals).map((name, i) => [name, COLOURS[i % COLOURS.length]]));
+}
+
+// The fruit in millimetres; null: the line does not measure, or could not.
+export function measuresOf({ surface }) {
+  return surface && surface.diameter_mm !== null ? surface : null;
 }
 
 // Why there are more defects than are shown, or may be; empty: what is shown is all.
@@ -87,6 +92,16 @@ function nameTag(defect, colour, width, height) {
   return text;
 }
 
+// Where the view shows the fruit; dashed where it was taken from the other views.
+function fruitOutline({ surface }, number) {
+  const pose = surface?.pose.find((one) => one.view === number);
+  if (!pose || pose.x === null) return [];
+  return [makeSvg('ellipse', {
+    cx: pose.x, cy: pose.y, rx: pose.rx, ry: pose.ry, class: `fruit-outline ${pose.source}`,
+    transform: `rotate(${pose.tilt_deg} ${pose.x} ${pose.y})`,
+  })];
+}
+
 // One view: `view` and `photos` as in /fruits/….json; the fruit's number as text, as it may have more digits than
 // JavaScript's numbers.
 export function drawView(data, view, colours, fruit) {
@@ -110,9 +125,17 @@ export function drawView(data, view, colours, fruit) {
     }));
     svg.append(frame);
   }
+  svg.append(...fruitOutline(data.verdict, view.view));
   for (const defect of defects) svg.append(outline(defect, colours.get(defect.class)));
   for (const defect of largestOfEach(defects)) svg.append(nameTag(defect, colours.get(defect.class), width, height));
   return svg;
+}
+
+// "3 rot, 51.5 mm²": defects of the fruit, each once, where it was measured; else of all pictures.
+function foundOf(verdict, name, total) {
+  const measure = measuresOf(verdict)?.classes[name];
+  return measure ? `${number(measure.count)} ${name}, ${squareMillimetres(measure.area_mm2)}`
+    : `${number(total.count)} ${name}, ${squarePixels(total.area_px)}`;
 }
 
 // What was found, a colour beside each class, and whether there may be more.
@@ -124,7 +147,7 @@ export function legend(verdict, colours) {
   for (const [name, total] of found) {
     const swatch = makeSvg('svg', { class: 'swatch', viewBox: '0 0 10 10', 'aria-hidden': 'true' });
     swatch.append(makeSvg('rect', { width: 10, height: 10, fill: colours.get(name) }));
-    list.append(make('li', {}, swatch, ` ${number(total.count)} ${name}, ${squarePixels(total.area_px)}`));
+    list.append(make('li', {}, swatch, ` ${foundOf(verdict, name, total)}`));
   }
   if (incomplete) list.append(make('li', {}, incomplete));
   return list;

@@ -1,6 +1,6 @@
 // One sentence that says why a fruit is as it is, from its verdict alone. cernita-why, which also has the verdicts
 // around it, says more.
-import { milliseconds, say } from './words.js';
+import { milliseconds, say } from '../words.js';
 
 // The words under `why`, by the reason of a view; what explains most comes first.
 const BY_REASON = [
@@ -41,6 +41,8 @@ function sayLongest({ latency_ms: latency }) {
   const rest = latency.total - known.reduce((sum, [, ms]) => sum + ms, 0);
   const [name, ms] = known.reduce((most, one) => (one[1] > most[1] ? one : most), ['rest', rest]);
   if (name === 'rest') return say('part_rest', milliseconds(Math.max(0, ms)));
+  if (name === 'pose') return say('part_pose', milliseconds(ms));
+  if (name === 'surface') return say('part_surface', milliseconds(ms));
   return name === 'queue' ? say('part_queue', milliseconds(ms)) : say('part_step', name, milliseconds(ms));
 }
 
@@ -57,6 +59,7 @@ export function sayWhy(verdict) {
   if (missing.length > 0) return words.missing(numbersOf(missing));
   const doubt = sayReason(of('judged'));
   if (doubt) return doubt;
+  if (verdict.skipped.includes('surface')) return words.unmeasured();
   if (verdict.latency_ms.total > verdict.budget_ms) {
     return words.slow(milliseconds(verdict.latency_ms.total), milliseconds(verdict.budget_ms), sayLongest(verdict));
   }
