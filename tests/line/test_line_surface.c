@@ -336,17 +336,17 @@ static void a_reload_begins_and_ends_measuring(void **state)
 static void a_lane_may_have_a_scale_of_its_own(void **state)
 {
     (void)state;
-    crn_random random = {.state = 7};
-    scene_fruit fruit = random_fruit(&random);
+    crn_draws random = {7, 0, 0};
+    crn_known_fruit fruit = random_fruit(&random);
     fruit.view_count = 1;
     line_start_on(&line, LINE "geometry: {mm_per_px: 0.5, lanes: {2-3: {mm_per_px: 1}}}\n", NULL);
     for (uint32_t lane = 1; lane < 4; lane++) {
-        crn_view_header header = line_header(&line, 1, 0, 1, SCENE_HEIGHT, SCENE_WIDTH);
+        crn_view_header header = line_header(&line, 1, 0, 1, CRN_KNOWN_HEIGHT, CRN_KNOWN_WIDTH);
         header.lane = lane;
         header.layout = CRN_CHW;
         header.flags = CRN_WIRE_FLAG_POSE;
         header.pose = pose_of(&fruit, 0);
-        scene_render(&fruit, 0, maps);
+        crn_known_render(&fruit, 0, maps);
         line_send(&line, header, maps, NULL);
         crn_decoded *verdict = receive();
         double scale = lane == 1 ? 1 : 2;
