@@ -5,6 +5,7 @@ What happened to each fruit is known here, so that it can be compared with what 
 """
 import asyncio
 import dataclasses
+import gc
 import json
 import math
 import random
@@ -28,9 +29,8 @@ SHOWN = 0.4  # of a fruit's time, in which its light barrier is dark
 
 @dataclasses.dataclass
 class Fruit:
-    outlet: int
-    place: str = ""  # where it went: an outlet's name
-    pulse: bool = False  # a coil was written for it
+    outlet: str  # that it is for
+    place: str = ""  # where it went: an outlet; empty: it is on the belt, or left it at its end
 
 
 class Belt:
@@ -81,6 +81,8 @@ class Block(BaseModbusDataBlock):
 
 
 class Plant:
+    outlets, half = OUTLETS, HALF
+
     def __init__(self, lanes, rate, seed):
         self.lanes, self.rate = lanes, rate
         self.chance = random.Random(seed)
@@ -89,13 +91,13 @@ class Plant:
         self.coil = {}  # address: time at which it was written on
         self.barriers = {}  # input: [begin, end] of its darkness
         self.errors_ms = []  # of each coil against the tick at which its fruit is at the ejector
-        self.pulses = self.wrong = 0
+        self.pulses = 0
         self.confirm = None  # called with lane and outlet, by MQTT
 
     # --- places ---
 
     def ejector(self, lane, outlet):
-        return lane * (len(OUTLETS) - 1) + outlet - 1
+        return lane * (len(self.outlets) - 1) + outlet - 1
 
     def distance(self, outlet):
         return DISTANCE + SPACING * (outlet - 1)
@@ -121,25 +123,28 @@ class Plant:
         elif not on:
             self.coil.pop(address, None)
 
+    def find(self, lane, there):
+        """The fruit of a lane that left the camera nearest to a position of the belt, and by how much it is off."""
+        number = round((there - self.camera(lane, 0)) / PITCH)
+        off = there - self.camera(lane, number)
+        return (self.fruits[lane][number] if 0 <= number < len(self.fruits[lane]) else None), off
+
     def eject(self, address, now):
         """Throws off what is before the ejector."""
-        lane, outlet = address // (len(OUTLETS) - 1), address % (len(OUTLETS) - 1) + 1
-        there = self.belt.position(now) - self.distance(outlet) - self.camera(lane, 0)
-        number = round(there / PITCH)
-        off = there - number * PITCH
+        lane, outlet = address // (len(self.outlets) - 1), address % (len(self.outlets) - 1) + 1
+        fruit, off = self.find(lane, self.belt.position(now) - self.distance(outlet))
         self.pulses += 1
         self.errors_ms.append(1000 * off / self.belt.speed_at(now))
-        if abs(off) > HALF or not 0 <= number < len(self.fruits[lane]) or self.fruits[lane][number].place:
+        if not fruit or abs(off) > self.half or fruit.place:
             return
-        fruit = self.fruits[lane][number]
-        fruit.place, fruit.pulse = OUTLETS[outlet], True
-        self.wrong += fruit.outlet != outlet
+        fruit.place = self.outlets[outlet]
         begin = now + BARRIER_S * 10 / self.rate
         self.barriers[address] = (begin, begin + SHOWN / self.rate)
         if self.confirm:
-            asyncio.get_running_loop().call_later(begin - now, self.confirm, lane, OUTLETS[outlet])
+            asyncio.get_running_loop().call_later(begin - now, self.confirm, lane, fruit.place)
 
     async def serve_plc(self, port):
+        gc.disable()  # its pauses would be the PLC's
         store = ModbusSlaveContext(hr=Block(self.read_register), ir=Block(self.read_register),
                                    di=Block(self.read_input),
                                    co=Block(lambda at: int(at in self.coil), self.write_coil), zero_mode=True)
@@ -157,13 +162,13 @@ class Plant:
         return json.dumps({
             "v": 1, "run": "plant", "lane": lane, "fruit": number, "sequence": number, "verdict": "complete",
             "stale": False, "deadline_ns": 0, "encoder": self.belt.counter(captured), "captured_ns": realtime_ns,
-            "totals": {"rot": {"count": 1, "area_px": AREAS[OUTLETS[fruit.outlet]]}}}).encode()
+            "totals": {"rot": {"count": 1, "area_px": AREAS[fruit.outlet]}}}).encode()
 
     async def run_line(self, socket, fruits):
         """Lets so many fruits pass the camera; each verdict is sent some time later."""
         first = math.ceil(self.belt.position(time.monotonic()) / PITCH) + 1
         for lane in range(self.lanes):  # of the fruits before nobody knows
-            self.fruits[lane] = [Fruit(0, "unseen") for _ in range(first)]
+            self.fruits[lane] = [Fruit(OUTLETS[0], "unseen") for _ in range(first)]
         sequence, due = [0] * self.lanes, []
         while any(len(lane) < first + fruits // self.lanes for lane in self.fruits) or due:
             now = time.monotonic()
@@ -172,7 +177,7 @@ class Plant:
                 at = self.belt.time_of(self.camera(lane, number))
                 if at > now or number >= first + fruits // self.lanes:
                     continue
-                self.fruits[lane].append(Fruit(self.chance.randrange(len(OUTLETS))))
+                self.fruits[lane].append(Fruit(self.chance.choice(OUTLETS)))
                 due.append((at + self.chance.uniform(0.2, 0.8) / self.rate, lane, number, at))
             due.sort()
             while due and due[0][0] <= now:
@@ -185,12 +190,12 @@ class Plant:
         await asyncio.sleep((self.distance(len(OUTLETS)) + 2 * PITCH) / self.belt.speed / (1 - self.belt.swing))
 
     def settle(self):
-        """Counts of what happened to the fruits of each outlet, and the table of where they went."""
-        table = {name: dict.fromkeys(OUTLETS, 0) for name in OUTLETS}
+        """How many fruits of each outlet went to which; a fruit that nothing threw off is at the belt's end."""
+        table = {name: dict.fromkeys(self.outlets, 0) for name in self.outlets}
         for lane in self.fruits:
             for fruit in lane:
                 if fruit.place != "unseen":
-                    table[OUTLETS[fruit.outlet]][fruit.place or OUTLETS[0]] += 1
+                    table[fruit.outlet][fruit.place or self.outlets[0]] += 1
         return table
 
 

@@ -184,7 +184,12 @@ static bool position_at(const crn_belt *belt, int64_t time_ns, double *ret_posit
     uint64_t end = belt->count;
     if (!belt->count || time_ns < point(belt, first)->time_ns)
         return false;
-    if (time_ns >= newest(belt)->time_ns) {
+    if (time_ns == newest(belt)->time_ns) { /* also where it is the only one */
+        *ret_position = (double)newest(belt)->position;
+        *ret_uncertain_ns = newest(belt)->uncertain_ns;
+        return true;
+    }
+    if (time_ns > newest(belt)->time_ns) {
         bool known = crn_belt_get_motion(belt, time_ns, &motion);
         if (known)
             *ret_position = crn_belt_at(&motion, time_ns);

@@ -7,9 +7,11 @@
 
 #include "stages/base/clock.h"
 
-#define WAITING_MAX 512 /* of an ejector: fruits between the camera and it */
-#define FIRED_MAX   64  /* of an ejector: whose pulse or confirmation is not over */
-#define ROUNDS      32  /* round trips that the lead is learnt from */
+#define WAITING_MAX  512 /* of an ejector: fruits between the camera and it */
+#define FIRED_MAX    64  /* of an ejector: whose pulse or confirmation is not over */
+#define ROUNDS       32  /* round trips that the lead is learnt from */
+#define OFF_WAITS_NS (5 * CRN_NS_PER_MS) /* so long a coil is written off later if another is due  \
+                                          */
 
 /* A fruit on its way. */
 typedef struct awaited_fruit {
@@ -216,11 +218,14 @@ static void fire(crn_firing *firing, int32_t i, int64_t now_ns)
     }
 }
 
-/* Writes a coil off that is due. True if one was written. */
-static bool end_pulse(crn_firing *firing, int32_t i, int64_t now_ns)
+/* Writes a coil off that is due, unless that would delay the next one that is due. True if it was
+ * written. */
+static bool end_pulse(crn_firing *firing, int32_t i, int64_t due_ns, int64_t now_ns)
 {
     ejector_state *state = &firing->state[i];
     if (!state->must_clear && (!state->is_on || now_ns < state->off_ns))
+        return false;
+    if (due_ns - now_ns < crn_firing_guard_ns(firing) && now_ns < state->off_ns + OFF_WAITS_NS)
         return false;
     write_coil(firing, i, false); /* if the PLC is gone: with the next connection */
     state->is_on = state->must_clear = false;
@@ -280,9 +285,9 @@ int64_t crn_firing_run(crn_firing *firing, int64_t now_ns)
         return now_ns;
     }
     for (int32_t i = 0; i < firing->plan.ejectors->count; i++) {
-        if (end_pulse(firing, i, now_ns))
+        if (end_pulse(firing, i, due_ns, now_ns))
             return now_ns;
-        if (firing->state[i].is_on)
+        if (firing->state[i].is_on && firing->state[i].off_ns > now_ns)
             next_ns = earlier(next_ns, firing->state[i].off_ns);
     }
     return earlier(next_ns, due_ns);
@@ -325,6 +330,11 @@ uint64_t crn_firing_waiting(const crn_firing *firing)
 int64_t crn_firing_lead_ns(const crn_firing *firing)
 {
     return firing->lead_ns;
+}
+
+int64_t crn_firing_guard_ns(const crn_firing *firing)
+{
+    return 4 * firing->lead_ns;
 }
 
 const crn_belt *crn_firing_belt(const crn_firing *firing)

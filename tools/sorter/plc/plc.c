@@ -12,7 +12,6 @@
 #define QUEUE_BYTES    (1u << 20) /* some 4,000 decisions */
 #define MESSAGES_BYTES (1u << 18)
 #define STATS_NS       (100 * CRN_NS_PER_MS)
-#define GUARD_ROUNDS   4 /* lead times before a coil in which nothing is polled */
 
 static int64_t earlier(int64_t a, int64_t b)
 {
@@ -104,7 +103,7 @@ static int64_t serve(crn_plc *plc)
             return fire_ns;
     }
     /* A request shortly before a coil is due would delay it; one that waits too long goes first. */
-    int64_t guard_ns = plc->firing ? GUARD_ROUNDS * crn_firing_lead_ns(plc->firing) : 0;
+    int64_t guard_ns = plc->firing ? crn_firing_guard_ns(plc->firing) : 0;
     bool is_near = fire_ns - now_ns < guard_ns;
     if (is_near && now_ns < earlier(plc->poll_ns_next, plc->window_ns_next) + plc->poll_ns)
         return fire_ns;
