@@ -21,6 +21,7 @@ int crn_bench_verdict(int argc, char **argv);
 int crn_bench_judge(int argc, char **argv);
 int crn_bench_surface(int argc, char **argv);
 int crn_bench_of_line(int argc, char **argv);
+int crn_bench_outlets(int argc, char **argv);
 int crn_bench_list(int argc, char **argv);
 
 /* `cernita-bench receiver IN OUT`: the baseline process of the line benchmark, see peer.h. */
@@ -28,5 +29,9 @@ int crn_bench_receiver(int argc, char **argv);
 
 /* `cernita-bench floor LINE.yaml OUT`: the least that a line with slots can cost, see floor.c. */
 int crn_bench_floor(int argc, char **argv);
+
+/* `cernita-bench reader-writer IN PORT`: the least between a camera and a PLC, see
+ * line/outlets/reader_writer.c. */
+int crn_bench_reader_writer(int argc, char **argv);
 
 #endif

@@ -6,7 +6,7 @@
 
 static const crn_tool tool = {
     .name = "cernita-bench",
-    .operands = "operators|gpu|phases|values|judge|verdict|surface|line|list [options]",
+    .operands = "operators|gpu|phases|values|judge|verdict|surface|line|outlets|list [options]",
     .about = "Benchmarks: `operators` times each operator by size, backend and threads;\n"
              "`gpu` times the operators on a device against their targets;\n"
              "`phases` times the parts of contours and ranklets;\n"
@@ -15,6 +15,7 @@ static const crn_tool tool = {
              "`verdict` times what a verdict costs the line's thread, by its defects;\n"
              "`surface` says how exact areas on a fruit are, against synthetic fruits;\n"
              "`line` runs the daemon against a receiver that only receives and copies;\n"
+             "`outlets` times the way from the camera to a register that a PLC reads;\n"
              "`list` prints the cases of `operators` and `gpu`, for benchmarks of their peers.\n"
              "Each has its own --help.",
     .options = (const crn_option[]){{0}},
@@ -30,6 +31,7 @@ static const struct {
     {"values", crn_bench_values},       {"judge", crn_bench_judge},  {"verdict", crn_bench_verdict},
     {"surface", crn_bench_surface},     {"line", crn_bench_of_line}, {"list", crn_bench_list},
     {"receiver", crn_bench_receiver},   {"floor", crn_bench_floor},
+    {"outlets", crn_bench_outlets},     {"reader-writer", crn_bench_reader_writer},
 };
 
 int main(int argc, char **argv)
@@ -43,6 +45,6 @@ int main(int argc, char **argv)
     crn_usage_error(
         &tool,
         "'%s' is not a benchmark; choose operators, gpu, phases, values, judge, verdict, "
-        "surface, line or list",
+        "surface, line, outlets or list",
         argc > 1 ? argv[1] : "");
 }

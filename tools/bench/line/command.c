@@ -381,6 +381,29 @@ static bool find_config(char path[PATH_MAX])
     return access(path, R_OK) == 0;
 }
 
+int crn_bench_line_config(const char *path, crn_error *error, crn_config *ret_config)
+{
+    char installed[PATH_MAX];
+    if (!path && !find_config(installed))
+        return crn_error_set(error, -ENOENT,
+                             "%.200s: does not exist; name a configuration with --config",
+                             installed);
+    path = path ? path : installed;
+    return crn_config_load(path, stderr, ret_config) < 0
+               ? crn_error_set(error, -EINVAL, "%.200s: see above", path)
+               : 0;
+}
+
+int crn_bench_line_frames(const char *recording, crn_error *error, crn_bench_frames *ret_frames)
+{
+    crn_recordings recordings = {0};
+    int r = crn_recordings_list(&recording, 1, &recordings, error);
+    if (r == 0)
+        r = crn_frames_load(&recordings, FRAMES_MAX, ret_frames, error);
+    crn_recordings_free(&recordings);
+    return r;
+}
+
 int crn_bench_of_line(int argc, char **argv)
 {
     static crn_bench_line given = {.backend = CRN_BACKEND_OPENMP,
@@ -390,28 +413,19 @@ int crn_bench_of_line(int argc, char **argv)
                                    .seconds = 60,
                                    .probe_seconds = 4,
                                    .search_seconds = 80};
-    char installed[PATH_MAX];
+    crn_error error;
     crn_options_read(&crn_bench_line_tool, argc, argv, &given);
     if (given.lanes && given.producers > given.lanes)
         given.producers = given.lanes;
-    if (!given.daemon_config && !find_config(installed))
-        return crn_tool_fail(&crn_bench_line_tool,
-                             "%s: does not exist; name a configuration with --config", installed);
-    if (crn_config_load(given.daemon_config ? given.daemon_config : installed, stderr,
-                        &given.config) < 0)
-        return CRN_EXIT_FAILED;
+    if (crn_bench_line_config(given.daemon_config, &error, &given.config) < 0)
+        return crn_tool_fail(&crn_bench_line_tool, "%s", error.text);
     given.config.run.backend = given.backend;
     const char *why = "";
     if (!crn_backend_ops((crn_backend)given.config.run.backend, &why))
         return crn_tool_fail(&crn_bench_line_tool, "--backend %s: %s; choose openmp, or auto",
                              crn_backend_names[given.backend], why);
     crn_peer_stop_on_signal();
-    crn_recordings recordings = {0};
-    crn_error error;
-    int r = crn_recordings_list(&given.recording, 1, &recordings, &error);
-    if (r == 0)
-        r = crn_frames_load(&recordings, FRAMES_MAX, &given.frames, &error);
-    crn_recordings_free(&recordings);
+    int r = crn_bench_line_frames(given.recording, &error, &given.frames);
     if (r < 0)
         return crn_tool_fail(&crn_bench_line_tool, "%s", error.text);
     r = given.lanes   ? crn_bench_line_lanes(&given)

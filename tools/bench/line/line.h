@@ -22,6 +22,14 @@ typedef struct crn_bench_line {
 
 extern const crn_tool crn_bench_line_tool;
 
+/* Loads the daemon's settings; path NULL: those installed with this program. 0 or a negative errno
+ * with *error. */
+int crn_bench_line_config(const char *path, crn_error *error, crn_config *ret_config);
+
+/* The first views of a recording, or of a folder of recordings, that are sent in a loop. 0 or a
+ * negative errno with *error. */
+int crn_bench_line_frames(const char *recording, crn_error *error, crn_bench_frames *ret_frames);
+
 /* What is measured. */
 typedef struct crn_bench_subject {
     crn_peer_kind kind;

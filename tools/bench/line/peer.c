@@ -46,6 +46,7 @@ static int make_folder(crn_peer *peer)
     pthread_mutex_unlock(&mutex);
     snprintf(peer->in, sizeof peer->in, "ipc://%s/in", peer->folder);
     snprintf(peer->out, sizeof peer->out, "ipc://%s/out", peer->folder);
+    snprintf(peer->viewers, sizeof peer->viewers, "ipc://%s/viewers", peer->folder);
     return r;
 }
 
@@ -81,8 +82,23 @@ static int start_program(crn_peer *peer, const char *program, const char *const 
     return r;
 }
 
-/* A port of this machine that nobody has now. */
-static int find_port(uint16_t *ret_port)
+int crn_peer_start_beside(const crn_peer *peer, const char *program, const char *const arguments[],
+                          crn_peer *ret_beside)
+{
+    *ret_beside = *peer;
+    return start_program(ret_beside, program, arguments);
+}
+
+void crn_peer_stop_beside(crn_peer *beside)
+{
+    if (beside->pid > 0) {
+        kill(beside->pid, SIGTERM);
+        waitpid(beside->pid, NULL, 0);
+        beside->pid = 0;
+    }
+}
+
+int crn_peer_find_port(uint16_t *ret_port)
 {
     struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof any;
@@ -106,7 +122,7 @@ static int choose_path(crn_peer *peer, crn_peer_path path)
         snprintf(peer->slots, sizeof peer->slots, "%s/slots", peer->folder);
     if (path != CRN_PEER_TCP)
         return 0;
-    int r = find_port(&port);
+    int r = crn_peer_find_port(&port);
     if (r == 0)
         snprintf(peer->in, sizeof peer->in, "tcp://127.0.0.1:%u", (unsigned)port);
     return r;
@@ -123,7 +139,7 @@ static int write_config(const crn_peer *peer, const crn_config *config, const ch
     snprintf(own->ingest.bind.item[0], CRN_TEXT_BYTES, "%s", peer->in);
     snprintf(own->ingest.slots.path, CRN_TEXT_BYTES, "%s", peer->slots);
     snprintf(own->publish.grader.bind, CRN_TEXT_BYTES, "%s", peer->out);
-    snprintf(own->publish.viewers.bind, CRN_TEXT_BYTES, "ipc://%s/viewers", peer->folder);
+    snprintf(own->publish.viewers.bind, CRN_TEXT_BYTES, "%s", peer->viewers);
     own->monitor.http[0] = '\0';
     FILE *file = fopen(path, "w");
     if (file)
@@ -160,11 +176,7 @@ bool crn_peer_has_ended(const crn_peer *peer)
 
 static void stop(crn_peer *peer)
 {
-    if (peer->pid > 0) {
-        kill(peer->pid, SIGTERM);
-        waitpid(peer->pid, NULL, 0);
-        peer->pid = 0;
-    }
+    crn_peer_stop_beside(peer);
     DIR *entries = opendir(peer->folder);
     struct dirent *entry;
     while (entries && (entry = readdir(entries)))

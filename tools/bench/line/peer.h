@@ -23,7 +23,7 @@ typedef enum crn_peer_kind {
 typedef struct crn_peer {
     pid_t pid;
     char folder[64]; /* of its sockets and configuration */
-    char in[112], out[112];
+    char in[112], out[112], viewers[112];
     char slots[112];    /* path at which it gives out slots; "": views are sent to `in` */
     bool headers_go_in; /* of views in slots: to `in`, else by the slots' connection */
 } crn_peer;
@@ -50,11 +50,25 @@ void crn_peer_stop_on_signal(void);
 int crn_peer_start(crn_peer *peer, crn_peer_kind kind, const crn_config *config,
                    crn_peer_path path);
 
+/* Starts another of these programs, which has the peer's folder and ends with it. Its fields are
+ * the peer's but for `pid`; whoever has other sockets sets them. 0 or negative errno. */
+int crn_peer_start_beside(const crn_peer *peer, const char *program, const char *const arguments[],
+                          crn_peer *ret_beside);
+void crn_peer_stop_beside(crn_peer *beside);
+
+/* A port of this machine that nobody has now. 0 or negative errno. */
+int crn_peer_find_port(uint16_t *ret_port);
+
 /* True if it ended by itself, such as after a failed start. */
 bool crn_peer_has_ended(const crn_peer *peer);
 
 /* Sends SIGTERM, waits, removes its folder. */
 void crn_peer_stop(crn_peer *peer);
+
+/* What the receiver does, and the least that any consumer does: receives one view and copies its
+ * maps, at most so many bytes. 1: it was its fruit's last one; 0: another one; -1: interrupted. */
+#define CRN_BENCH_VIEW_BYTES ((size_t)16 << 20)
+int crn_bench_copy_view(void *in, unsigned char *buffer, uint64_t *ret_fruit);
 
 /* CPU time of all its threads so far, and of its first one, cernitad's line. */
 int64_t crn_peer_cpu_ns(const crn_peer *peer);

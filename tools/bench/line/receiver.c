@@ -7,12 +7,12 @@
 #include "stages/base/process/malloc_tuning.h"
 #include "src/formats/view/wire.h"
 #include "tools/bench/bench.h"
+#include "tools/bench/line/peer.h"
 
 /* As many buffers as the daemon has slots with one worker. */
 #define BUFFERS 20
 
-/* Receives and copies one view; sends the fruit's id after its last view. -1: interrupted. */
-static int copy_one(void *in, void *out, unsigned char *buffer)
+int crn_bench_copy_view(void *in, unsigned char *buffer, uint64_t *ret_fruit)
 {
     zmq_msg_t header, tensor;
     zmq_msg_init(&header);
@@ -23,16 +23,25 @@ static int copy_one(void *in, void *out, unsigned char *buffer)
         uint16_t view, views;
         memcpy(&view, bytes + 60, sizeof view);
         memcpy(&views, bytes + 62, sizeof views);
+        memcpy(ret_fruit, bytes + 24, sizeof *ret_fruit);
         memcpy(buffer, zmq_msg_data(&tensor), zmq_msg_size(&tensor));
-        if (view + 1 == views) {
-            zmq_send(out, "fruit/0", 7, ZMQ_SNDMORE);
-            zmq_send(out, bytes + 24, 8, 0);
-        }
-        r = 0;
+        r = view + 1 == views;
     }
     zmq_msg_close(&header);
     zmq_msg_close(&tensor);
     return r;
+}
+
+/* Receives and copies one view; sends the fruit's id after its last view. -1: interrupted. */
+static int copy_one(void *in, void *out, unsigned char *buffer)
+{
+    uint64_t fruit;
+    int r = crn_bench_copy_view(in, buffer, &fruit);
+    if (r > 0) {
+        zmq_send(out, "fruit/0", 7, ZMQ_SNDMORE);
+        zmq_send(out, &fruit, sizeof fruit, 0);
+    }
+    return r < 0 ? -1 : 0;
 }
 
 static volatile sig_atomic_t stop_requested;
@@ -50,7 +59,7 @@ int crn_bench_receiver(int argc, char **argv)
     crn_malloc_keep_pages(); /* as the daemon does */
     struct sigaction stop = {.sa_handler = request_stop};
     sigaction(SIGTERM, &stop, NULL);
-    size_t buffer_bytes = (size_t)16 << 20;
+    size_t buffer_bytes = CRN_BENCH_VIEW_BYTES;
     unsigned char *buffers = malloc(buffer_bytes * BUFFERS);
     void *zmq = zmq_ctx_new();
     void *in = zmq_socket(zmq, ZMQ_PULL), *out = zmq_socket(zmq, ZMQ_PUSH);

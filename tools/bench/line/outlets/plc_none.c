@@ -1,0 +1,32 @@
+/* In a build without libmodbus. */
+#include <errno.h>
+
+#include "tools/bench/bench.h"
+#include "tools/bench/line/outlets/plc.h"
+
+int crn_bench_plc_open(uint16_t port, crn_bench_plc **ret_plc)
+{
+    (void)port;
+    (void)ret_plc;
+    return -ENOTSUP;
+}
+
+void crn_bench_plc_close(crn_bench_plc **plc)
+{
+    (void)plc;
+}
+
+int crn_bench_plc_await(crn_bench_plc *plc, uint64_t fruit, int64_t until_ns)
+{
+    (void)plc;
+    (void)fruit;
+    (void)until_ns;
+    return -ENOTSUP;
+}
+
+int crn_bench_reader_writer(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    return CRN_EXIT_FAILED;
+}
