@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <mosquitto.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #define KEEPALIVE_S     5
 #define RETRY_MAX_S     10
 #define TOTALS_EVERY_NS CRN_NS_PER_S
+#define STOP_WITHIN_NS  CRN_NS_PER_S
 #define WAITING_MAX     1000 /* messages that libmosquitto has not written */
 #define TOPIC_BYTES     (CRN_TEXT_BYTES + 16)
 #define PAYLOAD_BYTES   1024
@@ -33,7 +35,8 @@ struct crn_mqtt {
     uint64_t told_connects;
     crn_line_state told_state;
     int64_t totals_ns;
-    crn_log_gate drops;
+    crn_log_gate drops, faults;
+    sem_t left; /* posted with each disconnect */
 };
 
 bool crn_mqtt_is_built(void)
@@ -69,6 +72,7 @@ static void note_disconnect(struct mosquitto *mosquitto, void *context, int code
     if (atomic_exchange(&mqtt->connected, 0) && code)
         crn_log(CRN_LOG_ERROR, "outputs.mqtt: the connection to %s is lost: %s", mqtt->broker,
                 mosquitto_strerror(code));
+    sem_post(&mqtt->left);
 }
 
 /* A retained message tells of the past. */
@@ -88,6 +92,20 @@ static void note_written(struct mosquitto *mosquitto, void *context, int message
     (void)mosquitto;
     (void)message;
     atomic_fetch_add(&mqtt->written, 1);
+}
+
+/* What keeps it from connecting, such as a certificate. */
+static void note_fault(struct mosquitto *mosquitto, void *context, int level, const char *text)
+{
+    crn_mqtt *mqtt = context;
+    (void)mosquitto;
+    if (level & (MOSQ_LOG_ERR | MOSQ_LOG_WARNING))
+        crn_log_gated(&mqtt->faults, crn_now_ns(), CRN_LOG_ERROR, "outputs.mqtt: %s: %s%s",
+                      mqtt->broker, text,
+                      strstr(text, "certificate verify failed")
+                          ? "; outputs.mqtt.ca_file must have the certificate that signed the "
+                            "broker's, and that must name the broker's address"
+                          : "");
 }
 
 /* --- open and close ----------------------------------------------------------------------------
@@ -142,6 +160,7 @@ static int start(crn_mqtt *mqtt, crn_error *error)
     mosquitto_disconnect_callback_set(mqtt->mosquitto, note_disconnect);
     mosquitto_publish_callback_set(mqtt->mosquitto, note_written);
     mosquitto_message_callback_set(mqtt->mosquitto, take_message);
+    mosquitto_log_callback_set(mqtt->mosquitto, note_fault);
     mosquitto_reconnect_delay_set(mqtt->mosquitto, 1, RETRY_MAX_S, true);
     int length = write_state(mqtt, "offline", text);
     int r = mosquitto_will_set(mqtt->mosquitto, mqtt->state_topic, length, text, 1, true);
@@ -170,6 +189,7 @@ int crn_mqtt_open(const crn_mqtt_plan *plan, crn_mqtt **ret_mqtt, crn_error *err
     snprintf(mqtt->broker, sizeof mqtt->broker, "%s", plan->broker);
     snprintf(mqtt->run, sizeof mqtt->run, "%s", plan->run);
     snprintf(id, sizeof id, "cernita-sorter-%s", plan->run);
+    sem_init(&mqtt->left, 0, 0);
     mosquitto_lib_init();
     mqtt->mosquitto = mosquitto_new(id, true, mqtt);
     int r = mqtt->mosquitto ? set_access(mqtt, plan, error)
@@ -253,19 +273,32 @@ int64_t crn_mqtt_look(crn_mqtt *mqtt, crn_line_state state, const crn_decider_st
     return mqtt->totals_ns + TOTALS_EVERY_NS;
 }
 
+/* libmosquitto's thread ends by itself once it has written what waits, unless the connection is
+ * lost just then: it may connect again and forget that it was to end. */
+static void end_thread(crn_mqtt *self)
+{
+    while (sem_trywait(&self->left) == 0)
+        continue;
+    bool is_connected = atomic_load(&self->connected);
+    if (is_connected)
+        send_state(self, "stopped");
+    mosquitto_disconnect(self->mosquitto);
+    if (is_connected)
+        crn_sem_wait_until(&self->left, crn_now_ns() + STOP_WITHIN_NS);
+    mosquitto_loop_stop(self->mosquitto, true);
+}
+
 void crn_mqtt_close(crn_mqtt **mqtt)
 {
     crn_mqtt *self = *mqtt;
     if (!self)
         return;
-    if (self->mosquitto && atomic_load(&self->connected))
-        send_state(self, "stopped");
     if (self->mosquitto) {
-        mosquitto_disconnect(self->mosquitto);
-        mosquitto_loop_stop(self->mosquitto, !atomic_load(&self->connected));
+        end_thread(self);
         mosquitto_destroy(self->mosquitto);
     }
     mosquitto_lib_cleanup();
+    sem_destroy(&self->left);
     free(self);
     *mqtt = NULL;
 }

@@ -14,11 +14,13 @@
 static bool read_position(const char *text, int64_t to_monotonic_ns, crn_plc_item *item)
 {
     uint64_t tick, time_ns;
+    int64_t here_ns;
     int end = 0;
-    if (sscanf(text, "%" SCNu64 " %" SCNu64 "%n", &tick, &time_ns, &end) != 2 || text[end])
+    if (sscanf(text, "%" SCNu64 " %" SCNu64 "%n", &tick, &time_ns, &end) != 2 || text[end] ||
+        __builtin_add_overflow(time_ns, to_monotonic_ns, &here_ns))
         return false;
     item->kind = CRN_PLC_READING;
-    item->reading = (crn_belt_reading){.tick = tick, .time_ns = (int64_t)time_ns + to_monotonic_ns};
+    item->reading = (crn_belt_reading){.tick = tick, .time_ns = here_ns};
     return true;
 }
 
