@@ -58,7 +58,7 @@ static crn_chart_point *chart_of(const surface_walk *walk, surface_place *place)
         return chart;
     place->charted = true;
     chart->lambda = atan2(chart->sphere.x, chart->sphere.z);
-    chart->v = fmax(-1, fmin(1, chart->sphere.y));
+    chart->v = crn_surface_within(chart->sphere.y, -1, 1);
     chart->z = chart->sphere.z;
     chart->w = crn_spheroid_along(&walk->surface->spheroid, chart->v);
     return chart;
@@ -129,9 +129,11 @@ static void end_run(surface_walk *walk)
 static void note_near(surface_walk *walk, const crn_chart_point *point)
 {
     const crn_surface_lens *lens = walk->lens;
+    const double beyond[2] = {point->lambda - lens->lo, lens->hi - point->lambda};
+    if (beyond[0] > walk->reach_max && beyond[1] > walk->reach_max)
+        return;
     double reach =
         walk->surface->settings.roll_error_rad + 1 / (lens->across_px * fmax(point->z, STEP_MAX));
-    const double beyond[2] = {point->lambda - lens->lo, lens->hi - point->lambda};
     for (int border = 0; border < 2; border++)
         if (beyond[border] <= reach) {
             walk->near_from[border] = fmin(walk->near_from[border], point->v);

@@ -4,7 +4,8 @@
 
 #include "stages/surface/surface.h"
 
-#define ROUNDS_MAX 4 /* of the search for the longest chord */
+#define ROUNDS_MAX  4 /* of the search for the longest chord */
+#define ROUNDS_SIDE 2 /* of that from either side */
 
 /* A vector in mm. */
 typedef struct surface_vector {
@@ -31,25 +32,37 @@ static surface_vector cross_product(surface_vector a, surface_vector b)
     return (surface_vector){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
 
-/* The vertex that is farthest from a point. */
-static surface_vector farthest(const crn_surface *surface, uint32_t root, surface_vector from)
+/* The square of a vertex' distance from a point, in the vertices' own precision. */
+static inline float apart2(const crn_surface_vertex *at, const crn_surface_vertex *from)
 {
-    surface_vector best = from;
-    double most = -1;
+    float x = at->x - from->x, y = at->y - from->y, z = at->z - from->z;
+    return x * x + y * y + z * z;
+}
+
+/* The vertex that is farthest from a point. First how far it is, without a branch, then which. */
+static surface_vector farthest(const crn_surface *surface, uint32_t root, surface_vector point)
+{
+    const crn_surface_vertex from = {(float)point.x, (float)point.y, (float)point.z}, *best = &from;
+    float farthest2 = -1;
     uint32_t run = root;
     do {
         const crn_surface_vertex *at = &surface->vertices[surface->runs[run].first_point];
-        for (uint32_t i = 0; i < surface->runs[run].point_count; i++) {
-            surface_vector apart = minus(vector_of(&at[i]), from);
-            double length2 = dot(apart, apart);
-            if (length2 > most) {
-                most = length2;
-                best = vector_of(&at[i]);
-            }
+        uint32_t count = surface->runs[run].point_count, i = 0;
+        float most = -1;
+#pragma omp simd reduction(max : most)
+        for (uint32_t k = 0; k < count; k++) {
+            float length2 = apart2(&at[k], &from);
+            most = length2 > most ? length2 : most;
+        }
+        if (most > farthest2) {
+            farthest2 = most;
+            while (i + 1 < count && apart2(&at[i], &from) < most)
+                i++;
+            best = &at[i];
         }
         run = surface->runs[run].next;
     } while (run);
-    return best;
+    return vector_of(best);
 }
 
 /* The vertices that lie farthest to either side along a direction; returns their distance along it.
@@ -78,11 +91,11 @@ static double extent_along(const crn_surface *surface, uint32_t root, surface_ve
 }
 
 /* From one end to the farthest point, and on from there as long as that is farther. */
-static double chord_from(const crn_surface *surface, uint32_t root, surface_vector from,
+static double chord_from(const crn_surface *surface, uint32_t root, int rounds, surface_vector from,
                          surface_vector ret_ends[2])
 {
     double longest2 = 0;
-    for (int round = 0; round < ROUNDS_MAX; round++) {
+    for (int round = 0; round < rounds; round++) {
         surface_vector to = farthest(surface, root, from), apart = minus(to, from);
         double length2 = dot(apart, apart);
         if (length2 <= longest2)
@@ -101,14 +114,14 @@ static void measure_lengths(const crn_surface *surface, uint32_t root, surface_v
                             crn_surface_defect *defect)
 {
     surface_vector ends[2] = {middle, middle}, sides[2] = {middle, middle}, other[2];
-    double length = chord_from(surface, root, farthest(surface, root, middle), ends);
+    double length = chord_from(surface, root, ROUNDS_MAX, farthest(surface, root, middle), ends);
     surface_vector across = cross_product(minus(ends[1], ends[0]), middle);
     double size = sqrt(dot(across, across));
     if (size > 0) {
         across = (surface_vector){across.x / size, across.y / size, across.z / size};
         defect->width_mm = extent_along(surface, root, across, sides);
         for (int side = 0; side < 2; side++)
-            length = fmax(length, chord_from(surface, root, sides[side], other));
+            length = fmax(length, chord_from(surface, root, ROUNDS_SIDE, sides[side], other));
     }
     defect->length_mm = length;
     defect->width_mm = fmin(defect->width_mm, length);

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 #include "stages/library/library.h"
 #include "stages/surface/surface.h"
@@ -35,7 +36,8 @@ enum {
 typedef struct surface_division {
     const crn_image *image;
     double threshold;
-    double sign; /* 1: the fruit is brighter, -1: the background is */
+    double sign;         /* 1: the fruit is brighter, -1: the background is */
+    int least, greatest; /* of a pixel of the fruit */
 } surface_division;
 
 /* Points of an outline, and whether they count. */
@@ -47,17 +49,6 @@ typedef struct surface_outline {
 static const uint8_t *pixel_at(const crn_image *image, int32_t x, int32_t y)
 {
     return (const uint8_t *)image->data + y * image->row_stride + x * image->step;
-}
-
-double crn_surface_value_at(const crn_image *image, double x, double y)
-{
-    x = fmax(0, fmin(image->width - 1, x));
-    y = fmax(0, fmin(image->height - 1, y));
-    int32_t x0 = (int32_t)x, y0 = (int32_t)y;
-    int32_t x1 = x0 + (x0 + 1 < image->width), y1 = y0 + (y0 + 1 < image->height);
-    double s = x - x0, t = y - y0;
-    return (1 - t) * ((1 - s) * *pixel_at(image, x0, y0) + s * *pixel_at(image, x1, y0)) +
-           t * ((1 - s) * *pixel_at(image, x0, y1) + s * *pixel_at(image, x1, y1));
 }
 
 /* Otsu's threshold of a histogram, where the variance between both sides is greatest, and the means
@@ -122,7 +113,9 @@ static surface_division divide(const crn_image *image)
     double means[2], threshold = otsu(histogram, means);
     bool is_dark = border_level(image) < threshold;
     double behind = is_dark ? means[0] : means[1], fruit = is_dark ? means[1] : means[0];
-    return (surface_division){image, behind + SHADED * (fruit - behind), is_dark ? 1 : -1};
+    double limit = behind + SHADED * (fruit - behind);
+    return (surface_division){image, limit, is_dark ? 1 : -1, is_dark ? (int)floor(limit) + 1 : 0,
+                              is_dark ? 255 : (int)ceil(limit) - 1};
 }
 
 static bool is_fruit(const surface_division *division, double value)
@@ -155,24 +148,34 @@ static double find_stretch(const uint32_t *profile, int32_t count, double *ret_m
     return longest / 2.0;
 }
 
+/* Adds to `counts` which pixels of a line are the fruit's. */
+static void count_line(const surface_division *division, const uint8_t *line, ptrdiff_t step,
+                       int32_t count, uint32_t *counts)
+{
+    int least = division->least, greatest = division->greatest;
+    if (step == 1)
+        for (int32_t i = 0; i < count; i++)
+            counts[i] += (line[i] >= least) & (line[i] <= greatest);
+    else
+        for (int32_t i = 0; i < count; i++)
+            counts[i] += (line[i * step] >= least) & (line[i * step] <= greatest);
+}
+
 /* The box of the fruit: first its columns, then its rows within these. */
 static void find_box(crn_surface *surface, const surface_division *division, crn_surface_pose *pose)
 {
     const crn_image *image = division->image;
     int32_t stride = stride_of(image);
-    for (int32_t x = 0; x < image->width; x++) {
-        surface->profile[x] = 0;
-        for (int32_t y = 0; y < image->height; y += stride)
-            surface->profile[x] += is_fruit(division, *pixel_at(image, x, y));
-    }
+    memset(surface->profile, 0, (size_t)image->width * sizeof *surface->profile);
+    for (int32_t y = 0; y < image->height; y += stride)
+        count_line(division, pixel_at(image, 0, y), image->step, image->width, surface->profile);
     pose->rx = find_stretch(surface->profile, image->width, &pose->x);
     int32_t from = (int32_t)fmax(0, pose->x - pose->rx);
     int32_t to = (int32_t)fmin(image->width - 1, pose->x + pose->rx);
-    for (int32_t y = 0; y < image->height; y++) {
-        surface->profile[y] = 0;
-        for (int32_t x = from; x <= to; x += stride)
-            surface->profile[y] += is_fruit(division, *pixel_at(image, x, y));
-    }
+    memset(surface->profile, 0, (size_t)image->height * sizeof *surface->profile);
+    for (int32_t x = from; x <= to; x += stride)
+        count_line(division, pixel_at(image, x, 0), image->row_stride, image->height,
+                   surface->profile);
     pose->ry = find_stretch(surface->profile, image->height, &pose->y);
 }
 
@@ -186,7 +189,7 @@ static double level_beside(const crn_image *image, double x, double y, double dx
 {
     double sum = 0;
     for (int k = 2; k <= 5; k++)
-        sum += crn_surface_value_at(image, x + k * dx, y + k * dy);
+        sum += (double)crn_surface_value_at(image, x + k * dx, y + k * dy);
     return sum / 4;
 }
 
@@ -203,7 +206,7 @@ static void refine(const surface_division *division, surface_outline *outline, i
     outline->contrast[ray] = fabs(apart);
     for (int k = 0; k < STEPS; k++) {
         double off = FINE_STEP * (k - STEPS / 2);
-        value[k] = crn_surface_value_at(division->image, x + off * dx, y + off * dy);
+        value[k] = (double)crn_surface_value_at(division->image, x + off * dx, y + off * dy);
     }
     for (int k = 1; k < STEPS - 1; k++)
         change[k] = (value[k - 1] - value[k + 1]) * (apart > 0 ? 1 : -1);
@@ -222,7 +225,7 @@ static void find_outline(const surface_division *division, const crn_surface_pos
 {
     for (int ray = 0; ray < RAYS; ray++) {
         double phi = 2 * M_PI * ray / RAYS, dx = box->rx * cos(phi), dy = box->ry * sin(phi);
-        double reach = hypot(dx, dy), at = RAY_FROM * reach;
+        double reach = sqrt(dx * dx + dy * dy), at = RAY_FROM * reach;
         int hits = -1; /* until the ray was outside */
         dx /= reach;
         dy /= reach;
@@ -231,7 +234,7 @@ static void find_outline(const surface_division *division, const crn_surface_pos
             double x = box->x + at * dx, y = box->y + at * dy;
             if (!is_inside(division->image, x, y))
                 continue;
-            bool is_hit = is_fruit(division, crn_surface_value_at(division->image, x, y));
+            bool is_hit = is_fruit(division, (double)crn_surface_value_at(division->image, x, y));
             hits = !is_hit ? 0 : hits < 0 ? hits : hits + 1;
         }
         if (hits < HITS)
@@ -300,11 +303,12 @@ static int choose_points(surface_outline *outline, const crn_surface_pose *ellip
                          double *ret_sum)
 {
     int count = 0;
+    double mean_radius = sqrt(ellipse->rx * ellipse->ry);
     *ret_sum = 0;
     for (int i = 0; i < RAYS; i++) {
         double x = (outline->x[i] - ellipse->x) / ellipse->rx;
         double y = (outline->y[i] - ellipse->y) / ellipse->ry;
-        double off = fabs(hypot(x, y) - 1) * sqrt(ellipse->rx * ellipse->ry);
+        double off = fabs(sqrt(x * x + y * y) - 1) * mean_radius;
         outline->counts[i] = outline->is_found[i] && off <= reach;
         if (outline->counts[i]) {
             count++;

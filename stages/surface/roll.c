@@ -11,13 +11,13 @@
 #include "stages/surface/surface.h"
 
 #define COLUMN_RAD  (1.5 * M_PI / 180)
-#define HEIGHT_MAX  0.8 /* of the rows: beyond, the poles are grazing */
-#define COLUMNS_MIN 10  /* in both, to be compared */
-#define ACROSS      6   /* columns to either side that a mean is of */
-#define ALONG       3   /* rows likewise */
-#define DARK        4.0 /* added to a mean, so that darkness has no marks */
-#define MARK_MAX    0.5 /* of the mean: highlights are more */
-#define OTHER       4   /* columns from the best shift on another one begins */
+#define HEIGHT_MAX  0.8  /* of the rows: beyond, the poles are grazing */
+#define COLUMNS_MIN 10   /* in both, to be compared */
+#define ACROSS      6    /* columns to either side that a mean is of */
+#define ALONG       3    /* rows likewise */
+#define DARK        4.0f /* added to a mean, so that darkness has no marks */
+#define MARK_MAX    0.5f /* of the mean: highlights are more */
+#define OTHER       4    /* columns from the best shift on another one begins */
 
 static double lambda_of(int column)
 {
@@ -32,49 +32,71 @@ static double height_of(int row)
 /* Places that the photograph does not show get the value of its border: no marks. */
 static void unwrap(const crn_surface_lens *lens, const crn_image *image, crn_surface_skin *skin)
 {
-    double sines[CRN_SKIN_COLUMNS], cosines[CRN_SKIN_COLUMNS];
-    for (int i = 0; i < CRN_SKIN_COLUMNS; i++) {
-        sines[i] = sin(lambda_of(i));
-        cosines[i] = cos(lambda_of(i));
+    /* As crn_surface_lens_pixel(), what all places have in common taken out of the loop. */
+    double across2 = lens->across_px * lens->across_px, along2 = lens->along_px * lens->along_px;
+    double ux = across2 * lens->across_x, uy = across2 * lens->across_y;
+    double vx = along2 * lens->along_x, vy = along2 * lens->along_y;
+    double sines[CRN_SKIN_COLUMNS], cosines[CRN_SKIN_COLUMNS], d = lens->distance;
+    double wide = d > 0 ? sqrt(d * d - 1) : 1;
+    double step_sine = sin(COLUMN_RAD), step_cosine = cos(COLUMN_RAD);
+    sines[0] = sin(lambda_of(0));
+    cosines[0] = cos(lambda_of(0));
+    for (int i = 1; i < CRN_SKIN_COLUMNS; i++) { /* by the sum of angles */
+        sines[i] = sines[i - 1] * step_cosine + cosines[i - 1] * step_sine;
+        cosines[i] = cosines[i - 1] * step_cosine - sines[i - 1] * step_sine;
     }
     for (int row = 0; row < CRN_SKIN_ROWS; row++) {
         double v = height_of(row), r = sqrt(1 - v * v);
         for (int i = 0; i < CRN_SKIN_COLUMNS; i++) {
-            crn_sphere_point point = {r * sines[i], v, r * cosines[i]};
-            crn_point at = crn_surface_lens_pixel(lens, &point);
-            skin->marks[row][i] = (float)crn_surface_value_at(image, at.x, at.y);
+            double scale = d > 0 ? wide / (d - r * cosines[i]) : 1;
+            double across = r * sines[i] * scale, along = v * scale;
+            skin->marks[row][i] = crn_surface_value_at(image, lens->x + across * ux + along * vx,
+                                                       lens->y + across * uy + along * vy);
         }
     }
 }
 
-/* Means over 2 `reach` + 1 neighbours of a line, fewer at its ends. */
-static void smooth(const float *from, int count, int stride, int reach, float *to)
+/* Means over 2 `ACROSS` + 1 neighbours of a row, fewer at its ends. */
+static void smooth_row(const float *from, float *to)
 {
-    double sum = 0;
-    int first = 0, end = 0;
-    for (int i = 0; i < count; i++) {
-        for (; end < count && end <= i + reach; end++)
-            sum += (double)from[end * stride];
-        for (; first < i - reach; first++)
-            sum -= (double)from[first * stride];
-        to[i * stride] = (float)(sum / (end - first));
+    float sums[CRN_SKIN_COLUMNS + 1] = {0};
+    for (int i = 0; i < CRN_SKIN_COLUMNS; i++)
+        sums[i + 1] = sums[i] + from[i];
+    for (int i = 0; i < CRN_SKIN_COLUMNS; i++) {
+        int first = i > ACROSS ? i - ACROSS : 0;
+        int end = i + ACROSS < CRN_SKIN_COLUMNS ? i + ACROSS + 1 : CRN_SKIN_COLUMNS;
+        to[i] = (sums[end] - sums[first]) / (float)(end - first);
     }
+}
+
+/* The mean of the rows around one, `ALONG` to either side. */
+static void smooth_columns(float rows[CRN_SKIN_ROWS][CRN_SKIN_COLUMNS], int row, float *to)
+{
+    int first = row > ALONG ? row - ALONG : 0;
+    int end = row + ALONG < CRN_SKIN_ROWS ? row + ALONG + 1 : CRN_SKIN_ROWS;
+    for (int i = 0; i < CRN_SKIN_COLUMNS; i++)
+        to[i] = rows[first][i];
+    for (int k = first + 1; k < end; k++)
+        for (int i = 0; i < CRN_SKIN_COLUMNS; i++)
+            to[i] += rows[k][i];
+    for (int i = 0; i < CRN_SKIN_COLUMNS; i++)
+        to[i] /= (float)(end - first);
 }
 
 /* Leaves of the skin how far it deviates from its surroundings, as a part of them. */
-static void keep_marks(float means[CRN_SKIN_ROWS][CRN_SKIN_COLUMNS], crn_surface_skin *skin)
+static void keep_marks(float rows[CRN_SKIN_ROWS][CRN_SKIN_COLUMNS], crn_surface_skin *skin)
 {
-    float line[CRN_SKIN_ROWS * CRN_SKIN_COLUMNS];
+    float means[CRN_SKIN_COLUMNS];
     for (int row = 0; row < CRN_SKIN_ROWS; row++)
-        smooth(skin->marks[row], CRN_SKIN_COLUMNS, 1, ACROSS, line + row * CRN_SKIN_COLUMNS);
-    for (int i = 0; i < CRN_SKIN_COLUMNS; i++)
-        smooth(line + i, CRN_SKIN_ROWS, CRN_SKIN_COLUMNS, ALONG, &means[0][i]);
-    for (int row = 0; row < CRN_SKIN_ROWS; row++)
+        smooth_row(skin->marks[row], rows[row]);
+    for (int row = 0; row < CRN_SKIN_ROWS; row++) {
+        smooth_columns(rows, row, means);
         for (int i = 0; i < CRN_SKIN_COLUMNS; i++) {
-            double mean = (double)means[row][i];
-            double mark = ((double)skin->marks[row][i] - mean) / (mean + DARK);
-            skin->marks[row][i] = (float)fmax(-MARK_MAX, fmin(MARK_MAX, mark));
+            float mark = (skin->marks[row][i] - means[i]) / (means[i] + DARK);
+            mark = mark > MARK_MAX ? MARK_MAX : mark;
+            skin->marks[row][i] = mark < -MARK_MAX ? -MARK_MAX : mark;
         }
+    }
 }
 
 /* The correlation of the first skin with the second, so many columns on; columns count as far as

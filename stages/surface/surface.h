@@ -75,8 +75,27 @@ crn_sphere_point crn_surface_lens_sphere(const crn_surface_lens *lens, double u,
 /** The pixel that shows a point of the sphere that faces the camera. */
 crn_point crn_surface_lens_pixel(const crn_surface_lens *lens, const crn_sphere_point *point);
 
-/** The value at a place of a photograph, between its pixels; that of its border beyond it. */
-double crn_surface_value_at(const crn_image *image, double x, double y);
+/** fmin(most, fmax(least, value)) without calls; `least` for NaN. */
+static inline double crn_surface_within(double value, double least, double most)
+{
+    return value > least ? value < most ? value : most : least;
+}
+
+/** The value at a place of a photograph, between its pixels; that of its border beyond it. Inline,
+ * as a pose and a roll mostly consist of it. */
+static inline float crn_surface_value_at(const crn_image *image, double x, double y)
+{
+    x = crn_surface_within(x, 0, image->width - 1);
+    y = crn_surface_within(y, 0, image->height - 1);
+    int32_t x0 = (int32_t)x, y0 = (int32_t)y;
+    ptrdiff_t right = x0 + 1 < image->width ? image->step : 0;
+    ptrdiff_t below = y0 + 1 < image->height ? image->row_stride : 0;
+    const uint8_t *at = (const uint8_t *)image->data + y0 * image->row_stride + x0 * image->step;
+    float s = (float)(x - x0), t = (float)(y - y0);
+    float upper = (float)at[0] + s * (float)(at[right] - at[0]);
+    float lower = (float)at[below] + s * (float)(at[below + right] - at[below]);
+    return upper + t * (lower - upper);
+}
 
 /** Gives each view the longitudes nearest to its middle. Fills `order` with the views that own a
  * strip, by longitude, and returns their number. */
