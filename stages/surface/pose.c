@@ -31,6 +31,8 @@ enum {
 #define CONTRAST   8.0  /* between fruit and background at which the confidence is one half */
 #define RATIO_MAX  2.5  /* of the semi-axes */
 #define RADIUS_MIN 4.0  /* in pixels */
+#define CLEAR      0.75 /* confidence of a fruit with nothing beside it */
+#define LONG       1.4  /* a box so much wider than high is of more than a fruit */
 
 /* What is fruit in a photograph. */
 typedef struct surface_division {
@@ -103,16 +105,24 @@ static int32_t stride_of(const crn_image *image)
     return (int32_t)fmax(1, sqrt((double)image->height * image->width / SAMPLES));
 }
 
-static surface_division divide(const crn_image *image)
+/* The mean levels of what is darker and brighter; whether the picture's border is darker. */
+static bool find_levels(const crn_image *image, double ret_means[2])
 {
-    uint32_t histogram[256] = {0};
+    /* Two histograms, as neighbours are alike and would wait for each other. */
+    uint32_t histogram[2][256] = {{0}};
     int32_t stride = stride_of(image);
     for (int32_t y = 0; y < image->height; y += stride)
-        for (int32_t x = 0; x < image->width; x += stride)
-            histogram[*pixel_at(image, x, y)]++;
-    double means[2], threshold = otsu(histogram, means);
-    bool is_dark = border_level(image) < threshold;
-    double behind = is_dark ? means[0] : means[1], fruit = is_dark ? means[1] : means[0];
+        for (int32_t x = 0, k = 0; x < image->width; x += stride, k ^= 1)
+            histogram[k][*pixel_at(image, x, y)]++;
+    for (int i = 0; i < 256; i++)
+        histogram[0][i] += histogram[1][i];
+    double threshold = otsu(histogram[0], ret_means);
+    return border_level(image) < threshold;
+}
+
+static surface_division divide(const crn_image *image, const double means[2], bool is_dark)
+{
+    double behind = means[is_dark ? 0 : 1], fruit = means[is_dark ? 1 : 0];
     double limit = behind + SHADED * (fruit - behind);
     return (surface_division){image, limit, is_dark ? 1 : -1, is_dark ? (int)floor(limit) + 1 : 0,
                               is_dark ? 255 : (int)ceil(limit) - 1};
@@ -203,7 +213,6 @@ static void refine(const surface_division *division, surface_outline *outline, i
     double apart =
         level_beside(division->image, x, y, -dx, -dy) - level_beside(division->image, x, y, dx, dy);
     int best = 2;
-    outline->contrast[ray] = fabs(apart);
     for (int k = 0; k < STEPS; k++) {
         double off = FINE_STEP * (k - STEPS / 2);
         value[k] = (double)crn_surface_value_at(division->image, x + off * dx, y + off * dy);
@@ -212,6 +221,8 @@ static void refine(const surface_division *division, surface_outline *outline, i
         change[k] = (value[k - 1] - value[k + 1]) * (apart > 0 ? 1 : -1);
     for (int k = 2; k < STEPS - 2; k++)
         best = change[k] > change[best] ? k : best;
+    /* A shadow is as deep as an edge, but not as sharp. */
+    outline->contrast[ray] = fmin(fabs(apart), change[best]);
     double bend = change[best - 1] - 2 * change[best] + change[best + 1];
     double part = bend < 0 ? (change[best - 1] - change[best + 1]) / (2 * bend) : 0;
     double off = FINE_STEP * (best - STEPS / 2 + fmax(-1, fmin(1, part)));
@@ -342,6 +353,56 @@ static bool find_ellipse(surface_outline *outline, const crn_surface_pose *box,
     return true;
 }
 
+/* Replaces the pose by the ellipse near a box, if that is surer. Leaves in *box what was found. */
+static void try_box(const surface_division *division, crn_surface_pose *box, crn_surface_pose *pose)
+{
+    crn_surface_pose found = {.confidence = 0};
+    surface_outline outline;
+    find_outline(division, box, &outline);
+    if (!find_ellipse(&outline, box, &found))
+        return;
+    *box = found;
+    if (found.confidence > pose->confidence)
+        *pose = found;
+}
+
+/* Looks for the fruit in the middle and at either end of a box that is another one's, or rollers',
+ * as well. Of two fruits that are sure it is not known which one is meant. */
+static void try_parts(const surface_division *division, const crn_surface_pose *whole,
+                      crn_surface_pose *pose)
+{
+    double least = INFINITY, most = -INFINITY;
+    for (int part = -1; part <= 1; part++) {
+        crn_surface_pose box = *whole, best = {.confidence = 0};
+        box.rx = whole->ry;
+        box.x = whole->x + part * (whole->rx - whole->ry);
+        try_box(division, &box, &best); /* the second time from the ellipse */
+        try_box(division, &box, &best);
+        if (best.confidence >= CRN_SURFACE_POSE_SURE) {
+            least = fmin(least, best.x);
+            most = fmax(most, best.x);
+        }
+        if (best.confidence > pose->confidence)
+            *pose = best;
+    }
+    if (most - least > pose->rx)
+        pose->confidence = fmin(pose->confidence, CRN_SURFACE_POSE_SURE / 2);
+}
+
+/* Looks for the fruit in the box of what is the fruit's. */
+static void find_with(crn_surface *surface, const surface_division *division,
+                      crn_surface_pose *pose)
+{
+    crn_surface_pose whole = *pose;
+    find_box(surface, division, &whole);
+    crn_surface_pose box = whole;
+    if (box.rx < RADIUS_MIN || box.ry < RADIUS_MIN)
+        return;
+    try_box(division, &box, pose);
+    if (whole.rx > (pose->confidence < CLEAR ? 1 : LONG) * whole.ry)
+        try_parts(division, &whole, pose);
+}
+
 int crn_surface_find_pose(crn_surface *surface, const crn_image *photograph,
                           crn_surface_pose *ret_pose)
 {
@@ -353,14 +414,14 @@ int crn_surface_find_pose(crn_surface *surface, const crn_image *photograph,
         return r;
     double width = photograph->width, height = photograph->height;
     double radius = fmax(1, fmin(width, height) / 2);
-    crn_surface_pose pose = {(width - 1) / 2, (height - 1) / 2, radius, radius, 0, 0, 0},
-                     box = pose;
-    surface_outline outline;
-    surface_division division = divide(photograph);
-    find_box(surface, &division, &box);
-    if (box.rx >= RADIUS_MIN && box.ry >= RADIUS_MIN) {
-        find_outline(&division, &box, &outline);
-        find_ellipse(&outline, &box, &pose);
+    crn_surface_pose pose = {(width - 1) / 2, (height - 1) / 2, radius, radius, 0, 0, 0};
+    double means[2];
+    bool is_dark = find_levels(photograph, means);
+    surface_division division = divide(photograph, means, is_dark);
+    find_with(surface, &division, &pose);
+    if (pose.confidence < CRN_SURFACE_POSE_SURE) { /* rollers may be what the border shows */
+        division = divide(photograph, means, !is_dark);
+        find_with(surface, &division, &pose);
     }
     *ret_pose = pose;
     return 0;

@@ -114,11 +114,36 @@ static void without_a_fruit_the_confidence_is_low(void **state)
     draw_ellipse(100, 47, 40, 40, 180);
     draw_ellipse(178, 47, 40, 40, 180);
     find(HEIGHT, WIDTH);
-    assert_true(pose.confidence < 0.7);
+    assert_true(pose.confidence < CRN_SURFACE_POSE_SURE);
     memset(picture, 20, sizeof picture); /* nearly as dark as its background */
     draw_ellipse(150, 47, 40, 40, 24);
     find(HEIGHT, WIDTH);
     assert_true(pose.confidence < 0.5);
+}
+
+/* Rollers as bright as the fruit, which lies in its own shadow; and another fruit's part that
+ * touches it. */
+static void what_is_as_bright_does_not_hide_it(void **state)
+{
+    (void)state;
+    memset(picture, 20, sizeof picture);
+    draw_ellipse(196, 47, 34, 200, 170);
+    draw_ellipse(104, 47, 34, 200, 170);
+    draw_ellipse(150, 47, 46, 46, 30);
+    draw_ellipse(150, 47, 40, 40, 170);
+    find(HEIGHT, WIDTH);
+    assert_near(pose.x, 150, 1);
+    assert_near(pose.rx, 40, 1);
+    assert_near(pose.ry, 40, 1);
+    memset(picture, 20, sizeof picture);
+    draw_ellipse(150, 47, 40, 38, 170);
+    draw_ellipse(222, 47, 34, 34, 170);
+    for (int i = 0; i < HEIGHT * WIDTH; i++)
+        picture[i] = i % WIDTH > 205 ? 20 : picture[i];
+    find(HEIGHT, WIDTH);
+    assert_near(pose.x, 150, 1);
+    assert_near(pose.rx, 40, 1);
+    assert_true(pose.confidence >= CRN_SURFACE_POSE_SURE);
 }
 
 /* Strides of a window, and of a picture that is upside down. */
@@ -213,6 +238,7 @@ int main(void)
         cmocka_unit_test(bright_and_dark_fruits_are_found),
         cmocka_unit_test(other_things_do_not_move_it),
         cmocka_unit_test(without_a_fruit_the_confidence_is_low),
+        cmocka_unit_test(what_is_as_bright_does_not_hide_it),
         cmocka_unit_test(any_strides_are_read),
         cmocka_unit_test(wrong_arguments_are_named),
         cmocka_unit_test(a_roll_is_found_by_the_skin),

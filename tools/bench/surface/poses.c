@@ -41,8 +41,8 @@ static void note_pose(const crn_surface_pose *truth, const crn_surface_pose *fou
     errors->axes[2 * view + 1] = fabs(found->ry / truth->ry - 1);
 }
 
-/* A view whose pose is not known has the mean of those that are. */
-static void expect(crn_surface_view *views, int count)
+/* A view whose pose is not known has the mean of those that are. False: none is. */
+static bool expect(crn_surface_view *views, int count)
 {
     crn_surface_pose mean = {0};
     int known = 0;
@@ -63,6 +63,7 @@ static void expect(crn_surface_view *views, int count)
                                                .rx = mean.rx / known,
                                                .ry = mean.ry / known,
                                                .confidence = views[i].pose.confidence};
+    return known > 0;
 }
 
 /* From the view before; false if it is neither found nor expected. */
@@ -108,7 +109,8 @@ bool crn_surface_find_poses(crn_surface_bench *bench, const crn_surface_row *row
             errors->is_expected = pose->confidence < CRN_SURFACE_POSE_SURE;
         }
     }
-    expect(views, count);
+    if (!expect(views, count))
+        return false;
     views[0].pose.roll_rad = 0;
     for (int i = 1; i < count; i++)
         if (!find_roll(bench, row, fruit, &photos[i - 1], i, errors))
