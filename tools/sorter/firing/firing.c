@@ -7,11 +7,12 @@
 
 #include "stages/base/clock.h"
 
-#define WAITING_MAX  512 /* of an ejector: fruits between the camera and it */
-#define FIRED_MAX    64  /* of an ejector: whose pulse or confirmation is not over */
-#define ROUNDS       32  /* round trips that the lead is learnt from */
-#define OFF_WAITS_NS (5 * CRN_NS_PER_MS) /* so long a coil is written off later if another is due  \
-                                          */
+#define WAITING_MAX 512 /* of an ejector: fruits between the camera and it */
+#define FIRED_MAX   64  /* of an ejector: whose pulse or confirmation is not over */
+#define ROUNDS      32  /* round trips that the lead is learnt from */
+#define OFF_WAITS_NS                                                                               \
+    (5 * CRN_NS_PER_MS) /* so long a coil is written off later if another is due                   \
+                         */
 
 /* A fruit on its way. */
 typedef struct awaited_fruit {
@@ -298,6 +299,15 @@ void crn_firing_reconnected(crn_firing *firing)
     for (int32_t i = 0; i < firing->plan.ejectors->count; i++)
         if (firing->plan.ejectors->item[i].pulse_ms && !firing->state[i].is_on)
             firing->state[i].must_clear = true;
+}
+
+void crn_firing_end(crn_firing *firing)
+{
+    for (int32_t i = 0; i < firing->plan.ejectors->count; i++)
+        if (firing->state[i].is_on || firing->state[i].must_clear) {
+            write_coil(firing, i, false);
+            firing->state[i].is_on = firing->state[i].must_clear = false;
+        }
 }
 
 /* --- counts ----------------------------------------------------------------------------------- */

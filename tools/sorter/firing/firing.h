@@ -65,6 +65,9 @@ int64_t crn_firing_run(crn_firing *firing, int64_t now_ns);
 /* The connection to the PLC is new: coils that it may still have on are written off first. */
 void crn_firing_reconnected(crn_firing *firing);
 
+/* Writes off all coils that are on: nobody would do it later. */
+void crn_firing_end(crn_firing *firing);
+
 /* Of an outlet, all its ejectors together. */
 crn_firing_counts crn_firing_get_counts(const crn_firing *firing, int32_t outlet);
 uint64_t crn_firing_waiting(const crn_firing *firing); /* fruits on their way to an ejector */

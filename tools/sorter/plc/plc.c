@@ -133,6 +133,8 @@ static void *run(void *context)
             crn_byte_ring_pop(&plc->messages);
         }
     }
+    if (plc->firing)
+        crn_firing_end(plc->firing);
     publish_stats(plc, crn_now_ns(), true);
     return NULL;
 }

@@ -154,6 +154,19 @@ static void pulses_that_meet_are_one(void **state)
     assert_int_equal(written[2].time_ns, written[1].time_ns + 15 * MS);
 }
 
+static void no_coil_stays_on_at_the_end(void **state)
+{
+    (void)state;
+    pass(100);
+    add(WASTE);
+    pass(255);
+    assert_int_equal(written_count, 1);
+    crn_firing_end(firing);
+    crn_firing_end(firing);
+    assert_int_equal(written_count, 2);
+    assert_false(written[1].on);
+}
+
 static void late_decisions_fire_nothing(void **state)
 {
     (void)state;
@@ -243,6 +256,7 @@ int main(void)
         TEST(the_lead_is_learnt),
         TEST(confirmed_or_missed),
         TEST(pulses_that_meet_are_one),
+        TEST(no_coil_stays_on_at_the_end),
         TEST(late_decisions_fire_nothing),
         TEST(what_cannot_be_located_is_lost),
         TEST(fruits_before_a_silence_are_lost),
