@@ -47,8 +47,9 @@ struct crn_plc {
     int32_t input_count;
     uint8_t bits[2][CRN_INPUTS_MAX];
     bool has_bits;
-    crn_log_gate unknown, overwritten;
+    crn_log_gate unknown, overwritten, passed;
     bool was_known;
+    uint64_t told_passed; /* fruits that were not fired */
     /* A copy for others, under the lock. */
     pthread_mutex_t lock;
     int64_t stats_ns;

@@ -50,6 +50,24 @@ static int write_coil(void *context, int32_t ejector, bool on, int64_t *ret_roun
     return r;
 }
 
+/* Logs that fruits were not fired that should have been. */
+static void tell_passed(crn_plc *plc, const crn_plc_stats *stats, int64_t now_ns)
+{
+    uint64_t lost = 0, too_late = 0;
+    for (int32_t i = 0; i < plc->outlets.count; i++) {
+        lost += stats->outlet[i].lost;
+        too_late += stats->outlet[i].too_late;
+    }
+    if (lost + too_late == plc->told_passed)
+        return;
+    plc->told_passed = lost + too_late;
+    crn_log_gated(&plc->passed, now_ns, CRN_LOG_ERROR,
+                  "firing: fruits passed their ejectors: so far %" PRIu64
+                  " whose place was not known or that the PLC did not answer for, %" PRIu64
+                  " as their decision was too late",
+                  lost, too_late);
+}
+
 static void publish_stats(crn_plc *plc, int64_t now_ns, bool is_last)
 {
     if (now_ns - plc->stats_ns < STATS_NS && !is_last)
@@ -68,6 +86,7 @@ static void publish_stats(crn_plc *plc, int64_t now_ns, bool is_last)
         for (int32_t i = 0; i < plc->outlets.count; i++)
             stats.outlet[i] = crn_firing_get_counts(plc->firing, i);
     }
+    tell_passed(plc, &stats, now_ns);
     pthread_mutex_lock(&plc->lock);
     plc->stats = stats;
     pthread_mutex_unlock(&plc->lock);
