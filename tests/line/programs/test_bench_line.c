@@ -61,6 +61,49 @@ static void a_machine_of_many_lanes_is_measured(void **state)
     assert_int_equal(crn_json_check_lines(apply_output, check_machine), 1);
 }
 
+static void check_beside(yajl_val line)
+{
+    static const char *const figures[] = {"p50_ms", "p99_ms", "cpu_ms_per_fruit",
+                                          "line_us_per_view"};
+    assert_true(crn_json_number(line, "pairs") == 2 && crn_json_number(line, "unfinished") == 0);
+    for (int i = 0; i < 4; i++) {
+        const char *config[] = {figures[i], "config", NULL},
+                   *beside[] = {figures[i], "beside", NULL};
+        const char *more[] = {figures[i], "more", NULL};
+        assert_true(YAJL_GET_DOUBLE(
+                        YAJL_GET_ARRAY(yajl_tree_get(line, config, yajl_t_array))->values[0]) > 0);
+        assert_true(YAJL_GET_DOUBLE(
+                        YAJL_GET_ARRAY(yajl_tree_get(line, beside, yajl_t_array))->values[0]) > 0);
+        assert_int_equal(YAJL_GET_ARRAY(yajl_tree_get(line, more, yajl_t_array))->len, 3);
+    }
+}
+
+static void two_settings_are_compared(void **state)
+{
+    (void)state;
+#define PATIENT                                                                                    \
+    "classes: [{name: ground}, {name: rot, level: 0.5}]\n"                                         \
+    "chain: [contours: {border: closed}]\n"                                                        \
+    "latency: {budget_ms: 60000, assemble_ms: 60000}\n"                                            \
+    "limits: {slots: 128, view_mib: 1}\n"                                                          \
+    "run: {workers: 1, threads: 1}\n"
+    apply_write_text("one.yaml", PATIENT);
+    apply_write_text("other.yaml",
+                     PATIENT "geometry: {mm_per_px: 1, surface: {optional: false}}\n");
+    assert_int_equal(
+        apply_run_program(CRN_BIN "/cernita-synth", "few.tif --fruits 2 --size 32x32 --classes 2"),
+        0);
+    assert_int_equal(crn_test_shell(CRN_BIN
+                                    "/cernita-bench line --recording few.tif --config one.yaml "
+                                    "--beside other.yaml --pairs 2 --rate 20 --probe-seconds 0.5 "
+                                    "--json",
+                                    apply_output, sizeof apply_output),
+                     0);
+    assert_int_equal(crn_json_check_lines(apply_output, check_beside), 1);
+    assert_int_equal(bench("line --recording few.tif --config one.yaml --beside other.yaml"), 1);
+    assert_non_null(strstr(apply_output, "--beside goes with --pairs N"));
+}
+
 /* Writes the path of the folder that the program gave to its receiver; empty if there is none yet.
  */
 static bool has_peer_folder(pid_t pid, void *folder)
@@ -162,7 +205,8 @@ static void floor_and_ways_take_turns(void **state)
         0);
     assert_int_equal(crn_test_shell("sed 's/budget_ms: [0-9]*/budget_ms: 60000/; "
                                     "s/assemble_ms: [0-9]*/assemble_ms: 60000/' " CRN_TEST_DATA
-                                    "/../config/line.yaml > patient.yaml && " CRN_BIN
+                                    "/../config/line.yaml > patient.yaml && "
+                                    "echo 'limits: {slots: 128}' >> patient.yaml && " CRN_BIN
                                     "/cernita-bench line --recording one.tif --config patient.yaml "
                                     "--pairs 1 --rate 20 --probe-seconds 0.5 --json",
                                     apply_output, sizeof apply_output),
@@ -173,6 +217,7 @@ static void floor_and_ways_take_turns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(two_settings_are_compared, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(a_daemon_that_cannot_start_is_not_waited_for, apply_setup,
                                         apply_teardown),
         cmocka_unit_test_setup_teardown(an_interrupted_benchmark_removes_its_folder, apply_setup,

@@ -71,6 +71,9 @@ const crn_tool crn_bench_line_tool = {
                               "the same slots (the floor), by turns: medians of N rounds; each\n"
                               "takes 10 times --probe-seconds",
                           .min = 1, .max = 1000),
+            CRN_OPTION_AT("beside", "FILE", crn_bench_line, beside,
+                          .help = "with --pairs: compares instead the daemon with these settings\n"
+                                  "and with those of --config, by turns at the steady rate"),
             CRN_OPTION_AT(
                 "lanes", "N", crn_bench_line, lanes,
                 .help = "measures instead a machine of N lanes: producers on this host leave\n"
@@ -404,6 +407,18 @@ int crn_bench_line_frames(const char *recording, crn_error *error, crn_bench_fra
     return r;
 }
 
+/* The daemon with the settings of --beside instead of --config. */
+static int compare_beside(const crn_bench_line *given)
+{
+    crn_bench_line other = *given;
+    if (crn_config_load(given->beside, stderr, &other.config) < 0)
+        return -EINVAL;
+    other.config.run.backend = given->backend;
+    int r = crn_bench_line_beside(given, &other);
+    crn_config_done(&other.config);
+    return r;
+}
+
 int crn_bench_of_line(int argc, char **argv)
 {
     static crn_bench_line given = {.backend = CRN_BACKEND_OPENMP,
@@ -417,6 +432,8 @@ int crn_bench_of_line(int argc, char **argv)
     crn_options_read(&crn_bench_line_tool, argc, argv, &given);
     if (given.lanes && given.producers > given.lanes)
         given.producers = given.lanes;
+    if (given.beside && !given.pairs)
+        return crn_tool_fail(&crn_bench_line_tool, "--beside goes with --pairs N");
     if (crn_bench_line_config(given.daemon_config, &error, &given.config) < 0)
         return crn_tool_fail(&crn_bench_line_tool, "%s", error.text);
     given.config.run.backend = given.backend;
@@ -428,10 +445,11 @@ int crn_bench_of_line(int argc, char **argv)
     int r = crn_bench_line_frames(given.recording, &error, &given.frames);
     if (r < 0)
         return crn_tool_fail(&crn_bench_line_tool, "%s", error.text);
-    r = given.lanes   ? crn_bench_line_lanes(&given)
-        : given.pairs ? crn_bench_line_pairs(&given)
-        : given.slots ? compare_ways(&given)
-                      : run_all(&given);
+    r = given.lanes    ? crn_bench_line_lanes(&given)
+        : given.beside ? compare_beside(&given)
+        : given.pairs  ? crn_bench_line_pairs(&given)
+        : given.slots  ? compare_ways(&given)
+                       : run_all(&given);
     crn_frames_free(&given.frames);
     if (r == -ECHILD)
         return crn_tool_fail(&crn_bench_line_tool,

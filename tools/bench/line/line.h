@@ -7,7 +7,7 @@
 #include "tools/common/options.h"
 
 typedef struct crn_bench_line {
-    const char *recording, *daemon_config;
+    const char *recording, *daemon_config, *beside;
     int32_t backend;
     int32_t pairs;
     int32_t lanes, producers, daemons; /* of --lanes; lanes 0: not asked for */
@@ -40,6 +40,17 @@ typedef struct crn_bench_subject {
 /* Starts the peer, sends it that load, and stops it. As crn_drive(). */
 int crn_bench_line_run(const crn_bench_line *given, const crn_bench_subject *of,
                        const crn_drive_load *load, crn_drive_result *ret_result);
+
+typedef struct crn_bench_spread {
+    double median, min, max;
+} crn_bench_spread;
+
+/* Sorts the values. */
+crn_bench_spread crn_bench_spread_of(double *values, int count);
+
+/* Measures the daemon with the settings of both by turns, given->pairs times, and prints the
+ * medians and what the other has more. 0 or a negative errno. */
+int crn_bench_line_beside(const crn_bench_line *given, const crn_bench_line *other);
 
 /* Measures floor and daemon by turns, given->pairs times, and prints the medians. 0 or a negative
  * errno. */

@@ -113,15 +113,11 @@ static int take_turns(bench_pairs *pairs)
 
 /* --- output --- */
 
-typedef struct bench_spread {
-    double median, min, max;
-} bench_spread;
-
-/* Sorts the values. */
-static bench_spread spread_of(double *values, int count)
+crn_bench_spread crn_bench_spread_of(double *values, int count)
 {
     crn_bench_sort(values, (size_t)count);
-    return (bench_spread){crn_bench_median(values, (size_t)count), values[0], values[count - 1]};
+    return (crn_bench_spread){crn_bench_median(values, (size_t)count), values[0],
+                              values[count - 1]};
 }
 
 /* The medians of the ratios within a round, at full speed; before the figures are sorted. */
@@ -130,23 +126,23 @@ static const struct {
 } ratios[] = {{OF_SLOTS, OF_FLOOR}, {OF_SLOTS, OF_TCP}, {OF_SLOTS, OF_IPC}, {OF_FLOOR, OF_IPC}};
 #define RATIOS ((int)(sizeof ratios / sizeof *ratios))
 
-static bench_spread ratio_of(const bench_pairs *pairs, int ratio, double *scratch)
+static crn_bench_spread ratio_of(const bench_pairs *pairs, int ratio, double *scratch)
 {
     int count = pairs->given->pairs;
     for (int round = 0; round < count; round++)
         scratch[round] = figures(pairs, ratios[ratio].of, FULL_PER_S)[round] /
                          figures(pairs, ratios[ratio].to, FULL_PER_S)[round];
-    return spread_of(scratch, count);
+    return crn_bench_spread_of(scratch, count);
 }
 
-static void print_json(const bench_pairs *pairs, const bench_spread of_ratio[RATIOS])
+static void print_json(const bench_pairs *pairs, const crn_bench_spread of_ratio[RATIOS])
 {
     printf("{\"pairs\":%d,\"rate\":%.6g,\"unfinished\":%llu", pairs->given->pairs,
            pairs->given->rate, (unsigned long long)pairs->unfinished);
     for (int i = 0; i < SUBJECTS; i++) {
         printf(",\"%s\":{", subjects[i].name);
         for (int k = 0; k < FIGURES; k++) {
-            bench_spread one = spread_of(figures(pairs, i, k), pairs->given->pairs);
+            crn_bench_spread one = crn_bench_spread_of(figures(pairs, i, k), pairs->given->pairs);
             printf("%s\"%s\":[%.4f,%.4f,%.4f]", k ? "," : "", figure_names[k], one.median, one.min,
                    one.max);
         }
@@ -158,7 +154,7 @@ static void print_json(const bench_pairs *pairs, const bench_spread of_ratio[RAT
     printf("}\n");
 }
 
-static void print_table(const bench_pairs *pairs, const bench_spread of_ratio[RATIOS])
+static void print_table(const bench_pairs *pairs, const crn_bench_spread of_ratio[RATIOS])
 {
     const crn_bench_line *given = pairs->given;
     const crn_view_header *header = &given->frames.view[0].header;
@@ -169,9 +165,9 @@ static void print_table(const bench_pairs *pairs, const bench_spread of_ratio[RA
     printf("%-10s %-28s %-24s %-24s %10s %12s\n", "", "fruits/s at full speed", "CPU ms/fruit",
            "steady: p50 ms", "p99 ms", "CPU ms/fruit");
     for (int i = 0; i < SUBJECTS; i++) {
-        bench_spread of[FIGURES];
+        crn_bench_spread of[FIGURES];
         for (int k = 0; k < FIGURES; k++)
-            of[k] = spread_of(figures(pairs, i, k), given->pairs);
+            of[k] = crn_bench_spread_of(figures(pairs, i, k), given->pairs);
         printf("%-10s %8.1f [%.1f..%.1f]\t%8.3f [%.3f..%.3f]\t%8.3f [%.3f..%.3f]\t%8.3f %12.3f\n",
                subjects[i].name, of[FULL_PER_S].median, of[FULL_PER_S].min, of[FULL_PER_S].max,
                of[FULL_CPU_MS].median, of[FULL_CPU_MS].min, of[FULL_CPU_MS].max,
@@ -192,7 +188,7 @@ int crn_bench_line_pairs(const crn_bench_line *given)
     pairs.figure = calloc((SUBJECTS * FIGURES + 1) * rounds, sizeof *pairs.figure);
     int r = pairs.figure ? take_turns(&pairs) : -ENOMEM;
     if (r == 0) {
-        bench_spread of_ratio[RATIOS];
+        crn_bench_spread of_ratio[RATIOS];
         for (int i = 0; i < RATIOS; i++)
             of_ratio[i] = ratio_of(&pairs, i, pairs.figure + SUBJECTS * FIGURES * rounds);
         if (given->json)
