@@ -77,12 +77,17 @@ void sorter_write_file(const sorter_file *file)
     daemon_write_config(test_folder, "sorter.yaml", yaml, path);
 }
 
-void sorter_start(void)
+void sorter_start_with(void (*prepare)(void))
 {
     char path[128];
     snprintf(path, sizeof path, "%s/sorter.yaml", test_folder);
     const char *const arguments[] = {"cernita-sorter", "--config", path, NULL};
-    daemon_start_as(&sorter.process, CRN_BIN "/cernita-sorter", arguments, NULL);
+    daemon_start_as(&sorter.process, CRN_BIN "/cernita-sorter", arguments, prepare);
+}
+
+void sorter_start(void)
+{
+    sorter_start_with(NULL);
 }
 
 void sorter_stop(int signal_number)

@@ -37,7 +37,9 @@ typedef struct sorter_file {
 } sorter_file;
 void sorter_write_file(const sorter_file *file);
 
-/* Starts the program with that file; ends it by a signal, and expects exit status 0. */
+/* Starts the program with that file, calling `prepare` in the new process first; ends it by a
+ * signal, and expects exit status 0. */
+void sorter_start_with(void (*prepare)(void));
 void sorter_start(void);
 void sorter_stop(int signal_number);
 
