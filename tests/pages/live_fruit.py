@@ -76,6 +76,7 @@ def a_measured_fruit_is_shown_in_millimetres(test):
         corners = [((x - X) / R, (y - Y) / R) for x, y in defects[1]["xy"][:4]]
         expected = sum(DIAMETER / 2 * math.atan2(u, math.sqrt(1 - u * u - v * v)) for u, v in corners) / 4
         assert abs(x2 - expected) < 0.01 and abs(y2 + 10) < 0.01, (x2, y2)
+        assert test.browser.texts("#measures .found li") == [" 2 rot, 11.5 mm²"], test.browser.texts("#measures .found li")
         assert len(test.browser.elements("#pictures .fruit-outline")) == 4
         assert "mm²" in test.browser.run("return document.querySelector('.unrolled').getAttribute('aria-label')")
         test.expect_good_text()

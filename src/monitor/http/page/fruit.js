@@ -1,7 +1,7 @@
 // The page of one fruit: why it is as it is, its views, and where its time went.
 import { byId, make, setHeadline, setText, startFrame } from './frame.js';
 import { drawMap } from './fruit/map.js';
-import { classColours, drawView, measuresOf, sayIncomplete } from './fruit/picture.js';
+import { classColours, drawView, legend, measuresOf, sayIncomplete } from './fruit/picture.js';
 import { sayWhy } from './fruit/why.js';
 import {
   figure, milliseconds, millimetres, number, percent, say, squareMillimetres, squarePixels, timeOfDay,
@@ -109,7 +109,7 @@ function showMeasures(verdict, colours) {
     : sayUnmeasured(verdict);
   byId('measures').hidden = !text;
   setText(byId('measured'), text);
-  if (measures) byId('measured').before(drawMap(verdict, colours, fruit));
+  if (measures) byId('measured').before(drawMap(verdict, colours, fruit), legend(verdict, colours));
 }
 
 function showIncomplete(verdict) {
