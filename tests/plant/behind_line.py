@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Outlets behind a running line: fruits of a recording on a belt, thrown off by cernita-sorter.
 
     tests/plant/behind_line.py --bin build/bin --recording fruits.tif --rules config/sorter-px.yaml

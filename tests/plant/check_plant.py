@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """cernita-sorter before a plant in real time: every fruit into its outlet, by the tick.
 
     tests/plant/check_plant.py --bin build/bin --counts-only         20 fruits: for a machine of any load
