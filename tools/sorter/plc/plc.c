@@ -123,8 +123,8 @@ static int64_t serve(crn_plc *plc)
     }
     /* A request shortly before a coil is due would delay it; one that waits too long goes first. */
     int64_t guard_ns = plc->firing ? crn_firing_guard_ns(plc->firing) : 0;
-    bool is_near = fire_ns - now_ns < guard_ns;
-    if (is_near && now_ns < earlier(plc->poll_ns_next, plc->window_ns_next) + plc->poll_ns)
+    int64_t waits_ns = now_ns - earlier(plc->poll_ns_next, plc->window_ns_next);
+    if (fire_ns - now_ns < guard_ns && waits_ns < plc->poll_ns)
         return fire_ns;
     next_ns = crn_modbus_client_next_ns(plc->client);
     next_ns = earlier(next_ns, crn_plc_poll(plc, now_ns));
@@ -210,6 +210,10 @@ int crn_plc_open(const crn_sorter_settings *settings, uint16_t run_number, crn_p
     plc->run = run_number;
     pthread_mutex_init(&plc->lock, NULL);
     find_inputs(plc);
+    if (plc->source != CRN_SOURCE_MODBUS && !plc->input_count)
+        plc->poll_ns_next = CRN_NEVER_NS;
+    if (plc->window_address < 0)
+        plc->window_ns_next = CRN_NEVER_NS;
     const crn_modbus_client_plan plan = {.address = settings->outputs.modbus_client.address,
                                          .unit = (int32_t)settings->outputs.modbus_client.unit,
                                          .timeout_ms = settings->outputs.modbus_client.timeout_ms};

@@ -136,7 +136,7 @@ static void poll_inputs(crn_plc *plc)
 
 int64_t crn_plc_poll(crn_plc *plc, int64_t now_ns)
 {
-    if (!plc->firing || (plc->source != CRN_SOURCE_MODBUS && !plc->input_count))
+    if (!plc->firing)
         return CRN_NEVER_NS;
     if (now_ns < plc->poll_ns_next || !crn_modbus_client_get_stats(plc->client)->connected)
         return now_ns < plc->poll_ns_next ? plc->poll_ns_next : CRN_NEVER_NS;
