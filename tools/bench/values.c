@@ -1,7 +1,8 @@
 /*
- * cernita-bench values: what the check of probabilities adds to copying a view into its slot.
- * Copies of the same maps by memcpy and by each variant are timed in turn, in a different order
- * every round, and compared round by round, so that load on a shared machine affects all alike.
+ * cernita-bench values: what the check of probabilities adds to copying a view into its slot, or to
+ * the chain on a view that is not copied. The same maps are taken by each variant in
+ * turn, in a different order every round, and compared round by round, so that load on a shared
+ * machine affects all alike.
  */
 #include <math.h>
 #include <stdio.h>
@@ -10,6 +11,9 @@
 
 #include "stages/base/clock.h"
 #include "src/fruit/values/values.h"
+#include "stages/backend.h"
+#include "stages/chain/chain.h"
+#include "tools/bench/defects.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/cases.h"
 #include "tools/bench/frame.h"
@@ -17,7 +21,7 @@
 #include "tools/bench/time.h"
 
 typedef struct values_settings {
-    const char *frame;
+    const char *frame, *chain;
     int32_t rounds;
     bool json;
 } values_settings;
@@ -29,7 +33,8 @@ static const crn_tool tool = {
     .operands = "",
     .about =
         "Times copying a view's maps with the check of their values, minus memcpy alone, paired:\n"
-        "one buffer repeatedly, and 16 in rotation; aligned, and at an offset of 33 bytes.",
+        "one buffer repeatedly, and 16 in rotation; aligned, and at an offset of 33 bytes.\n"
+        "With --chain: running that chain on them, minus that alone.",
     .options =
         (const crn_option[]){
             CRN_OPTION_AT("frame", "FILE.npy", values_settings, frame,
@@ -37,6 +42,13 @@ static const crn_tool tool = {
                                   "95 x 511 x 12"),
             CRN_OPTION_AT("rounds", "N", values_settings, rounds,
                           .help = "copies per variant; default 1000", .min = 1, .max = 100000),
+            CRN_OPTION_AT("chain", "LINE.yaml", values_settings, chain,
+                          .help =
+                              "times the check of views in slots instead, as workers do it: while "
+                              "the\n"
+                              "chain of this file reads the maps, else after it; and always after "
+                              "it;\n"
+                              "on one thread"),
             CRN_BENCH_JSON(values_settings),
             {0}},
     .operands_min = 0,
@@ -44,8 +56,17 @@ static const crn_tool tool = {
 };
 
 /* memcpy alone, the check by each target, and what the line does: the best target's check and the
- * comparison with the lane's earlier views. */
-enum variant { MEMCPY, FIRST_TARGET, LINE = FIRST_TARGET + CRN_TARGETS, VARIANTS };
+ * comparison with the lane's earlier views. Then the chain alone, with the check as its first step
+ * reads, and with a pass after it. */
+enum variant {
+    MEMCPY,
+    FIRST_TARGET,
+    LINE = FIRST_TARGET + CRN_TARGETS,
+    CHAIN,
+    WATCHED,
+    PASS,
+    VARIANTS
+};
 
 static const crn_values_kernels *const kernels[CRN_TARGETS] = {
     &crn_values_kernels_baseline, &crn_values_kernels_avx2, &crn_values_kernels_avx512};
@@ -55,7 +76,10 @@ typedef struct values_trial {
     int32_t maps, offset;
     unsigned char *from[MAPS_MAX], *to[MAPS_MAX]; /* from: base of `offset` */
     int32_t rounds;
+    enum variant first, last;
     double *us[VARIANTS]; /* by round */
+    crn_chain *chain;
+    crn_defects defects;
 } values_trial;
 
 static crn_config config;
@@ -78,8 +102,30 @@ static crn_values_copy_fn *copier(int variant, crn_type type)
     return type == CRN_U8 ? target->copy_u8 : type == CRN_F16 ? target->copy_f16 : target->copy_f32;
 }
 
+static double run_chain_us(const values_trial *t, int variant, int32_t map)
+{
+    const crn_view_header *header = &t->header;
+    unsigned char *maps = t->from[map];
+    crn_values_watch watch = {.data = maps};
+    crn_defects defects = t->defects;
+    crn_judgement judgement;
+    const crn_chain_input input = {
+        .maps = crn_image_dense(maps, header->type, CRN_HWC, (int32_t)header->channels,
+                                (int32_t)header->height, (int32_t)header->width),
+        .deadline_ns = CRN_NEVER_NS,
+        .watch = variant == WATCHED ? &watch : NULL,
+    };
+    int64_t start_ns = crn_now_ns();
+    crn_chain_run(t->chain, &input, &defects, &judgement);
+    if (variant != CHAIN && !watch.is_seen)
+        watch.seen = copier(LINE, header->type)(NULL, maps, header->payload_bytes);
+    return (double)(crn_now_ns() - start_ns) / 1e3;
+}
+
 static double run_us(const values_trial *t, int variant, int32_t map)
 {
+    if (variant >= CHAIN)
+        return run_chain_us(t, variant, map);
     crn_values_copy_fn *copy = copier(variant, t->header.type);
     crn_view view = {.header = t->header, .maps = t->to[map]};
     int64_t start_ns = crn_now_ns();
@@ -92,15 +138,16 @@ static double run_us(const values_trial *t, int variant, int32_t map)
 /* False for variants that this processor lacks. */
 static bool can_run(int variant)
 {
-    return variant == MEMCPY || variant == LINE || variant - FIRST_TARGET <= (int)crn_target_best();
+    return variant == MEMCPY || variant >= LINE || variant - FIRST_TARGET <= (int)crn_target_best();
 }
 
 static void run_rounds(values_trial *t)
 {
     int32_t map = 0;
     for (int32_t round = -WARM_UP; round < t->rounds; round++) {
-        for (int i = 0; i < VARIANTS; i++) {
-            int variant = (i + round + WARM_UP) % VARIANTS;
+        int variants = t->last - t->first + 1;
+        for (int i = 0; i < variants; i++) {
+            int variant = (int)t->first + (i + round + WARM_UP) % variants;
             if (!can_run(variant))
                 continue;
             map = (map + 1) % t->maps;
@@ -140,13 +187,29 @@ static const crn_bench_column columns[] = {
     {0},
 };
 
+static const crn_bench_column chain_columns[] = {
+    {"type", "type", CRN_CELL(values_row, type), -5},
+    {"maps", "maps", CRN_CELL(values_row, maps), 5},
+    {"chain_us", "chain us", CRN_CELL(values_row, us[CHAIN]), 12, 1, 2},
+    {"watched_us", "as they read", CRN_CELL(values_row, us[WATCHED]), 13, 1, 2, true},
+    {"pass_us", "a pass", CRN_CELL(values_row, us[PASS]), 8, 1, 2, true},
+    {.heading = "  minus chain, us"},
+    {0},
+};
+
+static const crn_bench_column *columns_of(const values_trial *t)
+{
+    return t->first == CHAIN ? chain_columns : columns;
+}
+
 static void print_trial(const values_trial *t, bool json)
 {
     values_row row = {.type = crn_type_name(t->header.type), .maps = t->maps, .offset = t->offset};
-    for (int variant = MEMCPY; variant < VARIANTS; variant++)
+    int first = (int)t->first;
+    for (int variant = first; variant <= (int)t->last; variant++)
         row.us[variant] =
-            can_run(variant) ? median_us(t, variant, variant == MEMCPY ? -1 : MEMCPY) : NAN;
-    crn_bench_print_row(columns, &row, json);
+            can_run(variant) ? median_us(t, variant, variant == first ? -1 : first) : NAN;
+    crn_bench_print_row(columns_of(t), &row, json);
 }
 
 /* Truncates; zero below 2^-14. */
@@ -185,7 +248,9 @@ static void bench_shape(values_trial *t, const crn_image *frame, crn_type type, 
         .payload_bytes = crn_image_elements(frame) * crn_type_bytes(type),
     };
     for (t->maps = 1; t->maps <= MAPS_MAX; t->maps *= MAPS_MAX) {
-        for (t->offset = 0; t->offset <= OFFSET; t->offset += OFFSET) {
+        /* Slots are aligned. */
+        int32_t offset_max = t->first == CHAIN ? 0 : OFFSET;
+        for (t->offset = 0; t->offset <= offset_max; t->offset += OFFSET) {
             for (int32_t map = 0; map < t->maps; map++)
                 write_map(t, frame, map);
             run_rounds(t);
@@ -211,8 +276,19 @@ static int create_trial(values_trial *t, const crn_image *frame)
     return complete ? 0 : -1;
 }
 
+/* On one thread, of the settings that were read. */
+static int create_chain(values_trial *t)
+{
+    const char *why;
+    config.run.threads = 1;
+    int r = crn_chain_create(&config, crn_backend_ops(CRN_BACKEND_OPENMP, &why), &t->chain);
+    return r < 0 ? r : crn_bench_defects_create(&config, &t->defects);
+}
+
 static void free_trial(values_trial *t)
 {
+    crn_chain_free(&t->chain);
+    crn_bench_defects_free(&t->defects);
     for (int32_t i = 0; i < MAPS_MAX; i++) {
         free(t->from[i]);
         free(t->to[i]);
@@ -221,19 +297,24 @@ static void free_trial(values_trial *t)
         free(t->us[variant]);
 }
 
-static int bench_frame(const crn_image *frame, int32_t rounds, bool json)
+static int bench_frame(const crn_image *frame, const values_settings *given)
 {
-    values_trial t = {.rounds = rounds};
+    values_trial t = {.rounds = given->rounds,
+                      .first = given->chain ? CHAIN : MEMCPY,
+                      .last = given->chain ? PASS : LINE};
     int r = create_trial(&t, frame);
+    if (r == 0 && given->chain)
+        r = create_chain(&t);
     if (r == 0) {
         crn_log_set_level(CRN_LOG_ERROR); /* silence the alarm about a repeated map */
-        config.classes.count = frame->planes;
+        if (!given->chain)
+            config.classes.count = frame->planes;
         crn_values_init(&config, &values);
-        if (!json)
-            crn_bench_print_headings(columns);
+        if (!given->json)
+            crn_bench_print_headings(columns_of(&t));
         static const crn_type types[] = {CRN_F32, CRN_F16, CRN_U8};
         for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-            bench_shape(&t, frame, types[i], json);
+            bench_shape(&t, frame, types[i], given->json);
     }
     free_trial(&t);
     return r;
@@ -244,6 +325,8 @@ int crn_bench_values(int argc, char **argv)
     values_settings given = {.rounds = 1000};
     crn_options_read(&tool, argc, argv, &given);
     const char *path = given.frame;
+    if (given.chain && crn_config_load(given.chain, stderr, &config) < 0)
+        return CRN_EXIT_FAILED;
     crn_image frame;
     crn_error error;
     if (path && crn_frame_read(path, &frame, &error) < 0)
@@ -260,7 +343,12 @@ int crn_bench_values(int argc, char **argv)
         return crn_tool_fail(&tool, "%s: %d classes, but a line has at most %d", path, frame.planes,
                              CRN_CLASSES_MAX);
     }
-    int r = bench_frame(&frame, given.rounds, given.json);
+    if (given.chain && frame.planes != config.classes.count) {
+        free(frame.data);
+        return crn_tool_fail(&tool, "%s has %d classes, the maps have %d channels", given.chain,
+                             config.classes.count, frame.planes);
+    }
+    int r = bench_frame(&frame, &given);
     free(frame.data);
     return r == 0 ? 0 : crn_tool_fail(&tool, "out of memory");
 }

@@ -98,11 +98,21 @@ static void check_values(yajl_val line)
     assert_true(crn_json_number(line, "memcpy_us") + crn_json_number(line, "line_us") > 0);
 }
 
+static void check_chain_values(yajl_val line)
+{
+    double chain = crn_json_number(line, "chain_us");
+    assert_true(chain > 0 && chain + crn_json_number(line, "watched_us") > 0);
+    assert_true(chain + crn_json_number(line, "pass_us") > 0);
+}
+
 static void the_check_of_values_is_timed(void **state)
 {
     (void)state;
     assert_int_equal(bench("values --rounds 3 --json"), 0);
     assert_int_equal(crn_json_check_lines(apply_output, check_values), 12);
+    assert_int_equal(
+        bench("values --rounds 3 --json --chain " CRN_TEST_DATA "/../config/line.yaml"), 0);
+    assert_int_equal(crn_json_check_lines(apply_output, check_chain_values), 6);
     assert_int_equal(bench("values --frame none.npy"), 1);
     assert_non_null(strstr(apply_output, "none.npy"));
 }

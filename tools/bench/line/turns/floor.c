@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -21,6 +20,7 @@
 #include "stages/base/clock.h"
 #include "stages/chain/chain.h"
 #include "tools/bench/bench.h"
+#include "tools/bench/defects.h"
 
 typedef struct bench_floor {
     crn_config config;
@@ -41,19 +41,6 @@ static void request_stop(int signal_number)
     stop_requested = 1;
 }
 
-static int allocate_defects(bench_floor *self)
-{
-    const crn_config *config = &self->config;
-    crn_defects *defects = &self->defects;
-    defects->defect_capacity = (uint32_t)config->limits.defects;
-    defects->point_capacity = (uint32_t)config->limits.points;
-    defects->texture_capacity = defects->defect_capacity * crn_config_textures(config);
-    defects->defects = malloc(defects->defect_capacity * sizeof(crn_defect));
-    defects->xy = malloc(defects->point_capacity * 2 * sizeof(float));
-    defects->textures = malloc((defects->texture_capacity + 1) * sizeof(crn_texture));
-    return defects->defects && defects->xy && defects->textures ? 0 : -ENOMEM;
-}
-
 static int open_floor(bench_floor *self, const char *config, const char *out)
 {
     const char *why;
@@ -63,7 +50,7 @@ static int open_floor(bench_floor *self, const char *config, const char *out)
     const crn_ops *ops = crn_backend_ops((crn_backend)self->config.run.backend, &why);
     int r = ops ? crn_chain_create(&self->config, ops, &self->chain) : -ENOTSUP;
     if (r == 0)
-        r = allocate_defects(self);
+        r = crn_bench_defects_create(&self->config, &self->defects);
     self->zmq = zmq_ctx_new();
     self->out = zmq_socket(self->zmq, ZMQ_PUSH);
     int zero = 0;
@@ -135,9 +122,7 @@ static void close_floor(bench_floor *self)
         close(self->connection);
     crn_ring_memory_free(&self->ring);
     crn_chain_free(&self->chain);
-    free(self->defects.defects);
-    free(self->defects.xy);
-    free(self->defects.textures);
+    crn_bench_defects_free(&self->defects);
     if (self->out)
         zmq_close(self->out);
     if (self->zmq)
