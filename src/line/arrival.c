@@ -76,13 +76,13 @@ static crn_view *take_maps(crn_line *line, const crn_view_header *header, crn_ti
     return view;
 }
 
-void crn_line_check_values(crn_line *line, crn_view *view)
+void crn_line_check_values(crn_line *line, crn_view *view, const crn_values_sample *sample)
 {
     crn_lane *lane = crn_lanes_look_up(line->lanes, view->header.lane);
     if (!lane) /* freed meanwhile for another */
         return;
     crn_values_use(&line->values, view->config);
-    crn_values_check(&line->values, &lane->values, view, &view->seen);
+    crn_values_check(&line->values, &lane->values, view, &view->seen, sample);
     crn_fruits_set_values(line->fruits, view->ticket, &view->values);
 }
 
@@ -109,6 +109,6 @@ crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t
     view->values = (crn_value_fault){.class_index = -1};
     crn_fruits_queue(line->fruits, ticket, view->slot);
     if (!view->check)
-        crn_line_check_values(line, view);
+        crn_line_check_values(line, view, NULL);
     return view;
 }

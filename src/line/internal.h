@@ -105,8 +105,9 @@ struct crn_line {
  * the view, or NULL. */
 crn_view *crn_line_accept(crn_line *line, const crn_view_header *header, int64_t now_ns);
 
-/* Judges what was seen of a view's values (crn_view.seen), for its lane and its fruit. */
-void crn_line_check_values(crn_line *line, crn_view *view);
+/* Judges what was seen of a view's values (crn_view.seen), for its lane and its fruit. `sample`
+ * NULL: it is taken now. */
+void crn_line_check_values(crn_line *line, crn_view *view, const crn_values_sample *sample);
 
 /* The view in that slot, of the pool or behind it of a producer's ring. */
 static inline crn_view *crn_line_view_at(crn_line *line, uint32_t slot)
@@ -148,10 +149,14 @@ void crn_line_collect_measurements(crn_line *line);
 typedef struct crn_line_extra {
     crn_defects_packer *packer;
     crn_pose_finder *finder;
-    bool has_pose; /* of the view at hand: its fruit is measured */
+    bool has_pose;            /* of the view at hand: its fruit is measured */
+    crn_values_sample sample; /* of a view whose values the worker checks */
 } crn_line_extra;
 
 extern const crn_output_hook crn_line_hook;
+
+/* What the worker sampled, of an output whose view has a `check`. */
+const crn_values_sample *crn_line_sample(const crn_output *output);
 
 /* Stores what the worker made. Returns 0 or -ENOBUFS. */
 int crn_line_store(crn_line *line, const crn_output *output, uint32_t *ret_handle);

@@ -57,7 +57,7 @@ static void collect(crn_line *line)
         if (output->status < 0 && reason_of(output->status) == CRN_REASON_FAILED)
             crn_notice_failure(&line->notices, output, crn_now_ns());
         if (output->status == 0 && view->check)
-            crn_line_check_values(line, view);
+            crn_line_check_values(line, view, crn_line_sample(output));
         if (output->status == 0)
             crn_meters_view(&line->meters, view->config, &judgement);
         if (output->status == -ETIME)

@@ -1,5 +1,5 @@
-/* What workers make of a view besides the chain's results: they pack its defects, and find its part
- * in the fruit's measures. */
+/* What workers make of a view besides the chain's results: they pack its defects, find its part in
+ * the fruit's measures, and sample its values while they have them in their cache. */
 #include "src/line/internal.h"
 
 #include <errno.h>
@@ -32,6 +32,8 @@ static int run(crn_output *output)
 {
     crn_line_extra *it = output->extra;
     const crn_view *view = output->view;
+    if (view->check)
+        it->sample = crn_values_take_sample(&view->header, view->maps);
     it->has_pose = view->config && crn_config_measures(view->config);
     if (it->has_pose) {
         output->judgement.pose_ns = crn_pose_find(it->finder, view, &output->defects);
@@ -40,6 +42,12 @@ static int run(crn_output *output)
     return crn_defects_pack(it->packer, &output->defects,
                             it->has_pose ? crn_pose_on_fruit(it->finder) : NULL, view->header.view,
                             output->judgement.skipped, view);
+}
+
+const crn_values_sample *crn_line_sample(const crn_output *output)
+{
+    const crn_line_extra *it = output->extra;
+    return &it->sample;
 }
 
 const crn_output_hook crn_line_hook = {.create = create_extra, .free = free_extra, .run = run};

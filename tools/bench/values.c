@@ -131,7 +131,7 @@ static double run_us(const values_trial *t, int variant, int32_t map)
     int64_t start_ns = crn_now_ns();
     crn_values_seen seen = copy(view.maps, t->from[map] + t->offset, t->header.payload_bytes);
     if (variant == LINE)
-        crn_values_check(&values, &lane, &view, &seen);
+        crn_values_check(&values, &lane, &view, &seen, NULL);
     return (double)(crn_now_ns() - start_ns) / 1e3;
 }
 

@@ -17,14 +17,6 @@
 #define CONSTANT_MIN  0.1f  /* a sum below says nothing if it is constant */
 #define LABELS_SURELY 8     /* u8 values up to this, or up to the number of classes, are labels */
 
-/* Sums of the pixels sampled. */
-typedef struct sums {
-    uint32_t pixels;   /* not all 0 */
-    uint32_t not_near; /* of these */
-    uint32_t off;
-    float min, max;
-} sums;
-
 bool crn_scale_has_background(const crn_classes *classes)
 {
     static const char *const names[] = {"background", "bg", "hintergrund"};
@@ -71,18 +63,17 @@ static float margin(float of_one, const crn_view_header *header, float per_class
     return fminf(of_one + per_class * (float)header->channels / BYTE, OFF_LIMIT);
 }
 
-static sums sample(const crn_scale_view *view)
+crn_scale_sums crn_scale_sample(const crn_view_header *header, const unsigned char *maps)
 {
-    const crn_view_header *header = view->header;
     size_t pixels = (size_t)header->height * header->width, channels = header->channels;
     size_t bytes = crn_type_bytes(header->type);
     size_t stride = (header->layout == CRN_HWC ? channels : 1) * bytes;
     size_t step = (header->layout == CRN_HWC ? 1 : pixels) * bytes;
     float near = margin(NEAR_MARGIN, header, 1), off = margin(OFF_MARGIN, header, 2);
-    sums s = {.min = INFINITY, .max = -INFINITY};
+    crn_scale_sums s = {.min = INFINITY, .max = -INFINITY};
     for (size_t i = 0; i < CRN_SCALE_PIXELS; i++) {
         size_t pixel = (2 * i + 1) * pixels / (2 * CRN_SCALE_PIXELS);
-        float sum = sum_of(view->maps + pixel * stride, header->type, channels, step);
+        float sum = sum_of(maps + pixel * stride, header->type, channels, step);
         if (sum == 0)
             continue;
         s.pixels++;
@@ -107,14 +98,14 @@ static bool is_u8(const crn_scale_view *view)
 }
 
 /* u8: true if the sums are `bytes`, less what a quantiser leaves out. */
-static bool is_sum(const crn_scale_view *view, const sums *s, float bytes)
+static bool is_sum(const crn_scale_view *view, const crn_scale_sums *s, float bytes)
 {
     float left_out = (float)view->header->channels;
     return s->min * BYTE >= bytes - left_out && s->max * BYTE <= bytes + left_out;
 }
 
 /* The likely cause of sums that are off. */
-static crn_view_reason find_cause(const crn_scale_view *view, const sums *s)
+static crn_view_reason find_cause(const crn_scale_view *view, const crn_scale_sums *s)
 {
     if (view->max == 0)
         return CRN_REASON_ALL_ZERO;
@@ -127,7 +118,7 @@ static crn_view_reason find_cause(const crn_scale_view *view, const sums *s)
 }
 
 /* Sums of any scale that are as equal as those of a softmax: sigmoids' are not. */
-static bool is_constant(const crn_scale_view *view, const sums *s)
+static bool is_constant(const crn_scale_view *view, const crn_scale_sums *s)
 {
     if (s->pixels < CRN_SCALE_PIXELS / 2 || s->min < CONSTANT_MIN)
         return false;
@@ -136,7 +127,7 @@ static bool is_constant(const crn_scale_view *view, const sums *s)
 }
 
 /* True if the view looks like one of the known mistakes, and like no sound view of sigmoids. */
-static bool is_known(const crn_scale_view *view, const sums *s)
+static bool is_known(const crn_scale_view *view, const crn_scale_sums *s)
 {
     float labels = (float)view->header->channels;
     if (is_u8(view) && view->max <= (labels > LABELS_SURELY ? labels : LABELS_SURELY))
@@ -146,7 +137,8 @@ static bool is_known(const crn_scale_view *view, const sums *s)
 
 /* --- what a lane tells --- */
 
-static void decide(crn_scale *lane, const sums *s, bool has_background, crn_scale_finding *finding)
+static void decide(crn_scale *lane, const crn_scale_sums *s, bool has_background,
+                   crn_scale_finding *finding)
 {
     bool masked = s->pixels < CRN_SCALE_PIXELS;
     if (s->not_near > 0 && finding->greatest >= CRN_SCALE_PROVEN) {
@@ -168,7 +160,7 @@ static void judge_sums(crn_scale *lane, crn_sum_rule rule, bool has_background,
 {
     bool is_certain = rule == CRN_SUM_ONE || lane->decision == CRN_SCALE_ONE;
     bool is_presumed = !is_certain && has_background && lane->off == 0;
-    sums s = sample(view);
+    crn_scale_sums s = *view->sums;
     finding->has_sum = is_certain || is_presumed;
     finding->min = s.pixels > 0 ? s.min : 0;
     finding->max = s.pixels > 0 ? s.max : 0;

@@ -67,10 +67,18 @@ typedef struct crn_values_lane {
     uint64_t sample, alike; /* hash of the last view's sample; consecutive views with it */
 } crn_values_lane;
 
-/* A view's maps. */
+/* Sums of the pixels sampled. */
+typedef struct crn_scale_sums {
+    uint32_t pixels;   /* not all 0 */
+    uint32_t not_near; /* of these */
+    uint32_t off;
+    float min, max;
+} crn_scale_sums;
+
+/* What is looked at of a view. */
 typedef struct crn_scale_view {
     const crn_view_header *header;
-    const unsigned char *maps;
+    const crn_scale_sums *sums;
     float max; /* of all values, u8 as 0 to 255 */
 } crn_scale_view;
 
@@ -87,6 +95,9 @@ typedef struct crn_scale_finding {
 /* True if a class is named as that of a CNN's background is, in any case: "background", "bg" or
  * "hintergrund"; underscores around it are ignored. */
 bool crn_scale_has_background(const crn_classes *classes);
+
+/* Sums up the pixels sampled of a view's maps, of any thread. */
+crn_scale_sums crn_scale_sample(const crn_view_header *header, const unsigned char *maps);
 
 /* Judges a view, all of whose values are valid, by what its lane told before. */
 crn_scale_finding crn_scale_judge(crn_scale *lane, crn_sum_rule rule, bool has_background,

@@ -219,10 +219,11 @@ static void log_unproven(crn_values *values, uint32_t lane)
 }
 
 /* Returns true if the view is all 0 and may not be. */
-static bool check_scale(crn_values *values, crn_values_lane *of_lane, crn_view *view, float max)
+static bool check_scale(crn_values *values, crn_values_lane *of_lane, crn_view *view, float max,
+                        const crn_scale_sums *sums)
 {
     crn_scale *scale = &of_lane->scale;
-    const crn_scale_view scale_view = {&view->header, view->maps, max};
+    const crn_scale_view scale_view = {&view->header, sums, max};
     uint32_t lane = view->header.lane;
     crn_scale_finding found = crn_scale_judge(scale, (crn_sum_rule)values->config->ingest.sum,
                                               values->has_background, &scale_view);
@@ -263,29 +264,27 @@ static uint32_t element(const unsigned char *maps, crn_type type, size_t at, boo
     return bits;
 }
 
-/* FNV-1a hash of the sample; 0 if all of it is 0 or 1, unless that tells something, too. */
-static uint64_t sample_view(const crn_view *view, bool tells)
+crn_values_sample crn_values_take_sample(const crn_view_header *header, const unsigned char *maps)
 {
-    const crn_view_header *header = &view->header;
     size_t pixels = pixels_of(header), channels = header->channels;
-    uint64_t hash = CRN_FNV1A_START;
-    bool any_between = tells;
+    crn_values_sample sample = {.sums = crn_scale_sample(header, maps), .hash = CRN_FNV1A_START};
     for (size_t i = 0; i < CRN_VALUES_SAMPLES; i++) {
         size_t pixel = (2 * i + 1) * pixels / (2 * CRN_VALUES_SAMPLES), channel = i % channels;
         size_t at =
             header->layout == CRN_HWC ? pixel * channels + channel : channel * pixels + pixel;
         bool between;
-        uint32_t bits = element(view->maps, header->type, at, &between);
-        hash = crn_fnv1a(hash, &bits, sizeof bits);
-        any_between |= between;
+        uint32_t bits = element(maps, header->type, at, &between);
+        sample.hash = crn_fnv1a(sample.hash, &bits, sizeof bits);
+        sample.is_between |= between;
     }
-    return any_between ? hash | 1 : 0;
+    return sample;
 }
 
+/* A sample of zeros and ones alone tells something only of a view that is_dead. */
 static void watch_lane(crn_values *values, crn_values_lane *lane, const crn_view *view,
-                       bool is_dead)
+                       const crn_values_sample *taken, bool is_dead)
 {
-    uint64_t sample = sample_view(view, is_dead);
+    uint64_t sample = taken->is_between || is_dead ? taken->hash | 1 : 0;
     lane->alike = sample == 0 ? 0 : sample == lane->sample ? lane->alike + 1 : 1;
     lane->sample = sample;
     if (lane->alike < CRN_VALUES_FROZEN_VIEWS)
@@ -302,17 +301,22 @@ static void watch_lane(crn_values *values, crn_values_lane *lane, const crn_view
 }
 
 void crn_values_check(crn_values *values, crn_values_lane *lane, crn_view *view,
-                      const crn_values_seen *seen)
+                      const crn_values_seen *seen, const crn_values_sample *sample)
 {
     const crn_config *config = values->config;
     view->values = (crn_value_fault){.reason = CRN_REASON_NONE, .class_index = -1};
     if (config->ingest.values == CRN_VALUES_TRUST)
         return;
+    crn_values_sample own;
+    if (!sample) {
+        own = crn_values_take_sample(&view->header, view->maps);
+        sample = &own;
+    }
     bool may_be_small = config->ingest.values == CRN_VALUES_SMALL_U8 && view->header.type == CRN_U8;
     bool is_dead = false;
     if (seen->suspect && !may_be_small)
         classify_values(values, lane, view);
     else if (!may_be_small || config->ingest.sum == CRN_SUM_ONE)
-        is_dead = check_scale(values, lane, view, seen->max);
-    watch_lane(values, lane, view, is_dead);
+        is_dead = check_scale(values, lane, view, seen->max, &sample->sums);
+    watch_lane(values, lane, view, sample, is_dead);
 }

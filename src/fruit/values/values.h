@@ -52,9 +52,19 @@ static inline void crn_values_use(crn_values *values, const crn_config *config)
  * check, or without (ingest.values: trust). */
 crn_values_copy_fn *crn_values_copier(const crn_values *values, crn_type type);
 
+/* Samples of a view's maps, which lie apart in memory: whoever has read the maps has them in its
+ * cache. */
+typedef struct crn_values_sample {
+    crn_scale_sums sums;
+    uint64_t hash;   /* of the values, for the comparison with the views before */
+    bool is_between; /* not all of these are 0 or 1 */
+} crn_values_sample;
+
+crn_values_sample crn_values_take_sample(const crn_view_header *header, const unsigned char *maps);
+
 /* Call after the copy, with its result: sets view->values, counts and logs. `lane`: of the view's.
- */
+ * `sample` NULL: it is taken now. */
 void crn_values_check(crn_values *values, crn_values_lane *lane, crn_view *view,
-                      const crn_values_seen *seen);
+                      const crn_values_seen *seen, const crn_values_sample *sample);
 
 #endif

@@ -192,7 +192,7 @@ static crn_view_reason judge(scale_line *line)
 {
     crn_values_seen seen = crn_values_copier(&line->values, line->view.header.type)(
         slot, sent, line->view.header.payload_bytes);
-    crn_values_check(&line->values, &line->lane->values, &line->view, &seen);
+    crn_values_check(&line->values, &line->lane->values, &line->view, &seen, NULL);
     return line->view.values.reason;
 }
 

@@ -53,7 +53,7 @@ static const crn_value_fault *check(void)
     crn_values_seen seen = copy(slot, maps, view.header.payload_bytes);
     assert_memory_equal(slot, maps, view.header.payload_bytes);
     crn_log_capture_start(&caught);
-    crn_values_check(&values, &lane, &view, &seen);
+    crn_values_check(&values, &lane, &view, &seen, NULL);
     crn_log_capture_stop(&caught);
     return &view.values;
 }
@@ -279,6 +279,28 @@ static void the_sample_sees_every_class_and_region(void **state)
 
 #define WITH_VALUES(test) cmocka_unit_test_setup(test, set_up)
 
+/* Whoever reads the maps samples them; the check itself looks at no map that is sound. */
+static void a_sample_taken_before_is_what_counts(void **state)
+{
+    (void)state;
+    crn_values_seen seen = {.max = 0.99f};
+    crn_values_sample first = crn_values_take_sample(&view.header, (unsigned char *)maps);
+    for (int i = 0; i < PIXELS; i++)
+        maps[i * CLASSES + i % CLASSES] = 0.75f;
+    crn_values_sample second = crn_values_take_sample(&view.header, (unsigned char *)maps);
+    assert_true(first.hash != second.hash && first.sums.max != second.sums.max);
+    view.maps = NULL;
+    crn_log_capture_start(&caught);
+    for (int i = 0; i < CRN_VALUES_FROZEN_VIEWS; i++)
+        crn_values_check(&values, &lane, &view, &seen, i % 2 ? &first : &second);
+    assert_int_equal(values.stats.frozen, 0);
+    for (int i = 0; i < CRN_VALUES_FROZEN_VIEWS; i++)
+        crn_values_check(&values, &lane, &view, &seen, &first);
+    crn_log_capture_stop(&caught);
+    assert_true(values.stats.frozen > 0);
+    assert_int_equal(view.values.reason, CRN_REASON_NONE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +316,7 @@ int main(void)
         WITH_VALUES(ten_views_alike_are_a_cnn_that_hangs),
         WITH_VALUES(an_empty_belt_is_not_a_cnn_that_hangs),
         WITH_VALUES(the_sample_sees_every_class_and_region),
+        WITH_VALUES(a_sample_taken_before_is_what_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
