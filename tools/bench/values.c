@@ -13,7 +13,7 @@
 #include "src/fruit/values/values.h"
 #include "stages/backend.h"
 #include "stages/chain/chain.h"
-#include "tools/bench/defects.h"
+#include "tools/bench/line/defects.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/cases.h"
 #include "tools/bench/frame.h"

@@ -11,7 +11,7 @@
 
 #include "stages/base/clock.h"
 #include "tools/bench/line/answers.h"
-#include "tools/bench/line/sender.h"
+#include "tools/bench/line/senders/sender.h"
 #include "tools/bench/time.h"
 
 /* Without an answer for this long after the last view, no more are expected. */

@@ -15,7 +15,7 @@
 #include "stages/base/clock.h"
 #include "tools/bench/line/answers.h"
 #include "tools/bench/line/line.h"
-#include "tools/bench/line/producers.h"
+#include "tools/bench/line/senders/producers.h"
 #include "tools/bench/time.h"
 
 /* At first a daemon captures graphs, and touches its memory for the first time. */

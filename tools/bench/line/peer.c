@@ -32,7 +32,8 @@ static sigset_t signals;
 const char *const crn_peer_path_names[CRN_PEER_PATHS] = {[CRN_PEER_TCP] = "tcp",
                                                          [CRN_PEER_IPC] = "ipc",
                                                          [CRN_PEER_SLOTS] = "slots",
-                                                         [CRN_PEER_SLOTS_ZMQ] = "slots+zmq"};
+                                                         [CRN_PEER_SLOTS_ZMQ] = "slots+zmq",
+                                                         [CRN_PEER_ICEORYX] = "iceoryx"};
 
 static int make_folder(crn_peer *peer)
 {
@@ -118,6 +119,7 @@ static int choose_path(crn_peer *peer, crn_peer_path path)
 {
     uint16_t port;
     peer->headers_go_in = path == CRN_PEER_SLOTS_ZMQ;
+    peer->by_iceoryx = path == CRN_PEER_ICEORYX;
     if (path == CRN_PEER_SLOTS || path == CRN_PEER_SLOTS_ZMQ)
         snprintf(peer->slots, sizeof peer->slots, "%s/slots", peer->folder);
     if (path != CRN_PEER_TCP)
@@ -159,10 +161,11 @@ int crn_peer_start(crn_peer *peer, crn_peer_kind kind, const crn_config *config,
         r = write_config(peer, config, yaml);
     if (r < 0)
         return r;
-    const char *const arguments[][5] = {
+    const char *const arguments[][6] = {
         [CRN_PEER_DAEMON] = {"cernitad", "--config", yaml, NULL},
         [CRN_PEER_RECEIVER] = {"cernita-bench", "receiver", peer->in, peer->out, NULL},
-        [CRN_PEER_FLOOR] = {"cernita-bench", "floor", yaml, peer->out, NULL},
+        [CRN_PEER_FLOOR] = {"cernita-bench", "floor", yaml, peer->out,
+                            peer->by_iceoryx ? "iceoryx" : NULL, NULL},
     };
     return start_program(peer, arguments[kind][0], arguments[kind]);
 }

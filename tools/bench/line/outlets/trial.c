@@ -11,7 +11,7 @@
 #include "stages/base/clock.h"
 #include "stages/base/process/priority.h"
 #include "tools/bench/line/outlets/plc.h"
-#include "tools/bench/line/sender.h"
+#include "tools/bench/line/senders/sender.h"
 #include "tools/bench/time.h"
 
 #define READ_WITHIN_NS    CRN_NS_PER_S

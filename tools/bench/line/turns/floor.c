@@ -1,6 +1,7 @@
 /*
  * The least that a line with slots can cost: `cernita-bench floor LINE.yaml OUT` hands out slots as
- * cernitad does, and runs the same chain on each view where it lies. There are no fruits,
+ * cernitad does, and runs the same chain on each view where it lies; with a last argument `iceoryx`
+ * it reads views from iceoryx's memory instead. There are no fruits,
  * deadlines, verdicts or workers, and only one thread; after a fruit's last view it sends its id.
  */
 #include <errno.h>
@@ -20,7 +21,8 @@
 #include "stages/base/clock.h"
 #include "stages/chain/chain.h"
 #include "tools/bench/bench.h"
-#include "tools/bench/defects.h"
+#include "tools/bench/line/defects.h"
+#include "tools/bench/line/senders/iceoryx.h"
 
 typedef struct bench_floor {
     crn_config config;
@@ -132,13 +134,31 @@ static void close_floor(bench_floor *self)
 
 /* --- views --- */
 
+/* Runs the chain on a view; a crn_iceoryx_judge. */
+static int judge(void *context, const crn_view_header *header, const void *maps)
+{
+    bench_floor *self = context;
+    crn_judgement judgement;
+    crn_chain_input input = {.maps =
+                                 crn_image_dense((void *)(uintptr_t)maps, header->type,
+                                                 header->layout, (int32_t)header->channels,
+                                                 (int32_t)header->height, (int32_t)header->width),
+                             .received_ns = crn_now_ns(),
+                             .deadline_ns = CRN_NEVER_NS};
+    int r = crn_chain_run(self->chain, &input, &self->defects, &judgement);
+    if (r == 0 && header->view + 1 == header->views) {
+        zmq_send(self->out, "fruit/0", 7, ZMQ_SNDMORE);
+        zmq_send(self->out, &header->fruit, sizeof header->fruit, 0);
+    }
+    return r;
+}
+
 /* Judges the next view where it lies, and gives its slot back. 0: there is none any more. */
 static int judge_next(bench_floor *self)
 {
     unsigned char bytes[CRN_WIRE_HEADER_BYTES + CRN_SLOTS_REFERENCE_BYTES];
     crn_view_header header;
     crn_slots_reference reference;
-    crn_judgement judgement;
     if (recv(self->connection, bytes, sizeof bytes, 0) != sizeof bytes)
         return 0;
     crn_wire_peek(bytes, &header); /* unchecked: the benchmark's own */
@@ -146,32 +166,25 @@ static int judge_next(bench_floor *self)
                                    &reference) ||
         reference.slot >= self->slots || header.payload_bytes > self->slot_bytes)
         return -EPROTO;
-    crn_chain_input input = {
-        .maps = crn_image_dense(self->ring.slots + reference.slot * self->slot_bytes, header.type,
-                                header.layout, (int32_t)header.channels, (int32_t)header.height,
-                                (int32_t)header.width),
-        .received_ns = crn_now_ns(),
-        .deadline_ns = CRN_NEVER_NS};
-    int r = crn_chain_run(self->chain, &input, &self->defects, &judgement);
+    int r = judge(self, &header, self->ring.slots + reference.slot * self->slot_bytes);
     give_back(self, &reference);
-    if (r == 0 && header.view + 1 == header.views) {
-        zmq_send(self->out, "fruit/0", 7, ZMQ_SNDMORE);
-        zmq_send(self->out, &header.fruit, sizeof header.fruit, 0);
-    }
     return r < 0 ? r : 1;
 }
 
 int crn_bench_floor(int argc, char **argv)
 {
-    if (argc != 3)
+    bool by_iceoryx = argc == 4 && strcmp(argv[3], "iceoryx") == 0;
+    if (argc != 3 && !by_iceoryx)
         return CRN_EXIT_USAGE;
     struct sigaction stop = {.sa_handler = request_stop};
     sigaction(SIGTERM, &stop, NULL);
     static bench_floor self = {.connection = -1, .ring = {.descriptor = {-1, -1}}};
     int r = open_floor(&self, argv[1], argv[2]);
-    if (r == 0)
+    if (r == 0 && by_iceoryx)
+        r = crn_iceoryx_read(judge, &self, &stop_requested);
+    else if (r == 0)
         r = await_producer(&self);
-    if (r == 0)
+    if (r == 0 && !by_iceoryx)
         do
             r = judge_next(&self);
         while (r > 0 && !stop_requested);

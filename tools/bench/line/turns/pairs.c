@@ -1,14 +1,16 @@
 /*
- * cernita-bench line --pairs N: the floor (floor.c), and the daemon by each of its paths, by turns,
- * N times, so that whatever else the machine does meets all of them; medians over the rounds, and
- * of the ratios within a round. Each turn is a run with a bounded number of fruits on their way,
- * which none can lose and which a slow consumer slows down, and a steady one.
+ * cernita-bench line --pairs N: the floor (floor.c), the daemon by each of its paths, and where
+ * there is iceoryx a reader of its memory, by turns, N times, so that whatever else the machine
+ * does meets all of them; medians over the rounds, and of the ratios within a round. Each turn is a
+ * run with a bounded number of fruits on their way, which none can lose and which a slow consumer
+ * slows down, and a steady one.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "tools/bench/line/senders/iceoryx.h"
 #include "tools/bench/line/line.h"
 #include "tools/bench/time.h"
 
@@ -24,9 +26,10 @@ static const crn_bench_subject subjects[] = {
     {CRN_PEER_DAEMON, CRN_PEER_IPC, "ipc"},
     {CRN_PEER_DAEMON, CRN_PEER_SLOTS, "slots"},
     {CRN_PEER_DAEMON, CRN_PEER_SLOTS_ZMQ, "slots+zmq"},
+    {CRN_PEER_FLOOR, CRN_PEER_ICEORYX, "iceoryx"}, /* the last one, as it may be missing */
 };
 #define SUBJECTS ((int)(sizeof subjects / sizeof *subjects))
-enum { OF_FLOOR, OF_TCP, OF_IPC, OF_SLOTS, OF_SLOTS_ZMQ };
+enum { OF_FLOOR, OF_TCP, OF_IPC, OF_SLOTS, OF_SLOTS_ZMQ, OF_ICEORYX };
 
 /* The figures of a turn. */
 enum { FULL_PER_S, FULL_CPU_MS, STEADY_P50_MS, STEADY_P99_MS, STEADY_CPU_MS, FIGURES };
@@ -38,6 +41,7 @@ static const char *const figure_names[FIGURES] = {
 
 typedef struct bench_pairs {
     const crn_bench_line *given;
+    int subjects;              /* the first ones */
     uint64_t fruits[SUBJECTS]; /* of a run at full speed */
     double *figure;            /* [SUBJECTS][FIGURES][given->pairs] */
     uint64_t unfinished;       /* fruits that were not complete, of all runs */
@@ -89,7 +93,7 @@ static int take_turn(bench_pairs *pairs, int subject, int round)
 /* How many fruits each subject judges in given->probe_seconds. */
 static int choose_fruits(bench_pairs *pairs)
 {
-    for (int i = 0; i < SUBJECTS; i++) {
+    for (int i = 0; i < pairs->subjects; i++) {
         crn_drive_load load = {.fruits = FIRST_FRUITS, .at_once = FRUITS_AT_ONCE};
         crn_drive_result result;
         int r = crn_bench_line_run(pairs->given, &subjects[i], &load, &result);
@@ -106,8 +110,8 @@ static int take_turns(bench_pairs *pairs)
 {
     int r = choose_fruits(pairs);
     for (int round = 0; round < pairs->given->pairs; round++)
-        for (int i = 0; i < SUBJECTS && r == 0; i++)
-            r = take_turn(pairs, round % 2 ? SUBJECTS - 1 - i : i, round);
+        for (int i = 0; i < pairs->subjects && r == 0; i++)
+            r = take_turn(pairs, round % 2 ? pairs->subjects - 1 - i : i, round);
     return r;
 }
 
@@ -123,8 +127,18 @@ crn_bench_spread crn_bench_spread_of(double *values, int count)
 /* The medians of the ratios within a round, at full speed; before the figures are sorted. */
 static const struct {
     int of, to;
-} ratios[] = {{OF_SLOTS, OF_FLOOR}, {OF_SLOTS, OF_TCP}, {OF_SLOTS, OF_IPC}, {OF_FLOOR, OF_IPC}};
+} ratios[] = {{OF_SLOTS, OF_FLOOR},
+              {OF_SLOTS, OF_TCP},
+              {OF_SLOTS, OF_IPC},
+              {OF_FLOOR, OF_IPC},
+              {OF_SLOTS, OF_ICEORYX}};
 #define RATIOS ((int)(sizeof ratios / sizeof *ratios))
+
+/* Those of subjects that are there. */
+static int ratios_of(const bench_pairs *pairs)
+{
+    return pairs->subjects == SUBJECTS ? RATIOS : RATIOS - 1;
+}
 
 static crn_bench_spread ratio_of(const bench_pairs *pairs, int ratio, double *scratch)
 {
@@ -139,7 +153,7 @@ static void print_json(const bench_pairs *pairs, const crn_bench_spread of_ratio
 {
     printf("{\"pairs\":%d,\"rate\":%.6g,\"unfinished\":%llu", pairs->given->pairs,
            pairs->given->rate, (unsigned long long)pairs->unfinished);
-    for (int i = 0; i < SUBJECTS; i++) {
+    for (int i = 0; i < pairs->subjects; i++) {
         printf(",\"%s\":{", subjects[i].name);
         for (int k = 0; k < FIGURES; k++) {
             crn_bench_spread one = crn_bench_spread_of(figures(pairs, i, k), pairs->given->pairs);
@@ -148,7 +162,7 @@ static void print_json(const bench_pairs *pairs, const crn_bench_spread of_ratio
         }
         printf("}");
     }
-    for (int i = 0; i < RATIOS; i++)
+    for (int i = 0; i < ratios_of(pairs); i++)
         printf(",\"%s/%s\":[%.4f,%.4f,%.4f]", subjects[ratios[i].of].name,
                subjects[ratios[i].to].name, of_ratio[i].median, of_ratio[i].min, of_ratio[i].max);
     printf("}\n");
@@ -164,7 +178,7 @@ static void print_table(const bench_pairs *pairs, const crn_bench_spread of_rati
            sysconf(_SC_NPROCESSORS_ONLN), given->pairs, given->rate);
     printf("%-10s %-28s %-24s %-24s %10s %12s\n", "", "fruits/s at full speed", "CPU ms/fruit",
            "steady: p50 ms", "p99 ms", "CPU ms/fruit");
-    for (int i = 0; i < SUBJECTS; i++) {
+    for (int i = 0; i < pairs->subjects; i++) {
         crn_bench_spread of[FIGURES];
         for (int k = 0; k < FIGURES; k++)
             of[k] = crn_bench_spread_of(figures(pairs, i, k), given->pairs);
@@ -174,7 +188,7 @@ static void print_table(const bench_pairs *pairs, const crn_bench_spread of_rati
                of[STEADY_P50_MS].median, of[STEADY_P50_MS].min, of[STEADY_P50_MS].max,
                of[STEADY_P99_MS].median, of[STEADY_CPU_MS].median);
     }
-    for (int i = 0; i < RATIOS; i++)
+    for (int i = 0; i < ratios_of(pairs); i++)
         printf("%s / %s at full speed: %.2f [%.2f..%.2f]\n", subjects[ratios[i].of].name,
                subjects[ratios[i].to].name, of_ratio[i].median, of_ratio[i].min, of_ratio[i].max);
     if (pairs->unfinished)
@@ -183,13 +197,13 @@ static void print_table(const bench_pairs *pairs, const crn_bench_spread of_rati
 
 int crn_bench_line_pairs(const crn_bench_line *given)
 {
-    bench_pairs pairs = {.given = given};
+    bench_pairs pairs = {.given = given, .subjects = crn_iceoryx_begin() ? SUBJECTS : SUBJECTS - 1};
     size_t rounds = (size_t)given->pairs;
     pairs.figure = calloc((SUBJECTS * FIGURES + 1) * rounds, sizeof *pairs.figure);
     int r = pairs.figure ? take_turns(&pairs) : -ENOMEM;
     if (r == 0) {
         crn_bench_spread of_ratio[RATIOS];
-        for (int i = 0; i < RATIOS; i++)
+        for (int i = 0; i < ratios_of(&pairs); i++)
             of_ratio[i] = ratio_of(&pairs, i, pairs.figure + SUBJECTS * FIGURES * rounds);
         if (given->json)
             print_json(&pairs, of_ratio);

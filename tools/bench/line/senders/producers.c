@@ -1,4 +1,4 @@
-#include "tools/bench/line/producers.h"
+#include "tools/bench/line/senders/producers.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "stages/base/clock.h"
-#include "tools/bench/line/sender.h"
+#include "tools/bench/line/senders/sender.h"
 
 typedef struct producer {
     const crn_bench_producers *all;

@@ -1,4 +1,4 @@
-#include "tools/bench/line/sender.h"
+#include "tools/bench/line/senders/sender.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -100,12 +100,14 @@ static int leave_in_slot(crn_bench_sender *sender, const crn_view_header *header
     return r == -ENOTCONN ? -ECHILD : r;
 }
 
-/* --- both --- */
+/* --- all --- */
 
 int crn_bench_sender_open(const crn_peer *peer, void *zmq, uint64_t view_bytes,
                           crn_bench_sender *ret_sender)
 {
     *ret_sender = (crn_bench_sender){.peer = peer};
+    if (peer->by_iceoryx)
+        return crn_iceoryx_writer_open(peer, &ret_sender->iceoryx);
     if (!peer->slots[0] || peer->headers_go_in)
         ret_sender->socket = connect_socket(peer, zmq);
     return peer->slots[0] ? connect_producer(peer, view_bytes, &ret_sender->producer) : 0;
@@ -113,12 +115,15 @@ int crn_bench_sender_open(const crn_peer *peer, void *zmq, uint64_t view_bytes,
 
 int crn_bench_sender_send(crn_bench_sender *sender, const crn_view_header *header, const void *maps)
 {
+    if (sender->iceoryx)
+        return crn_iceoryx_write(sender->iceoryx, header, maps);
     return sender->producer ? leave_in_slot(sender, header, maps)
                             : send_message(sender, header, maps);
 }
 
 void crn_bench_sender_close(crn_bench_sender *sender)
 {
+    crn_iceoryx_writer_close(&sender->iceoryx);
     crn_producer_free(&sender->producer);
     if (sender->socket)
         zmq_close(sender->socket);

@@ -1,4 +1,4 @@
-#include "tools/bench/defects.h"
+#include "tools/bench/line/defects.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,15 +1,18 @@
-/* How the load generator's views reach the process under test: through ZeroMQ, or in its slots. */
+/* How the load generator's views reach the process under test: through ZeroMQ, in its slots, or
+ * through iceoryx. */
 #ifndef CRN_TOOLS_BENCH_LINE_SENDER_H
 #define CRN_TOOLS_BENCH_LINE_SENDER_H
 
 #include "src/formats/view/wire.h"
 #include "stages/producer/cernita_producer.h"
+#include "tools/bench/line/senders/iceoryx.h"
 #include "tools/bench/line/peer.h"
 
 typedef struct crn_bench_sender {
     const crn_peer *peer;
-    void *socket;           /* NULL with slots */
-    crn_producer *producer; /* NULL without */
+    void *socket;                /* NULL with slots, unless headers go through ZeroMQ */
+    crn_producer *producer;      /* NULL without */
+    crn_iceoryx_writer *iceoryx; /* NULL without */
 } crn_bench_sender;
 
 /* Connects to the peer, as it has its inputs; with slots it waits until they are there.
