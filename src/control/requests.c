@@ -1,13 +1,13 @@
 #include "src/control/requests.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "src/control/alarm_requests.h"
 #include "src/formats/encoding/encoder.h"
 #include "src/monitor/conditions/json.h"
+#include "src/service/control_socket.h"
 #include "stages/base/clock.h"
 
 int crn_request_reload(const crn_control_settings *settings, crn_reloader *reloader, FILE *out)
@@ -140,31 +140,27 @@ static void answer_trace(const crn_line *line, FILE *out)
         fputs("refused\nthere is no flight recorder without monitor.http\n", out);
 }
 
-/* Answers a request that changes the line. Whether it was refused is known at its end, and stands
- * in the answer's first line: until then `text` holds the rest. */
-static void answer_change(const crn_control_settings *settings, crn_reloader *reloader,
-                          const char *request, FILE *out)
+typedef struct asked_change {
+    const crn_control_settings *settings;
+    crn_reloader *reloader;
+    const char *request;
+} asked_change;
+
+static int do_change(void *context, FILE *lines)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *lines = open_memstream(&text, &size);
-    if (!lines) {
-        fputs("refused\nno memory\n", out);
-        return;
-    }
-    int r = strcmp(request, "reload") == 0
-                ? crn_request_reload(settings, reloader, lines)
-                : crn_reloader_use_recipe(reloader, request[6] ? request + 7 : "", lines);
-    fclose(lines);
-    fprintf(out, "%s\n%s", r == 0 ? "ok" : "refused", text ? text : "");
-    free(text);
+    const asked_change *asked = context;
+    const char *request = asked->request;
+    return strcmp(request, "reload") == 0
+               ? crn_request_reload(asked->settings, asked->reloader, lines)
+               : crn_reloader_use_recipe(asked->reloader, request[6] ? request + 7 : "", lines);
 }
 
 void crn_request_answer(const crn_control_settings *settings, crn_reloader *reloader,
                         const char *request, const char *by, FILE *out)
 {
     if (crn_request_changes(request)) {
-        answer_change(settings, reloader, request, out);
+        asked_change asked = {settings, reloader, request};
+        crn_control_answer_change(do_change, &asked, NULL, out);
     } else if (strcmp(request, "status") == 0 || strcmp(request, "status json") == 0) {
         answer_status(&settings->reload, request[6] != '\0', out);
     } else if (strcmp(request, "recipes") == 0) {

@@ -170,3 +170,20 @@ void crn_control_socket_serve(crn_control_socket *self)
     drop_idle(self);
     admit(self);
 }
+
+void crn_control_answer_change(crn_control_change *change, void *context, FILE *copy, FILE *out)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *lines = open_memstream(&text, &size);
+    if (!lines) {
+        fputs("refused\nno memory\n", out);
+        return;
+    }
+    int r = change(context, lines);
+    fclose(lines);
+    if (copy && text)
+        fputs(text, copy);
+    fprintf(out, "%s\n%s", r == 0 ? "ok" : "refused", text ? text : "");
+    free(text);
+}

@@ -50,4 +50,12 @@ void crn_control_socket_descriptors(const crn_control_socket *socket,
 /* Answers the requests that have arrived, then admits a client, and closes idle ones. */
 void crn_control_socket_serve(crn_control_socket *socket);
 
+/* Does what a request asks for; its lines go to `lines`. 0 or a negative errno. */
+typedef int crn_control_change(void *context, FILE *lines);
+
+/* Answers a request that changes something. Whether it was refused is known at its end, and stands
+ * in the answer's first line: until then memory holds the rest. `copy` gets the lines, too; it may
+ * be NULL. */
+void crn_control_answer_change(crn_control_change *change, void *context, FILE *copy, FILE *out);
+
 #endif

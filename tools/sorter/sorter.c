@@ -207,21 +207,9 @@ static int reload(crn_sorter *self, FILE *out)
     return r;
 }
 
-/* Reloads for cernitactl: whether that was refused stands in the answer's first line. */
-static void answer_reload(crn_sorter *self, FILE *out)
+static int reload_for_cernitactl(void *context, FILE *lines)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *lines = open_memstream(&text, &size);
-    if (!lines) {
-        fputs("refused\nno memory\n", out);
-        return;
-    }
-    int r = reload(self, lines);
-    fclose(lines);
-    fputs(text ? text : "", stderr);
-    fprintf(out, "%s\n%s", r == 0 ? "ok" : "refused", text ? text : "");
-    free(text);
+    return reload(context, lines);
 }
 
 static void answer(void *context, const char *request, const crn_control_asker *asker, FILE *out)
@@ -230,7 +218,7 @@ static void answer(void *context, const char *request, const crn_control_asker *
     if (strcmp(request, "reload") == 0) {
         crn_log(CRN_LOG_INFO, "control: '%s' by user %u, group %u, process %d", request,
                 (unsigned)asker->user, (unsigned)asker->group, (int)asker->process);
-        answer_reload(self, out);
+        crn_control_answer_change(reload_for_cernitactl, self, stderr, out);
     } else if (strcmp(request, "status") == 0) {
         crn_sorter_observation observation;
         observe(self, &observation);
