@@ -252,7 +252,8 @@ void crn_fruits_set_values(crn_fruits *fruits, crn_ticket ticket, const crn_valu
 bool crn_fruits_done(crn_fruits *fruits, crn_ticket ticket, const crn_judgement *judgement,
                      crn_view_reason reason, int64_t now_ns)
 {
-    crn_schedule_end(fruits->schedule, judgement ? judgement->cost_ns : 0);
+    crn_schedule_end(fruits->schedule, judgement ? judgement->cost_ns : 0,
+                     judgement ? judgement->optional_ns : 0);
     crn_fruit_entry *entry = find_ticket(fruits, ticket, CRN_VIEW_RUNNING);
     if (!entry) {
         fruits->stats.unfinished++;

@@ -26,19 +26,24 @@ typedef struct schedule_job {
     bool begun, lost;    /* at least one of its views has started, or was lost */
 } schedule_job;
 
+/* What the last views cost. */
+typedef struct recent_costs {
+    uint32_t measured;                   /* number of valid costs */
+    uint32_t latest;                     /* index in `costs` of the next one */
+    int64_t costs[CRN_SCHEDULE_COSTS];   /* ring buffer in order of arrival */
+    int64_t by_size[CRN_SCHEDULE_COSTS]; /* the same, sorted ascending */
+    int64_t typical_ns, slow_ns;
+} recent_costs;
+
 struct crn_schedule {
     int64_t workers, running; /* views */
     int64_t brief_ns; /* views are submitted ahead while their typical cost is at most this */
     schedule_job *jobs;
     uint32_t *waiting; /* entries of the fruits with queued views, unordered */
     uint32_t waiting_count;
-    uint32_t barren; /* discards since a view last started */
-
-    uint32_t measured;                   /* number of valid costs */
-    uint32_t latest;                     /* index in `costs` of the next one */
-    int64_t costs[CRN_SCHEDULE_COSTS];   /* ring buffer in order of arrival */
-    int64_t by_size[CRN_SCHEDULE_COSTS]; /* the same, sorted ascending */
-    int64_t typical_ns, slow_ns;
+    uint32_t barren;     /* discards since a view last started */
+    recent_costs whole;  /* of the views */
+    recent_costs needed; /* less the steps that are skipped where time is short */
 };
 
 int crn_schedule_create(int32_t entries, int32_t workers, int64_t brief_ns,
@@ -78,8 +83,11 @@ void crn_schedule_set_workers(crn_schedule *schedule, int32_t workers)
 
 static void forget_costs(crn_schedule *schedule)
 {
-    schedule->barren = schedule->measured = schedule->latest = 0;
-    schedule->typical_ns = schedule->slow_ns = 0;
+    schedule->barren = 0;
+    schedule->whole.measured = schedule->needed.measured = 0;
+    schedule->whole.latest = schedule->needed.latest = 0;
+    schedule->whole.typical_ns = schedule->needed.typical_ns = 0;
+    schedule->whole.slow_ns = schedule->needed.slow_ns = 0;
 }
 
 void crn_schedule_forget_costs(crn_schedule *schedule, int64_t brief_ns)
@@ -143,8 +151,9 @@ static priority priority_of(const crn_schedule *schedule, const schedule_job *jo
         return BROKEN;
     int64_t halves = 2 * __builtin_popcountll(job->queued) + schedule->running;
     int64_t rounds = (halves + 2 * schedule->workers - 1) / (2 * schedule->workers);
-    int64_t last_ns = job->begun ? schedule->typical_ns : schedule->slow_ns;
-    return job->due_ns - now_ns >= (rounds - 1) * schedule->typical_ns + last_ns ? FITS : TIGHT;
+    int64_t last_ns = job->begun ? schedule->whole.typical_ns : schedule->whole.slow_ns;
+    return job->due_ns - now_ns >= (rounds - 1) * schedule->whole.typical_ns + last_ns ? FITS
+                                                                                       : TIGHT;
 }
 
 /* Order of two fruits of the same priority class. */
@@ -167,13 +176,13 @@ static void discard(crn_schedule *schedule, schedule_job *losing, uint32_t view)
 crn_next crn_schedule_next(crn_schedule *schedule, int64_t now_ns, uint32_t *ret_entry,
                            uint32_t *ret_view)
 {
-    if (schedule->running >= schedule->workers && schedule->typical_ns > schedule->brief_ns)
+    if (schedule->running >= schedule->workers && schedule->whole.typical_ns > schedule->brief_ns)
         return CRN_NEXT_NONE;
     schedule_job *best = NULL;
     priority best_priority = NOBODY;
     for (uint32_t i = 0; i < schedule->waiting_count; i++) {
         schedule_job *job = &schedule->jobs[schedule->waiting[i]];
-        if (job->due_ns - now_ns < schedule->typical_ns) {
+        if (job->due_ns - now_ns < schedule->needed.typical_ns) {
             *ret_entry = schedule->waiting[i];
             *ret_view = (uint32_t)__builtin_ctzll(job->queued);
             discard(schedule, job, *ret_view);
@@ -218,38 +227,44 @@ bool crn_schedule_evict(crn_schedule *schedule, uint32_t entry, uint32_t *ret_en
     return true;
 }
 
-static void measure(crn_schedule *schedule, int64_t cost_ns)
+static void measure(recent_costs *recent, int64_t cost_ns)
 {
-    int64_t *sizes = schedule->by_size;
-    uint32_t known = schedule->measured;
+    int64_t *sizes = recent->by_size;
+    uint32_t known = recent->measured;
     if (known == CRN_SCHEDULE_COSTS) {
         uint32_t oldest = 0;
-        while (sizes[oldest] != schedule->costs[schedule->latest])
+        while (sizes[oldest] != recent->costs[recent->latest])
             oldest++;
         known--;
         memmove(&sizes[oldest], &sizes[oldest + 1], (known - oldest) * sizeof *sizes);
     }
-    schedule->costs[schedule->latest] = cost_ns;
-    schedule->latest = (schedule->latest + 1) % CRN_SCHEDULE_COSTS;
+    recent->costs[recent->latest] = cost_ns;
+    recent->latest = (recent->latest + 1) % CRN_SCHEDULE_COSTS;
     uint32_t at = known;
     for (; at > 0 && sizes[at - 1] > cost_ns; at--)
         sizes[at] = sizes[at - 1];
     sizes[at] = cost_ns;
-    schedule->measured = known + 1;
-    schedule->typical_ns = sizes[known / 2];
-    schedule->slow_ns = sizes[known - known / 10];
+    recent->measured = known + 1;
+    recent->typical_ns = sizes[known / 2];
+    recent->slow_ns = sizes[known - known / 10];
 }
 
-void crn_schedule_end(crn_schedule *schedule, int64_t cost_ns)
+void crn_schedule_end(crn_schedule *schedule, int64_t cost_ns, int64_t optional_ns)
 {
     if (schedule->running > 0)
         schedule->running--;
-    if (cost_ns > 0)
-        measure(schedule, cost_ns);
+    if (cost_ns <= 0)
+        return;
+    measure(&schedule->whole, cost_ns);
+    measure(&schedule->needed, cost_ns > optional_ns ? cost_ns - optional_ns : 0);
 }
 
 void crn_schedule_give_up(crn_schedule *schedule, int64_t at_least_ns)
 {
-    if (schedule->measured >= CRN_SCHEDULE_FEW && at_least_ns > schedule->typical_ns)
-        measure(schedule, at_least_ns);
+    recent_costs *whole = &schedule->whole, *needed = &schedule->needed;
+    if (whole->measured < CRN_SCHEDULE_FEW || at_least_ns <= whole->typical_ns)
+        return;
+    if (needed->typical_ns == whole->typical_ns) /* else it may have been in an optional step */
+        measure(needed, at_least_ns);
+    measure(whole, at_least_ns);
 }

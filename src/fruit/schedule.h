@@ -13,7 +13,8 @@
  * Within a fruit the lowest view index runs first. While every worker has a view, another one is
  * submitted to wait behind it only if views are brief: a submitted view cannot be recalled in
  * favour of a more urgent one, but with brief views idle workers would cost more. A view that at
- * typical cost cannot finish before its fruit is due is discarded without running. When no slot is
+ * typical cost, without the steps that are skipped where time is short, cannot finish before its
+ * fruit is due is discarded without running. When no slot is
  * left, the youngest broken fruit loses a view first, then the youngest intact one. Under overload,
  * losses are thus concentrated on few fruits and the others stay complete.
  *
@@ -74,8 +75,9 @@ void crn_schedule_lose(crn_schedule *schedule, uint32_t entry);
 crn_next crn_schedule_next(crn_schedule *schedule, int64_t now_ns, uint32_t *ret_entry,
                            uint32_t *ret_view);
 
-/* A started view ended, whether its fruit is still open or not. cost_ns 0: it was not measured. */
-void crn_schedule_end(crn_schedule *schedule, int64_t cost_ns);
+/* A started view ended, whether its fruit is still open or not. cost_ns 0: it was not measured;
+ * optional_ns of it went to steps that are skipped where time is short. */
+void crn_schedule_end(crn_schedule *schedule, int64_t cost_ns, int64_t optional_ns);
 
 /*
  * A view was stopped after this time, which is a lower bound of its cost. It enters the recent

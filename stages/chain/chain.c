@@ -95,13 +95,23 @@ void crn_chain_free(crn_chain **chain)
 void crn_recent_add(crn_recent *recent, int64_t ns)
 {
     recent->ns[recent->count++ % CRN_RECENT] = ns;
-    recent->left_out = 0;
+    recent->left_out = recent->stopped = 0;
 }
 
 void crn_recent_skip(crn_recent *recent)
 {
-    if (++recent->left_out >= CRN_RECENT)
-        recent->count = recent->left_out = 0;
+    if (++recent->left_out < CRN_RECENT)
+        return;
+    recent->count = recent->left_out = 0;
+    recent->stopped = 1; /* the view that tries it again suffices */
+}
+
+void crn_recent_stop(crn_recent *recent, int64_t took_ns)
+{
+    bool alone = recent->count < CRN_RECENT_FEW && recent->stopped == 0;
+    if (!alone && took_ns > crn_recent_p99_ns(recent))
+        crn_recent_add(recent, took_ns);
+    recent->stopped = 1;
 }
 
 int64_t crn_recent_p99_ns(const crn_recent *recent)
@@ -143,15 +153,11 @@ static void set_up_job(const crn_chain *chain, const crn_chain_input *input, crn
     defects->truncated = false;
 }
 
-/*
- * A step failed after `took_ns`. If it timed out, `took_ns` is a lower bound of its duration and is
- * recorded where it exceeds the p99, so that the step is skipped when less time is left, unless too
- * few are known. The durations of the steps before it are recorded anyway.
- */
+/* A step failed after `took_ns`. The durations of the steps before it are recorded anyway. */
 static void note_failure(crn_recent *recent, int r, int64_t took_ns)
 {
-    if (r == -ETIME && recent->count >= CRN_RECENT_FEW && took_ns > crn_recent_p99_ns(recent))
-        crn_recent_add(recent, took_ns);
+    if (r == -ETIME)
+        crn_recent_stop(recent, took_ns);
 }
 
 /* Decides before the step starts whether to skip it. */
@@ -232,6 +238,16 @@ static int run_finishes(crn_chain *chain, const crn_chain_input *input, bool her
     return 0;
 }
 
+/* The time that went to optional steps. */
+static int64_t optional_ns_of(const crn_config *config, const crn_judgement *judgement)
+{
+    int64_t sum_ns = 0;
+    for (int32_t i = 0; i < config->steps; i++)
+        if (config->chain[i].optional)
+            sum_ns += judgement->stage_ns[i];
+    return sum_ns;
+}
+
 int crn_chain_run(crn_chain *chain, const crn_chain_input *input, crn_defects *defects,
                   crn_judgement *ret_judgement)
 {
@@ -251,6 +267,7 @@ int crn_chain_run(crn_chain *chain, const crn_chain_input *input, crn_defects *d
     if (r < 0)
         return r;
     judgement.run_ns = judgement.cost_ns = crn_now_ns() - start_ns;
+    judgement.optional_ns = optional_ns_of(chain->config, &judgement);
     judgement.defect_count = defects->defect_count;
     judgement.truncated = defects->truncated;
     *ret_judgement = judgement;
@@ -323,6 +340,7 @@ int crn_chain_finish(crn_chain *chain, const crn_chain_input *input, const crn_d
     int64_t end_ns = crn_now_ns();
     judgement.run_ns = end_ns - done->begun_ns;
     judgement.cost_ns = end_ns - done->submitted_ns;
+    judgement.optional_ns = optional_ns_of(chain->config, &judgement);
     judgement.defect_count = defects->defect_count;
     judgement.truncated = defects->truncated;
     *ret_judgement = judgement;

@@ -58,14 +58,16 @@ typedef struct crn_chain_input {
 /** Number of most recent durations that are kept per step. */
 #define CRN_RECENT 128
 
-/** With fewer samples, one that stands out is not left out, and a step that was stopped adds none:
- * one view of another size would make the following ones skip the step. */
+/** With fewer samples, one that stands out is not left out, and a step that was stopped adds one
+ * only if the view before was stopped in it as well: one view of another size would make the
+ * following ones skip the step. */
 #define CRN_RECENT_FEW 8
 
 /** Recent durations of one step; zero-initialise. */
 typedef struct crn_recent {
     uint32_t count;    /**< samples since the start or the last reset */
     uint32_t left_out; /**< consecutive views that skipped the step */
+    uint32_t stopped;  /**< not 0: the latest view that ran it was stopped in it */
     int64_t ns[CRN_RECENT];
 } crn_recent;
 
@@ -78,6 +80,13 @@ CRN_API void crn_recent_add(crn_recent *recent, int64_t ns);
  * stalled would otherwise never be corrected, and the step would stay skipped for good.
  */
 CRN_API void crn_recent_skip(crn_recent *recent);
+
+/**
+ * Records that the step was stopped after `took_ns`, a lower bound of its duration. It counts where
+ * it exceeds the 99th percentile, so that the step is skipped when less time is left; with few
+ * samples see CRN_RECENT_FEW.
+ */
+CRN_API void crn_recent_stop(crn_recent *recent, int64_t took_ns);
 
 /** 99th percentile, the second largest sample; the largest of fewer than CRN_RECENT_FEW. */
 CRN_API int64_t crn_recent_p99_ns(const crn_recent *recent);

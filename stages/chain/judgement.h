@@ -25,9 +25,10 @@ typedef struct crn_run_place {
 
 /** Outcome of a view that the chain finished. */
 typedef struct crn_judgement {
-    int64_t queue_ns; /**< from reception to its start */
-    int64_t run_ns;   /**< from its start to its end, waits between the halves included */
-    int64_t cost_ns;  /**< machine time it took; a device runs several views at once */
+    int64_t queue_ns;    /**< from reception to its start */
+    int64_t run_ns;      /**< from its start to its end, waits between the halves included */
+    int64_t cost_ns;     /**< machine time it took; a device runs several views at once */
+    int64_t optional_ns; /**< of cost_ns, by steps that are skipped where time is short */
     int64_t stage_ns[CRN_STAGES_MAX]; /**< per step of the chain; 0 for a skipped one */
     int64_t finish_ns; /**< from its start to its finish halves, which follow the enqueue halves */
     int64_t stage_finish_ns[CRN_STAGES_MAX]; /**< of stage_ns, the finish half */

@@ -286,6 +286,27 @@ static void a_step_cut_short_costs_what_it_took_at_least(void **state)
     crn_chain_free(&chain);
 }
 
+/* A step for which the time never suffices costs the first two views, and then one of many, which
+ * tries it again: the others skip it. */
+static void a_step_that_never_ends_in_time_is_skipped(void **state)
+{
+    (void)state;
+    crn_recent recent = {0};
+    crn_recent_stop(&recent, 5);
+    assert_int_equal(crn_recent_p99_ns(&recent), 0);
+    crn_recent_stop(&recent, 4);
+    assert_int_equal(crn_recent_p99_ns(&recent), 4);
+    for (int i = 0; i < CRN_RECENT; i++)
+        crn_recent_skip(&recent);
+    assert_int_equal(crn_recent_p99_ns(&recent), 0);
+    crn_recent_stop(&recent, 3);
+    assert_int_equal(crn_recent_p99_ns(&recent), 3);
+    /* One that ended between two that were stopped: they say nothing. */
+    crn_recent_add(&recent, 2);
+    crn_recent_stop(&recent, 9);
+    assert_int_equal(crn_recent_p99_ns(&recent), 3);
+}
+
 /* Records the contours that it receives. */
 static uint32_t finished_contours;
 static int32_t finished_planes[4];
@@ -429,6 +450,7 @@ int main(void)
         cmocka_unit_test(a_view_is_given_up_once_its_deadline_has_passed),
         cmocka_unit_test(a_view_is_given_up_once_its_fruit_is_judged),
         cmocka_unit_test(a_step_cut_short_costs_what_it_took_at_least),
+        cmocka_unit_test(a_step_that_never_ends_in_time_is_skipped),
         cmocka_unit_test(a_view_from_a_device_is_given_up_too),
         cmocka_unit_test(each_view_of_a_batch_gets_its_contours),
         cmocka_unit_test(a_batch_that_was_cut_serves_the_views_before_the_cut),

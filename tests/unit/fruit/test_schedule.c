@@ -1,59 +1,12 @@
-/* The queue of views: which runs next, which gives up its slot, estimated costs. */
+/* The queue of views: which runs next, which gives up its slot. */
 #include <errno.h>
 
-#include "src/fruit/schedule.h"
-#include "tests/support/cmocka_prelude.h"
-
-#define NOW   1000 /* the tests' unit is one ns */
-#define BRIEF 50
-
-static crn_schedule *schedule;
-
-static int start(int32_t workers)
-{
-    return crn_schedule_create(8, workers, BRIEF, &schedule);
-}
-
-static int one_worker(void **state)
-{
-    (void)state;
-    return start(1);
-}
+#include "tests/unit/fruit/schedule_fixture.h"
 
 static int four_workers(void **state)
 {
     (void)state;
     return start(4);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    crn_schedule_free(&schedule);
-    return schedule ? -1 : 0;
-}
-
-/* Opens a fruit (table entries in order of opening) with that many queued views. */
-static void open_fruit(uint32_t place, int64_t due_ns, uint32_t views)
-{
-    crn_schedule_open(schedule, place, place);
-    crn_schedule_set_due(schedule, place, due_ns);
-    for (uint32_t view = 0; view < views; view++)
-        crn_schedule_queue(schedule, place, view);
-}
-
-static void set_cost(int64_t cost_ns)
-{
-    for (int i = 0; i < CRN_SCHEDULE_COSTS; i++)
-        crn_schedule_end(schedule, cost_ns);
-}
-
-static void expect(crn_next next, uint32_t place, uint32_t view)
-{
-    uint32_t got_place, got_view;
-    assert_int_equal(crn_schedule_next(schedule, NOW, &got_place, &got_view), next);
-    assert_int_equal(got_place, place);
-    assert_int_equal(got_view, view);
 }
 
 static void expect_none(void)
@@ -68,39 +21,12 @@ static void expect_no_eviction(uint32_t for_place)
     assert_false(crn_schedule_evict(schedule, for_place, &place, &view));
 }
 
-static void expect_run(uint32_t place, uint32_t view)
-{
-    expect(CRN_NEXT_RUN, place, view);
-    crn_schedule_end(schedule, 0);
-}
-
 static void expect_evict(uint32_t for_place, uint32_t place, uint32_t view)
 {
     uint32_t got_place, got_view;
     assert_true(crn_schedule_evict(schedule, for_place, &got_place, &got_view));
     assert_int_equal(got_place, place);
     assert_int_equal(got_view, view);
-}
-
-/* A view is discarded only if it is due sooner than a typical one takes. The first view of a fruit
- * that is due sooner than a slow one takes waits for those of others, if it is not discarded. */
-static void expect_estimate(int64_t typical_ns, int64_t slow_ns)
-{
-    uint32_t first, view;
-    for (int64_t early_ns = typical_ns > 0; early_ns >= 0; early_ns--) {
-        open_fruit(6, NOW + typical_ns - early_ns, 1);
-        expect(early_ns ? CRN_NEXT_DISCARD : CRN_NEXT_RUN, 6, 0);
-    }
-    crn_schedule_end(schedule, 0);
-    for (int64_t early_ns = slow_ns > 0; early_ns >= 0; early_ns--) {
-        open_fruit(6, NOW + slow_ns - early_ns, 1);
-        open_fruit(7, NOW + 1000000, 1);
-        while (crn_schedule_next(schedule, NOW, &first, &view) == CRN_NEXT_DISCARD)
-            continue;
-        assert_int_equal(first, early_ns ? 7 : 6);
-        crn_schedule_end(schedule, 0);
-        crn_schedule_close(schedule, early_ns ? 6 : 7);
-    }
 }
 
 static void test_earliest_due_runs_first(void **state)
@@ -182,7 +108,7 @@ static void test_begun_fruit_fits_at_typical_cost(void **state)
 {
     (void)state;
     for (int i = 0; i < CRN_SCHEDULE_COSTS; i++)
-        crn_schedule_end(schedule, i < 24 ? 10 : 30);
+        crn_schedule_end(schedule, i < 24 ? 10 : 30, 0);
     open_fruit(0, NOW + 49, 3); /* 10 + 10 + 30 do not fit */
     open_fruit(1, NOW + 90, 3);
     expect_run(1, 0);
@@ -210,7 +136,7 @@ static void test_rounds_count_workers_and_what_runs(void **state)
     expect(CRN_NEXT_RUN, 2, 0);
     crn_schedule_set_due(schedule, 2, NOW + 39);
     for (int i = 0; i < 6; i++)
-        crn_schedule_end(schedule, 0); /* the workers are idle: one round suffices */
+        crn_schedule_end(schedule, 0, 0); /* the workers are idle: one round suffices */
     expect(CRN_NEXT_RUN, 2, 1);
 }
 
@@ -220,12 +146,12 @@ static void test_only_brief_views_are_handed_out_ahead(void **state)
     open_fruit(0, NOW + 5000, 8);
     expect(CRN_NEXT_RUN, 0, 0); /* costs are unknown yet */
     expect(CRN_NEXT_RUN, 0, 1);
-    crn_schedule_end(schedule, BRIEF + 1);
+    crn_schedule_end(schedule, BRIEF + 1, 0);
     expect_none(); /* one runs */
-    crn_schedule_end(schedule, BRIEF + 1);
+    crn_schedule_end(schedule, BRIEF + 1, 0);
     expect(CRN_NEXT_RUN, 0, 2);
     expect_none();
-    crn_schedule_end(schedule, 0);
+    crn_schedule_end(schedule, 0, 0);
     set_cost(BRIEF);
     expect(CRN_NEXT_RUN, 0, 3);
     expect(CRN_NEXT_RUN, 0, 4);
@@ -243,7 +169,7 @@ static void test_more_workers_take_more(void **state)
     expect(CRN_NEXT_RUN, 0, 2);
     expect_none();
     crn_schedule_set_workers(schedule, 1);
-    crn_schedule_end(schedule, 0);
+    crn_schedule_end(schedule, 0, 0);
     expect_none(); /* two still run */
 }
 
@@ -297,65 +223,6 @@ static void test_closed_fruit_is_forgotten(void **state)
     open_fruit(1, NOW + 100, 1);
     expect_run(1, 0);
     expect_none();
-}
-
-static void test_estimate_is_of_recent_views(void **state)
-{
-    (void)state;
-    expect_estimate(0, 0);
-    crn_schedule_end(schedule, 50);
-    expect_estimate(50, 50);
-    for (int64_t cost = 1; cost <= CRN_SCHEDULE_COSTS; cost++)
-        crn_schedule_end(schedule, cost * 7 % 37); /* 32 different ones, unsorted; 50 is out */
-    /* They are 1 to 36 without 9, 16, 23 and 30. */
-    expect_estimate(18, 33);
-    crn_schedule_end(schedule, 0);
-    expect_estimate(18, 33);
-}
-
-static void test_one_hiccup_changes_no_estimate(void **state)
-{
-    (void)state;
-    set_cost(20);
-    for (int i = 0; i < 3; i++)
-        crn_schedule_end(schedule, 500000);
-    expect_estimate(20, 20);
-    crn_schedule_end(schedule, 500000);
-    expect_estimate(20, 500000);
-    for (int i = 0; i < CRN_SCHEDULE_COSTS; i++)
-        crn_schedule_end(schedule, 21);
-    expect_estimate(21, 21);
-}
-
-/* A too high estimate must not block the line: after so many discards one view runs again. */
-static void test_barren_discards_forget_the_estimate(void **state)
-{
-    (void)state;
-    set_cost(1000);
-    for (int i = 0; i < CRN_SCHEDULE_BARREN; i++) {
-        open_fruit(0, NOW + 500, 1);
-        expect(CRN_NEXT_DISCARD, 0, 0);
-        crn_schedule_close(schedule, 0);
-    }
-    open_fruit(0, NOW + 500, 1);
-    expect(CRN_NEXT_RUN, 0, 0);
-    crn_schedule_end(schedule, 30);
-    expect_estimate(30, 30);
-}
-
-static void test_a_run_between_discards_keeps_the_estimate(void **state)
-{
-    (void)state;
-    set_cost(1000);
-    for (int i = 0; i < 3 * CRN_SCHEDULE_BARREN; i++) {
-        bool hopeful = i % (CRN_SCHEDULE_BARREN - 1) == 0;
-        open_fruit(0, NOW + (hopeful ? 2000 : 500), 1);
-        expect(hopeful ? CRN_NEXT_RUN : CRN_NEXT_DISCARD, 0, 0);
-        if (hopeful)
-            crn_schedule_end(schedule, 0);
-        crn_schedule_close(schedule, 0);
-    }
-    expect_estimate(1000, 1000);
 }
 
 static void test_eviction_takes_broken_then_youngest(void **state)
@@ -433,39 +300,6 @@ static void test_create_refuses_nonsense(void **state)
     crn_schedule_free(NULL);
 }
 
-/* Before any other cost is known, a view of another size runs until its deadline. */
-static void test_one_stopped_view_discards_no_others(void **state)
-{
-    (void)state;
-    crn_schedule_give_up(schedule, 98);
-    for (uint32_t place = 0; place < 8; place++) {
-        open_fruit(place, NOW + 97, 1);
-        expect_run(place, 0);
-        crn_schedule_close(schedule, place);
-        crn_schedule_end(schedule, 5);
-    }
-}
-
-static void test_what_was_given_up_costs_that_much_at_least(void **state)
-{
-    (void)state;
-    crn_schedule_give_up(schedule, 40); /* nothing else is known: it tells only of itself */
-    expect_estimate(0, 0);
-    for (int i = 0; i < CRN_SCHEDULE_FEW; i++) {
-        expect_estimate(i > 0 ? 20 : 0, i > 0 ? 20 : 0);
-        crn_schedule_end(schedule, 20);
-        crn_schedule_give_up(schedule, 40); /* fewer than CRN_SCHEDULE_FEW are left out */
-    }
-    expect_estimate(20, 40);
-    set_cost(20);
-    for (int i = 0; i < CRN_SCHEDULE_COSTS; i++)
-        crn_schedule_give_up(schedule, 5); /* started late: not cheaper than before */
-    expect_estimate(20, 20);
-    for (int i = 0; i < CRN_SCHEDULE_COSTS; i++)
-        crn_schedule_give_up(schedule, 90);
-    expect_estimate(90, 90);
-}
-
 int main(void)
 {
 #define ON_ONE(test)  cmocka_unit_test_setup_teardown(test, one_worker, tear_down)
@@ -484,12 +318,6 @@ int main(void)
         ON_ONE(test_discard_breaks_the_fruit),
         ON_ONE(test_everything_runs_while_nothing_is_known),
         ON_ONE(test_closed_fruit_is_forgotten),
-        ON_ONE(test_estimate_is_of_recent_views),
-        ON_ONE(test_one_hiccup_changes_no_estimate),
-        ON_ONE(test_barren_discards_forget_the_estimate),
-        ON_ONE(test_a_run_between_discards_keeps_the_estimate),
-        ON_ONE(test_one_stopped_view_discards_no_others),
-        ON_ONE(test_what_was_given_up_costs_that_much_at_least),
         ON_ONE(test_eviction_takes_broken_then_youngest),
         ON_ONE(test_a_broken_fruit_evicts_only_younger_broken_ones),
         ON_ONE(test_evicting_breaks_the_fruit),
