@@ -12,6 +12,7 @@
 #include "gpu/gpu.h"
 #include "stages/base/process/arguments.h"
 #include "stages/base/log.h"
+#include "stages/base/process/log_relay.h"
 #include "stages/base/process/standard.h"
 #include "stages/config/config.h"
 #include "src/ingest/access/access.h"
@@ -40,9 +41,9 @@ static const char usage[] =
     "time.\n"
     "\n"
     "  -c, --config FILE    the machine's file (YAML)\n"
-    "      --check          check the file and what the start will need, tell the memory that its\n"
-    "                       limits make, and exit\n"
-    "      --self-check     tell what the machine grants a line (with a file: this one), what "
+    "      --check          check the file and what the start will need, print the memory that\n"
+    "                       its limits make, and exit\n"
+    "      --self-check     print what the machine grants a line (with a file: this one), what "
     "each\n"
     "                       deficit costs and its cure, and exit; takes some seconds\n"
     "      --json           the same as JSON\n"
@@ -79,6 +80,7 @@ static void tell_crash(int signal_number, siginfo_t *about, void *context)
     (void)context;
     char name[16] = "?";
     prctl(PR_GET_NAME, name, 0, 0, 0);
+    crn_log_relay_flush();
     bool sent = about->si_code == SI_USER && about->si_pid != getpid();
     const char *signal_name = sigabbrev_np(signal_number);
     const char *const parts[] = {sent ? "cernitad: another process sent SIG" : "cernitad: thread '",
@@ -333,6 +335,7 @@ static int run(crn_config *config, const crn_config *file, int32_t backend, cons
          * libzmq has accepted is still sent. */
         crn_log(CRN_LOG_ERROR, "%s; the daemon ends", error.text);
         crn_service_stop(error.text);
+        crn_log_relay_end();
         _exit(EXIT_RUNTIME);
     }
     block_signals(true); /* the line is about to be freed: signals can no longer be handled */
@@ -341,6 +344,7 @@ static int run(crn_config *config, const crn_config *file, int32_t backend, cons
     crn_access_close(&config->guard);
     crn_service_stop("");
     crn_log(CRN_LOG_INFO, "stopped");
+    crn_log_relay_end();
     if (!ended)
         _exit(EXIT_SUCCESS); /* otherwise the driver's exit handler would wait for the device */
     return EXIT_SUCCESS;
@@ -352,12 +356,15 @@ static int run_resumed(const crn_config *config, const crn_config *file, int32_t
 {
     static crn_config resumed;
     crn_error error;
+    int status = EXIT_RUNTIME;
+    crn_log_relay_start();
     if (crn_kept_recipe_resume(config, file, &resumed, &error) < 0) {
         crn_log(CRN_LOG_ERROR, "%s", error.text);
-        return EXIT_RUNTIME;
+    } else {
+        status = run(&resumed, file, backend, gpu);
+        crn_config_done(&resumed);
     }
-    int status = run(&resumed, file, backend, gpu);
-    crn_config_done(&resumed);
+    crn_log_relay_end();
     return status;
 }
 

@@ -21,11 +21,17 @@
 
 static atomic_int loudest = CRN_LOG_INFO; /* a crn_log_level */
 static atomic_uint lost;                  /* lines, since the last one that was written */
+static atomic_int output = STDERR_FILENO;
 static bool to_journal;
 
 void crn_log_set_level(crn_log_level level)
 {
     atomic_store_explicit(&loudest, (int)level, memory_order_relaxed);
+}
+
+void crn_log_set_output(int descriptor)
+{
+    atomic_store(&output, descriptor);
 }
 
 void crn_log_find_journal(void)
@@ -60,7 +66,7 @@ static int begin_line(crn_log_level level, char *line, size_t size)
 /* True if a line can be written without waiting for whoever reads it. */
 static bool has_room(int patience_ms)
 {
-    struct pollfd polled = {.fd = STDERR_FILENO, .events = POLLOUT};
+    struct pollfd polled = {.fd = atomic_load(&output), .events = POLLOUT};
     int r = poll(&polled, 1, patience_ms);
     if (r < 0 && errno == EINTR)
         r = poll(&polled, 1, 0);
@@ -70,7 +76,7 @@ static bool has_room(int patience_ms)
 /* One write, so that lines of several threads never mix. A failure cannot be reported anywhere. */
 static void write_line(const char *line, int size)
 {
-    if (write(STDERR_FILENO, line, (size_t)size) < 0)
+    if (write(atomic_load(&output), line, (size_t)size) < 0)
         return;
 }
 
@@ -79,7 +85,7 @@ static void tell_lost(unsigned lines)
     char line[160];
     int used = begin_line(CRN_LOG_WARNING, line, sizeof line);
     used += snprintf(line + used, sizeof line - (size_t)used,
-                     "log: %u line%s lost: whoever reads standard error did not\n", lines,
+                     "log: %u line%s lost: whoever reads or stores them did not\n", lines,
                      lines == 1 ? " is" : "s are");
     write_line(line, used);
 }

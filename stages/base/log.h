@@ -31,8 +31,11 @@ CRN_API void crn_log_set_level(crn_log_level level);
  */
 CRN_API void crn_log_find_journal(void);
 
+/** Lines go to this descriptor in the place of standard error. */
+CRN_API void crn_log_set_output(int descriptor);
+
 /** Logs one line; thread-safe. Waits for nobody: a line that finds a pipe or socket full is lost,
- * and the next one that is not says how many were. */
+ * and the next one that is not says how many were. (Of a file see process/log_relay.h.) */
 CRN_API __attribute__((format(printf, 2, 3))) void crn_log(crn_log_level level, const char *format,
                                                            ...);
 
