@@ -152,12 +152,15 @@ class Grader(threading.Thread):
         self.join()
 
 
+TMPFS = {"tmpfs": "192m", "memory": "4g"}
+
+
 def mount_disk(folder, kind):
     """A small disk at folder/disk, with folders for a log and recordings."""
     disk, image = folder / "disk", folder / "disk.img"
     disk.mkdir()
-    if kind == "tmpfs":
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=192m", "tmpfs", disk], check=True)
+    if kind in TMPFS:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={TMPFS[kind]}", "tmpfs", disk], check=True)
     else:
         with open(image, "wb") as file:
             file.truncate(32 << 30) # sparse
@@ -178,7 +181,8 @@ class Line:
         self.fault, self.name, self.folder, self.programs = fault, name, folder, programs
         self.prometheus, self.peers = prometheus, []
         self.process = self.grader = self.belt = None
-        self.log_folder, self.file, self.log = folder / "log", folder / "line.yaml", folder / "stderr.txt"
+        self.log_folder, self.file = folder / "log", folder / "line.yaml"
+        self.log = folder / ("disk/stderr.txt" if fault.log_on_disk else "stderr.txt")
         self.guarded = f"tcp://127.0.0.1:{free_port()}" # where keys are asked for, if there are any
         self.manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.said_to_manager = ""

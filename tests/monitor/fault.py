@@ -35,7 +35,8 @@ class Fault:
     environment: dict = dataclasses.field(default_factory=dict) # of the program
     without: set = dataclasses.field(default_factory=set) # what its program does not have
     alone: bool = False # it takes the whole machine, or needs it idle
-    disk: str = "" # a disk of its own at FOLDER/disk: "tmpfs" of 192 MiB, "ext4" of 32 GiB
+    disk: str = "" # a disk of its own at FOLDER/disk: "tmpfs" of 192 MiB, "memory", the same of 4 GiB, "ext4" of 32 GiB
+    log_on_disk: bool = False # its standard error is a file there
     group: bool = False # the daemon reads a made-up control group
     lasts: bool = False # no more than a restart ends it
     within_s: float = SECONDS # it is raised

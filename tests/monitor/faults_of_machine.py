@@ -11,6 +11,7 @@ import threading
 import time
 
 from fault import BROAD, SLOW, Fault, nothing, setting
+from live_line import VIEWS
 
 PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
 WALL = 0x40000000 # waitpid: of any thread
@@ -83,6 +84,11 @@ def quench(line):
     for burner in line.burners:
         burner.kill()
         burner.wait()
+
+
+def all_at_once(line):
+    """All views of a fruit come at a time."""
+    line.belt.delay_s = {view: -0.01 * view for view in range(VIEWS)}
 
 
 def burn_and_overload(line):
@@ -208,7 +214,7 @@ ONE_VIEW_EACH = {"run": {"backend": "serial", "workers": 8}, "latency": {"budget
 
 FAULTS = [
     Fault("line_hangs", "the line's thread is stopped for 9 s (ptrace)", hold_line,
-          also={"no_sender", "verdicts_lost", "views_held_up", "views_late", "views_lost", "views_missing"}),
+          also={"no_sender", "verdicts_lost", "views_unfinished", "views_late", "views_lost", "views_missing"}),
     Fault("budget_missed", "the line's thread is stopped (ptrace) for 250 of 260 ms, budget 200 ms", hold_line_shortly,
           end_repetition, size=BROAD, rate=3, changes=SLOW | ONE_VIEW_EACH, alone=True),
     Fault("chain_fails", "views of another size, and no memory for them (RLIMIT_AS)", other_size_without_memory,
@@ -225,7 +231,8 @@ FAULTS = [
           changes={"run": {"backend": "cuda"}, "latency": {"budget_ms": 4000, "assemble_ms": 900}}, **DEVICE),
     Fault("memory_short", "98 % of the `memory.max` of a made-up control group are used", use_memory, limit_memory,
           group=True, before=limit_memory),
-    Fault("disk_hangs", "the log's disk is frozen (fsfreeze)", freeze_disk, thaw_disk, changes=LOG_ON_DISK, disk="ext4"),
+    Fault("disk_hangs", "the disk of the log of verdicts is frozen (fsfreeze), on which standard error is a file, too",
+          freeze_disk, thaw_disk, changes=LOG_ON_DISK, disk="ext4", log_on_disk=True, without={"log"}),
     Fault("disk_full_soon", "another program writes 2 MiB/s to the disk of the line's own files, of 32 GiB", fill_steadily,
           free_steadily_filled, changes=LOG_ON_DISK | {"state": {"dir": "FOLDER/disk"}}, rate=2, disk="ext4",
           within_s=180),
@@ -236,9 +243,13 @@ FAULTS = [
     Fault("recording_loses", "a slow disk: it is frozen (fsfreeze) for 1.9 of 2 s", slow_disk, end_repetition,
           changes={"record": {"dir": "FOLDER/disk/records"}, "limits": {"view_mib": 16, "slots": 16}}, disk="ext4",
           alone=True),
-    Fault("views_held_up", "one of two workers is stopped for 3 of 4 s (ptrace)", hold_worker, end_repetition,
+    Fault("views_unfinished", "one of two workers is stopped for 3 of 4 s (ptrace)", hold_worker, end_repetition,
           changes={"run": {"workers": 2}, "latency": {"budget_ms": 400}}, alone=True,
           why="had run for [0-9.]+ ms, .* when its time was up; [0-9]+ other views .* on average"),
+    Fault("steps_skipped", "the headers' deadlines leave 60 ms for fruits, and an optional step takes longer",
+          setting(deadline_ns=60 * 10**6), setting(deadline_ns=0), size=BROAD, rate=2, prepare=all_at_once,
+          changes={"chain": [{"convolve": {"kernel": "gaussian", "size": 15, "optional": True}}, "contours"],
+                   "run": {"backend": "serial", "workers": 1}}, alone=True, why="views 0 to 3 skipped"),
     Fault("no_free_slot", "four fruits at once, where there are slots for six views", setting(at_once=4),
           setting(at_once=1), size=BROAD, rate=2,
           changes=SLOW | {"limits": {"slots": 6, "view_mib": 4}, "latency": {"budget_ms": 4000}}, alone=True,

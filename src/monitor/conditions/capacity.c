@@ -41,6 +41,12 @@ const crn_condition crn_condition_overload = {
         "a GPU; cernita_stage_seconds says what takes the time",
 };
 
+/* Views that were judged without an optional step, as the time did not suffice for it. */
+static uint64_t steps_skipped(const crn_condition_look *look)
+{
+    return look->now->metrics.steps_skipped - look->before->metrics.steps_skipped;
+}
+
 /* Views that were lost although no resource was short: of bursts there is no memory for, or because
  * a worker was held up. */
 static void find_bursts(const crn_condition_look *look, crn_condition_found *found)
@@ -72,20 +78,25 @@ const crn_condition crn_condition_no_free_slot = {
         "use slots",
 };
 
+/* Where time is short for optional steps, one view in so many may be lost: the first ones, and
+ * those that try again whether it suffices. */
+#define SKIPPED_A_LOST 10
+
 static void find_held_up(const crn_condition_look *look, crn_condition_found *found)
 {
     const crn_fruit_stats *now = &look->now->metrics.fruits,
                           *before = &look->before->metrics.fruits;
+    uint64_t lost = now->discarded + now->unfinished - before->discarded - before->unfinished;
     bool is_explained =
         now->no_slot > before->no_slot || crn_condition_losses_of(look).forced > 0 ||
-        crn_condition_over_budget(look) > 0 || crn_condition_deadlines_are_over(look);
+        crn_condition_over_budget(look) > 0 || crn_condition_deadlines_are_over(look) ||
+        SKIPPED_A_LOST * lost <= steps_skipped(look);
     if (!crn_condition_views_are_caused(look) && !is_explained)
-        crn_condition_add_count(found, CRN_NO_LANE, now->discarded + now->unfinished,
-                                before->discarded + before->unfinished);
+        crn_condition_add_count(found, CRN_NO_LANE, lost, 0);
 }
 
-const crn_condition crn_condition_views_held_up = {
-    .id = "views_held_up",
+const crn_condition crn_condition_views_unfinished = {
+    .id = "views_unfinished",
     .alert = "CernitaViewsUnfinished",
     .severity = CRN_SEVERITY_CRITICAL,
     .misjudged = true,
@@ -102,9 +113,8 @@ const crn_condition crn_condition_views_held_up = {
                "Wenn es anhält, den Service verständigen."}},
     .details =
         "views discarded or unfinished while no resource was short and the verdicts left in time: "
-        "a "
-        "worker is held up, or "
-        "single views take far longer than others, or the senders' deadline_ns is too early; "
+        "a worker does not run, or single views take far longer than others, or the senders' "
+        "deadline_ns is too early; "
         "`cernita-why HOST:PORT --partial --late` names them",
 };
 
@@ -201,7 +211,7 @@ uint64_t crn_condition_over_budget(const crn_condition_look *look)
 
 static void find_skipped(const crn_condition_look *look, crn_condition_found *found)
 {
-    double count = (double)(look->now->metrics.steps_skipped - look->before->metrics.steps_skipped);
+    double count = (double)steps_skipped(look);
     double judged =
         (double)(look->now->metrics.fruits.judged - look->before->metrics.fruits.judged);
     if (count > 0 && !crn_condition_views_are_caused(look))

@@ -84,8 +84,9 @@ uint64_t crn_condition_over_budget(const crn_condition_look *look);
 /* True if the row's condition of that lane is raised: for rows with two thresholds. */
 bool crn_condition_is_raised(const crn_condition_found *found, int64_t lane);
 
-/* All rows; of the same severity those above are told first. Each is defined in a file of this
- * folder. */
+/* All rows; of the same severity those above come first, and the first is the headline: so what
+ * may be the cause of others stands above them, as a machine that is busy above the pictures that
+ * it loses. Each is defined in a file of this folder. */
 /* clang-format off */
 #define CRN_CONDITIONS(ROW) \
     ROW(line_hangs) \
@@ -105,17 +106,17 @@ bool crn_condition_is_raised(const crn_condition_found *found, int64_t lane);
     ROW(epoch_reused) \
     ROW(numbers_too_early) \
     ROW(deadlines_over) \
-    ROW(lane_silent) \
-    ROW(lane_never_seen) \
-    ROW(views_lost) \
-    ROW(views_missing) \
     ROW(processor_taken) \
     ROW(processor_limited) \
     ROW(overload) \
     ROW(no_free_slot) \
-    ROW(views_held_up) \
-    ROW(too_many_fruits) \
     ROW(chain_fails) \
+    ROW(lane_silent) \
+    ROW(lane_never_seen) \
+    ROW(views_lost) \
+    ROW(views_missing) \
+    ROW(views_unfinished) \
+    ROW(too_many_fruits) \
     ROW(budget_missed) \
     ROW(verdicts_lost) \
     ROW(defects_left_out) \

@@ -168,7 +168,7 @@ static const struct {
     {"processor_limited", processor_stolen},
     {"overload", overload},
     {"no_free_slot", no_slot},
-    {"views_held_up", unfinished},
+    {"views_unfinished", unfinished},
     {"too_many_fruits", forced},
     {"chain_fails", failed},
     {"budget_missed", over_budget},
@@ -354,6 +354,77 @@ static void the_worst_comes_first_then_the_lower_lane(void **state)
     assert_string_equal(crn_conditions_level(list), "critical");
 }
 
+/* What pushes the headline down the list of a machine that is busy: its losses. */
+static void a_cause_comes_before_what_follows_from_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cause, *follows;
+    } pairs[] = {
+        {"grader_slow", "verdicts_lost"},       {"deadlines_over", "views_missing"},
+        {"deadlines_over", "budget_missed"},    {"processor_taken", "views_lost"},
+        {"processor_taken", "lane_silent"},     {"processor_taken", "budget_missed"},
+        {"processor_limited", "views_lost"},    {"overload", "views_lost"},
+        {"overload", "views_missing"},          {"overload", "too_many_fruits"},
+        {"no_free_slot", "views_lost"},         {"no_free_slot", "views_unfinished"},
+        {"chain_fails", "views_missing"},       {"lane_silent", "views_missing"},
+        {"disk_hangs", "recording_loses"},      {"disk_full", "log_loses"},
+        {"writers_delayed", "recording_loses"}, {"budget_missed", "verdicts_lost"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        int32_t at[2] = {-1, -1};
+        for (int32_t row = 0; row < crn_condition_row_count; row++) {
+            if (strcmp(crn_condition_rows[row]->id, pairs[i].cause) == 0)
+                at[0] = row;
+            if (strcmp(crn_condition_rows[row]->id, pairs[i].follows) == 0)
+                at[1] = row;
+        }
+        assert_true(at[0] >= 0 && at[1] >= 0);
+        assert_int_equal(crn_condition_rows[at[0]]->severity, crn_condition_rows[at[1]]->severity);
+        if (at[0] > at[1])
+            fail_msg("%s comes after %s", pairs[i].cause, pairs[i].follows);
+    }
+}
+
+/* A sender whose queue is full, as the line has no time, leaves out numbers as well. */
+static void the_headline_of_a_busy_machine_is_not_its_losses(void **state)
+{
+    watch_fixture *f = *state;
+    for (int second = 0; second < LONG_TIME; second++) {
+        pass_second(f);
+        overload(f);
+        gaps(f);
+        missing(f);
+        look(f);
+    }
+    const crn_condition_list *list = crn_condition_watch_list(f->watch);
+    assert_true(list->count > 1);
+    assert_string_equal(list->at[0].row->id, "overload");
+}
+
+/* Where time is short for optional steps some views that try them again are lost. */
+static void views_that_try_a_skipped_step_again_are_no_fault_of_their_own(void **state)
+{
+    watch_fixture *f = *state;
+    for (int second = 0; second < LONG_TIME; second++) {
+        pass_second(f);
+        f->now->metrics.steps_skipped += 40;
+        f->now->metrics.fruits.unfinished += second % 2;
+        look(f);
+    }
+    const crn_condition_list *list = crn_condition_watch_list(f->watch);
+    assert_int_equal(list->count, 1);
+    assert_string_equal(list->at[0].row->id, "steps_skipped");
+    for (int second = 0; second < LONG_TIME; second++) {
+        pass_second(f);
+        f->now->metrics.steps_skipped += 40;
+        f->now->metrics.fruits.unfinished += 20;
+        look(f);
+    }
+    assert_int_equal(list->count, 2);
+    assert_string_equal(list->at[0].row->id, "views_unfinished");
+}
+
 static void lanes_that_all_fail_leave_room_for_others(void **state)
 {
     watch_fixture *f = *state;
@@ -409,6 +480,11 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_worst_comes_first_then_the_lower_lane, set_up,
                                         tear_down),
+        cmocka_unit_test(a_cause_comes_before_what_follows_from_it),
+        cmocka_unit_test_setup_teardown(the_headline_of_a_busy_machine_is_not_its_losses, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            views_that_try_a_skipped_step_again_are_no_fault_of_their_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lanes_that_all_fail_leave_room_for_others, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(more_than_fit_are_left_out, set_up, tear_down),
