@@ -38,11 +38,13 @@ class Latest {
   }
 }
 
-// Calls `work` soon, but not more often than each SETTLE_MS; `waits` tells whether it is about to.
-function settled(work) {
+// Calls `work` soon, but not more often than each SETTLE_MS; `waits` tells whether it is about to. It begins once the
+// promise of `moment` is kept.
+function settled(work, moment = null) {
   let timer = 0;
   const settle = () => {
-    timer ||= setTimeout(() => {
+    timer ||= setTimeout(async () => {
+      if (moment) await moment();
       timer = 0;
       work();
     }, SETTLE_MS);
@@ -83,7 +85,8 @@ class Chain {
     section.latencies = this.picture.latencies;
     section.isBusy = () => this.runs.busy || this.settle.waits() || this.finish.waits(); // for tests
     this.runs = new Latest((request) => this.run(request));
-    this.settle = settled(() => this.showSettled());
+    // Between the drawing of a slider's outlines and its next movement: tables would delay the outlines.
+    this.settle = settled(() => this.showSettled(), () => this.picture.whenDrawn(SETTLE_MS));
     this.finish = settled(() => this.changed()); // each key on a slider lets it go
     this.alert = make('p', { class: 'chain-alert', role: 'alert' });
     this.status = make('span', { role: 'status' });
@@ -327,7 +330,7 @@ class Chain {
       this.answer = answer;
       this.result = result;
     } else this.answer.defects = this.answer.defects.filter(({ plane }) => plane !== only).concat(answer.defects);
-    this.picture.showDefects(this.answer.defects, since);
+    this.picture.showDefects(this.answer.defects, since, only);
     setText(this.alert, answer.truncated ? say('chain_truncated') : '');
     this.settle();
   }

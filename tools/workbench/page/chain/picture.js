@@ -41,6 +41,7 @@ export class ChainPicture {
     this.latencies = []; // ms from a level's input to its outlines, the last ones
     this.defects = [];
     this.paths = new Map();
+    this.ondrawn = null; // of whenDrawn()
     this.since = null; // when the input came whose outlines are to be drawn next
     this.compared = null; // the Compare mode's, while it has an A
     this.figure = make('figure');
@@ -66,10 +67,16 @@ export class ChainPicture {
     this.viewer.show(toRgba(picture, values, count));
   }
 
-  // `since`: when the input event came that these are the outlines for; null: not a level's.
-  showDefects(defects, since) {
+  // `since`: when the input event came that these are the outlines for; null: not a level's. `only`: the class whose
+  // outlines are others than before; null: all.
+  showDefects(defects, since, only = null) {
     this.defects = defects;
-    this.paths = makePaths(defects);
+    if (only === null) this.paths = makePaths(defects);
+    else {
+      const paths = makePaths(defects.filter(({ plane }) => plane === only)).get(only);
+      if (paths) this.paths.set(only, paths);
+      else this.paths.delete(only);
+    }
     this.since = since;
     this.viewer.redraw();
   }
@@ -107,8 +114,18 @@ export class ChainPicture {
     context.setLineDash([]);
   }
 
+  // After the next frame with a level's outlines, or after so many ms without one.
+  whenDrawn(most) {
+    return new Promise((resolve) => {
+      setTimeout(resolve, most);
+      this.ondrawn = resolve;
+    });
+  }
+
   // The viewer draws within requestAnimationFrame, and the outlines last: this is the frame's end.
   measure() {
+    if (this.ondrawn) setTimeout(this.ondrawn); // once the frame is shown
+    this.ondrawn = null;
     this.latencies.push(performance.now() - this.since);
     if (this.latencies.length > LATENCIES_MAX) this.latencies.shift();
     this.since = null;
