@@ -179,7 +179,7 @@
                                                        "of their own"),                            \
         NOTICE("number_returned",                                                                  \
                "fruits had the numbers of fruits judged not long before: let the counter have "    \
-               "more bits, so that views that come late are told from them"))                      \
+               "more bits, so that late views can be distinguished from them"))                    \
     ROW(forgotten,                                                                                 \
         METRIC("cernita_verdicts_forgotten_total",                                                 \
                "verdicts that limits.judged_fruits forgot within latency.straggler_ms: a "         \

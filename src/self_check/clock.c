@@ -29,7 +29,7 @@ static void check_source(crn_self_check *check)
     if (!crn_self_check_read(check, source,
                              "/sys/devices/system/clocksource/clocksource0/current_clocksource")) {
         crn_self_check_add(check, name, CRN_FINDING_UNKNOWN, NULL, NULL,
-                           "the machine does not tell");
+                           "the machine does not say");
         return;
     }
     crn_finding_level level = CRN_FINDING_NOTE;

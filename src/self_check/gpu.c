@@ -50,7 +50,7 @@ static void check_sharing(crn_self_check *check, int32_t number)
     if (others < 0)
         crn_self_check_add(check, "GPU sharing", CRN_FINDING_UNKNOWN, SHARED_COST,
                            CRN_DEVICE_SHARED_CURE,
-                           "%d: the driver does not tell which processes compute on it%s",
+                           "%d: the driver does not say which processes compute on it%s",
                            (int)number, about.mps ? "; an MPS server is active" : "");
     else
         crn_self_check_add(check, "GPU sharing", others == 0 ? CRN_FINDING_OK : CRN_FINDING_NOTE,

@@ -6,7 +6,7 @@
 #define COST_SHARED                                                                                \
     "other programs and the kernel's own work run on these CPUs: the scheduler lets them finish "  \
     "a time slice of some milliseconds unless the line is in real time"
-#define COST_UNUSED "these CPUs stand idle: no thread runs there that is not told to"
+#define COST_UNUSED "these CPUs stand idle: no thread runs there unless it is assigned to them"
 #define COST_SIBLINGS                                                                              \
     "two hardware threads share one core's units and caches: while a worker computes, the line's " \
     "thread runs at about half its speed"
@@ -80,7 +80,7 @@ static void check_siblings(crn_self_check *check)
     bool given = CPU_COUNT(&line) > 0;
     if (!find_siblings(check, given ? &line : &all, &siblings)) {
         crn_self_check_add(check, name, CRN_FINDING_UNKNOWN, NULL, NULL,
-                           "the machine does not tell which CPUs share a core");
+                           "the machine does not say which CPUs share a core");
         return;
     }
     if (given && CPU_COUNT(&workers) > 0)
@@ -107,7 +107,7 @@ static void check_nodes(crn_self_check *check)
     int used = 0;
     if (!crn_self_check_read_cpus(check, &nodes, "/sys/devices/system/node/online")) {
         crn_self_check_add(check, name, CRN_FINDING_UNKNOWN, NULL, NULL,
-                           "the machine does not tell");
+                           "the machine does not say");
         return;
     }
     for (int node = 0; node < CPU_SETSIZE; node++)

@@ -96,7 +96,7 @@ static const char *read_sides(const char *at, int64_t ret_sides[3])
 {
     int count = 0;
     if (!at || *at++ != '(')
-        return "its header tells no shape";
+        return "its header has no shape";
     ret_sides[2] = 1;
     at += strspn(at, " ");
     while (*at != ')') {

@@ -99,7 +99,7 @@ int crn_tiff_stack_find(TIFF *tiff, const char *path, const crn_tiff_page *p,
     int64_t there = count_images(tiff, p, &stack);
     if (there < stack.images)
         return crn_error_set(error, -EBADMSG,
-                             "%s: its ImageDescription tells of %" PRId64
+                             "%s: its ImageDescription says %" PRId64
                              " images, there are pixels for %" PRId64
                              "; copy it again, or, if the others were taken out, remove the "
                              "description: tiffset -u 270 FILE",

@@ -156,7 +156,7 @@ static void a_number_that_returns_too_early_is_a_gap_and_a_warning(void **state)
     assert_int_equal(line.metrics.fruits.returned_early, 3);
     assert_non_null(strstr(caught.text, "the number of fruit 0 came again "));
     assert_non_null(strstr(caught.text, " with another fruit, which gets no verdict, as this is "
-                                        "too soon to tell it from views that come late: "));
+                                        "too soon to distinguish it from late views: "));
 }
 
 /* Stopping the line judges fruits that wait for their second view. */

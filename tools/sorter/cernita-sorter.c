@@ -30,9 +30,10 @@ static const crn_option options[] = {
 static const crn_tool tool = {
     .name = "cernita-sorter",
     .operands = "",
-    .about = "Sends each fruit of a line to an outlet: reads the verdicts as the line's grader,\n"
-             "decides by rules, and tells PLCs and programs. SIGHUP reads the file again; SIGTERM\n"
-             "and SIGINT end it. Exit status: 0 success, 1 failure, 2 usage error, 78 bad file.",
+    .about =
+        "Sends each fruit of a line to an outlet: reads the verdicts as the line's grader,\n"
+        "decides by rules, and informs PLCs and programs. SIGHUP reads the file again; SIGTERM\n"
+        "and SIGINT end it. Exit status: 0 success, 1 failure, 2 usage error, 78 bad file.",
     .options = options,
 };
 

@@ -72,7 +72,7 @@ static const crn_tool tool = {
         "ENDPOINT is the monitor.http of a running daemon, HOST:PORT, whose last fruits it keeps.\n"
         "What ran and waited at the time is taken from the verdicts on other fruits. ENDPOINT "
         "alone\n"
-        "tells what holds for the whole line now: an absent grader, a full disk.",
+        "prints what is wrong with the whole line now: an absent grader, a full disk.",
     .options = options,
     .operands_min = 1,
     .operands_max = 3,

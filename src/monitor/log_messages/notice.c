@@ -169,7 +169,7 @@ void crn_notice_returned(crn_notices *notices, const crn_view_header *header,
         " came again %.1f s after its verdict, with another fruit, which %s: numbers must not "
         "return within an epoch (64 bits are there), or not before latency.straggler_ms",
         header->lane, header->fruit, (double)crn_fruits_returned_after_ns(fruits) / CRN_NS_PER_S,
-        early ? "gets no verdict, as this is too soon to tell it from views that come late"
+        early ? "gets no verdict, as this is too soon to distinguish it from late views"
               : "gets a verdict of its own");
 }
 

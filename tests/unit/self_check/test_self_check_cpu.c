@@ -91,7 +91,7 @@ static void hyper_threads(void **state)
 {
     (void)state;
     static const char name[] = "hyper-threads";
-    expect(crn_self_check_topology, name, CRN_FINDING_UNKNOWN, "does not tell");
+    expect(crn_self_check_topology, name, CRN_FINDING_UNKNOWN, "does not say");
     made_up_file(&the, CPU "/cpu0/topology/thread_siblings_list", "0\n");
     expect(crn_self_check_topology, name, CRN_FINDING_OK, "each CPU is a core");
     made_up_file(&the, CPU "/cpu0/topology/thread_siblings_list", "0,2\n");
@@ -107,7 +107,7 @@ static void nodes(void **state)
 {
     (void)state;
     static const char name[] = "NUMA nodes";
-    expect(crn_self_check_topology, name, CRN_FINDING_UNKNOWN, "does not tell");
+    expect(crn_self_check_topology, name, CRN_FINDING_UNKNOWN, "does not say");
     made_up_file(&the, "/sys/devices/system/node/online", "0-1\n");
     made_up_file(&the, "/sys/devices/system/node/node0/cpulist", "0\n");
     made_up_file(&the, "/sys/devices/system/node/node1/cpulist", "1\n");

@@ -187,7 +187,7 @@ static void clocks(void **state)
     static const char synchronisation[] = "clock synchronisation";
     the.check.adjtimex = made_up_adjtimex;
     clock_answer = -1;
-    expect(crn_self_check_clock, "clock source", CRN_FINDING_UNKNOWN, "does not tell");
+    expect(crn_self_check_clock, "clock source", CRN_FINDING_UNKNOWN, "does not say");
     expect(crn_self_check_clock, synchronisation, CRN_FINDING_UNKNOWN, "not allowed");
     expect(crn_self_check_clock, "timer slack", CRN_FINDING_UNKNOWN, "no /proc");
     made_up_file(&the, source, "tsc\n");

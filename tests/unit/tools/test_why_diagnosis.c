@@ -314,7 +314,7 @@ static void the_line_itself_may_be_late(void **state)
     expect(
         verdicts, 3,
         "over budget: 130 of 100 ms passed between the end of its last view and its verdict, and "
-        "1 other verdict left meanwhile: the line's thread was held up (another process on its "
+        "1 other verdict left meanwhile: the line's thread waited (another process on its "
         "core, or a stopped machine)");
 }
 

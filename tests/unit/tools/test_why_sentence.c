@@ -299,7 +299,7 @@ static const struct {
       .part_ms = 130,
       .around = {.published = 12}},
      "over budget: 130 of 100 ms passed between the end of its last view and its verdict, and 12 "
-     "other verdicts left meanwhile: the line's thread was held up (another process on its core, "
+     "other verdicts left meanwhile: the line's thread waited (another process on its core, "
      "or "
      "a stopped machine)"},
     {{.stale = true, .latency_ms = 30, .budget_ms = 100, .left_ms = 20, CAUSE(DEADLINE)},

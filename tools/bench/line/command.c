@@ -34,7 +34,7 @@ const crn_tool crn_bench_line_tool = {
         "and copies, one after the other on the same views: latency and CPU at a steady rate, the\n"
         "throughput of each, and the daemon at twice its throughput. With the defaults it takes\n"
         "4 minutes, 5 at most: two steady runs, the search, and 4 probes at twice the throughput.\n"
-        "What it does is told on stderr, and each figure once it is known.",
+        "What it does is printed on stderr, and each figure once it is known.",
     .options =
         (const crn_option[]){
             CRN_OPTION_AT("recording", "REC.tif|DIR", crn_bench_line, recording,

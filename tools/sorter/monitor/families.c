@@ -138,7 +138,7 @@ static const sorter_family families[] = {
           "verdicts that came again or out of order: ignored"),
     COUNT("silences", decided.silences, "times that the line fell silent"),
     COUNT("lanes_refused", decided.lanes_refused,
-          "verdicts of lanes beyond the 1024 that silence is told for"),
+          "verdicts of lanes beyond the 1024 whose silence is reported"),
     COUNT("messages_unreadable", unreadable, "messages of the line that could not be read"),
     {"cernita_sorter_reloads_total", COUNTER, "result",
      "reloads of the file: taken_in, or refused (the log says why)", samples_reloads, 0},

@@ -140,7 +140,7 @@ static const crn_param control[] = {
 static const crn_param state[] = {
     KEY(state, file, .fallback = "",
         .help = "file, of this sorter alone, of the verdicts that were decided about: after a kill "
-                "the next start tells those that were lost meanwhile; empty: "
+                "the next start reports those that were lost meanwhile; empty: "
                 "RUNTIME_DIRECTORY/sequences under systemd, otherwise none"),
     {0}};
 

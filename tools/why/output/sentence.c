@@ -332,7 +332,7 @@ static void say_part(sentence *s)
         crn_text_add(
             &s->text,
             "%s of %s ms passed between the end of its last view and its verdict, and %u other "
-            "verdict%s left meanwhile: the line's thread was held up (another process on its core, "
+            "verdict%s left meanwhile: the line's thread waited (another process on its core, "
             "or a stopped machine)",
             MS(d->part_ms), MS(d->budget_ms), d->around.published, plural(d->around.published));
     }

@@ -107,7 +107,7 @@ static void all_else_is_refused(void **state)
         {HEADER("|u1", "(3, -5)"), 15, "its sides are not from 1"},
         {HEADER("|u1", "(3, 5"), 15, "its header's shape is damaged"},
         {HEADER("|u1", "(3, 5LL)"), 15, "its header's shape is damaged"},
-        {HEADER("|u1", "[3, 5]"), 15, "its header tells no shape"},
+        {HEADER("|u1", "[3, 5]"), 15, "its header has no shape"},
         {HEADER("|u1", "(3, 99999999999999999999)"), 15, "its sides are not from 1"},
         {HEADER("|u1", "(2147483647, 2147483647, 2147483647)"), 15, "as many values"},
         {HEADER("|u1", "(3, 5)"), 14, "as many values"},

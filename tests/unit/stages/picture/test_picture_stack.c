@@ -190,12 +190,11 @@ static void what_cannot_be_read_is_told(void **state)
 {
     (void)state;
     stack s = plain;
-    assert_refused(
-        &s, -EBADMSG,
-        "stack.tif: its ImageDescription tells of 4 images, there are pixels for 1; copy "
-        "it again, or, if the others were taken out, remove the description");
+    assert_refused(&s, -EBADMSG,
+                   "stack.tif: its ImageDescription says 4 images, there are pixels for 1; copy "
+                   "it again, or, if the others were taken out, remove the description");
     s.description = "ImageJ=1.53t\nimages=9223372036854775807\n";
-    assert_refused(&s, -EBADMSG, "tells of 9223372036854775807 images, there are pixels for 1");
+    assert_refused(&s, -EBADMSG, "says 9223372036854775807 images, there are pixels for 1");
     s = plain;
     s.images = 4;
     s.compression = COMPRESSION_PACKBITS;

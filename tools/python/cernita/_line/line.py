@@ -185,7 +185,7 @@ class Line:
     def _await_status(self, left_s: float) -> None:
         told = self._refusals
         if left_s > 0 and told and not told.heard.wait(min(left_s, _STATUS_S)) and left_s > _STATUS_S:
-            self._warn("status", f"no status from {told.address}, so that refused views are not told: name the daemon's "
+            self._warn("status", f"no status from {told.address}, so that refused views are not reported: name the daemon's "
                        "publish.viewers.bind, and with access.keys a key that is for viewers too")
 
     @property
