@@ -32,7 +32,8 @@ enum {
 #define RATIO_MAX  2.5  /* of the semi-axes */
 #define RADIUS_MIN 4.0  /* in pixels */
 #define CLEAR      0.75 /* confidence of a fruit with nothing beside it */
-#define LONG       1.4  /* a box so much wider than high is of more than a fruit */
+#define OBLONG     1.15 /* a box so much wider than high is looked at more closely, if not clear */
+#define LONG       1.4  /* it is of more than a fruit */
 
 /* What is fruit in a photograph. */
 typedef struct surface_division {
@@ -399,7 +400,10 @@ static void find_with(crn_surface *surface, const surface_division *division,
     if (box.rx < RADIUS_MIN || box.ry < RADIUS_MIN)
         return;
     try_box(division, &box, pose);
-    if (whole.rx > (pose->confidence < CLEAR ? 1 : LONG) * whole.ry)
+    double more = pose->confidence < CRN_SURFACE_POSE_SURE ? 1
+                  : pose->confidence < CLEAR               ? OBLONG
+                                                           : LONG;
+    if (whole.rx > more * whole.ry)
         try_parts(division, &whole, pose);
 }
 
