@@ -8,7 +8,6 @@ each thread in turn by ptrace, as a hang would, and prints what was lost. Needs 
 failed and skipped; the exit status is 0 only if none failed.
 """
 import argparse
-import ctypes
 import os
 import pathlib
 import re
@@ -28,15 +27,15 @@ import zmq
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/monitor"), str(pathlib.Path(__file__).parent)]
 from live_line import Belt, settings  # noqa: E402
+from hold import hold_for_good  # noqa: E402
 from machine import Machine, await_true, debian  # noqa: E402
+import sorter_unit  # noqa: E402
 
 UNIT = "cernitad@line"
 RUN, STATE = "/run/cernita/line", "/var/lib/cernita/line"
 WATCHDOG_S = 10 # as in the unit
 RATE = 10 # fruits a second
 EXPOSURE_MAX = 2.5
-PTRACE_SEIZE, PTRACE_INTERRUPT = 0x4206, 0x4207
-WALL = 0x40000000 # waitpid: also threads that are not the main one
 
 
 class Grader(threading.Thread):
@@ -117,8 +116,8 @@ class Service:
         return {kind: kinds.count(kind) for kind in ("complete", "partial", "late", "none")}
 
 
-def exposure_of_both_units(machine):
-    for unit in ("cernitad@.service", "cernita-record@.service"):
+def exposure_of_the_units(machine):
+    for unit in ("cernitad@.service", "cernita-record@.service", "cernita-sorter@.service"):
         text = machine.run("systemd-analyze", "security", "--offline=yes", "--no-pager",
                            f"/usr/lib/systemd/system/{unit}")
         exposure = float(re.search(r"Overall exposure level.*: ([0-9.]+)", text)[1])
@@ -232,16 +231,6 @@ def a_clean_exit_that_nobody_asked_for_is_followed_by_a_restart(machine):
 def report(name, passed_s, ready_s, lost):
     print(f"     {name:26} {passed_s:5.1f} s {ready_s:5.1f} s   {lost['complete']:5} {lost['partial']:5}"
           f" {lost['late']:5} {lost['none']:5}", flush=True)
-
-
-def hold_for_good(thread):
-    """Stops one thread of another process by ptrace until it is killed."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.ptrace.argtypes, libc.ptrace.restype = [ctypes.c_long] * 4, ctypes.c_long
-    if libc.ptrace(PTRACE_SEIZE, thread, 0, 0) != 0 or libc.ptrace(PTRACE_INTERRUPT, thread, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), f"ptrace of thread {thread}")
-    os.waitpid(thread, WALL)
-    os.waitpid(thread, WALL) # its end: a process is not gone before its tracer knows
 
 
 def held(service, name):
@@ -375,7 +364,7 @@ def the_state_of_an_old_daemon_is_taken_over(machine):
         assert machine.run("stat", "--format=%U:%G", f"{STATE}/old.tif").strip() == "cernita:cernita"
 
 
-TESTS = [exposure_of_both_units, a_started_line_is_ready_and_says_so, sockets_and_folders_are_for_the_group,
+TESTS = [*sorter_unit.TESTS, exposure_of_the_units, a_started_line_is_ready_and_says_so, sockets_and_folders_are_for_the_group,
          the_status_follows_the_line, a_bad_file_is_not_tried_again, a_reload_waits_for_its_result,
          an_unedited_file_makes_a_service, a_kill_is_followed_by_a_restart,
          a_clean_exit_that_nobody_asked_for_is_followed_by_a_restart, a_stuck_thread_is_followed_by_a_restart, a_stuck_device_does_not_stay_in_the_way, views_pass_the_recorder, keys_come_as_credentials,
