@@ -397,12 +397,13 @@ int crn_bench_line_config(const char *path, crn_error *error, crn_config *ret_co
                : 0;
 }
 
-int crn_bench_line_frames(const char *recording, crn_error *error, crn_bench_frames *ret_frames)
+int crn_bench_line_frames(const char *recording, bool photographs, crn_error *error,
+                          crn_bench_frames *ret_frames)
 {
     crn_recordings recordings = {0};
     int r = crn_recordings_list(&recording, 1, &recordings, error);
     if (r == 0)
-        r = crn_frames_load(&recordings, FRAMES_MAX, ret_frames, error);
+        r = crn_frames_load(&recordings, FRAMES_MAX, photographs, ret_frames, error);
     crn_recordings_free(&recordings);
     return r;
 }
@@ -442,7 +443,7 @@ int crn_bench_of_line(int argc, char **argv)
         return crn_tool_fail(&crn_bench_line_tool, "--backend %s: %s; choose openmp, or auto",
                              crn_backend_names[given.backend], why);
     crn_peer_stop_on_signal();
-    int r = crn_bench_line_frames(given.recording, &error, &given.frames);
+    int r = crn_bench_line_frames(given.recording, given.beside != NULL, &error, &given.frames);
     if (r < 0)
         return crn_tool_fail(&crn_bench_line_tool, "%s", error.text);
     r = given.lanes    ? crn_bench_line_lanes(&given)

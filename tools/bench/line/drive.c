@@ -32,27 +32,32 @@ typedef struct drive {
     atomic_bool all_sent, given_up;
 } drive;
 
-static int copy_view(const crn_recorded_view *view, crn_recorded_view *ret_copy)
+static int copy_view(const crn_recorded_view *view, bool photograph, crn_recorded_view *ret_copy)
 {
-    unsigned char *maps = malloc(view->header.payload_bytes);
+    size_t bytes = view->header.payload_bytes, more = crn_wire_intensity_bytes(&view->header);
+    photograph = photograph && view->intensity;
+    unsigned char *maps = malloc(bytes + (photograph ? more : 0));
     if (!maps)
         return -ENOMEM;
-    memcpy(maps, view->maps, view->header.payload_bytes);
+    memcpy(maps, view->maps, bytes);
+    if (photograph)
+        memcpy(maps + bytes, view->intensity, more);
     *ret_copy = *view;
-    ret_copy->header.flags = 0; /* maps only: the receiver is measured with the same bytes */
+    ret_copy->header.flags = photograph ? CRN_WIRE_FLAG_INTENSITY : 0;
     ret_copy->maps = maps;
     ret_copy->intensity = NULL;
     return 0;
 }
 
 /* Adds a recording's views until there are `max`. */
-static int add_frames(const char *path, uint32_t max, crn_bench_frames *frames, crn_error *error)
+static int add_frames(const char *path, uint32_t max, bool photographs, crn_bench_frames *frames,
+                      crn_error *error)
 {
     crn_recording_reader *reader = NULL;
     crn_recorded_view view;
     int r = crn_recording_open(path, &reader, error);
     while (!r && frames->count < max && (r = crn_recording_next(reader, &view, error)) > 0) {
-        r = copy_view(&view, &frames->view[frames->count]);
+        r = copy_view(&view, photographs, &frames->view[frames->count]);
         if (r < 0)
             crn_error_set(error, r, "%s: no memory for a view", path);
         else
@@ -62,13 +67,13 @@ static int add_frames(const char *path, uint32_t max, crn_bench_frames *frames, 
     return r;
 }
 
-int crn_frames_load(const crn_recordings *recordings, uint32_t max, crn_bench_frames *ret_frames,
-                    crn_error *error)
+int crn_frames_load(const crn_recordings *recordings, uint32_t max, bool photographs,
+                    crn_bench_frames *ret_frames, crn_error *error)
 {
     crn_bench_frames frames = {.view = calloc(max, sizeof *frames.view)};
     int r = frames.view ? 0 : crn_error_set(error, -ENOMEM, "no memory for %u views", max);
     for (int i = 0; i < recordings->count && !r; i++)
-        r = add_frames(recordings->paths[i], max, &frames, error);
+        r = add_frames(recordings->paths[i], max, photographs, &frames, error);
     if (!r && !frames.count)
         r = crn_error_set(error, -ENODATA, "%s: no views in it", recordings->paths[0]);
     if (r < 0) {

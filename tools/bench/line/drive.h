@@ -14,9 +14,10 @@ typedef struct crn_bench_frames {
     crn_recorded_view *view;
 } crn_bench_frames;
 
-/* Reads the first views of the recordings in order, at most `max`. */
-int crn_frames_load(const crn_recordings *recordings, uint32_t max, crn_bench_frames *ret_frames,
-                    crn_error *error);
+/* Reads the first views of the recordings in order, at most `max`: their maps alone, as the
+ * receiver is measured with the same bytes, or with the photographs, which lie behind the maps. */
+int crn_frames_load(const crn_recordings *recordings, uint32_t max, bool photographs,
+                    crn_bench_frames *ret_frames, crn_error *error);
 void crn_frames_free(crn_bench_frames *frames);
 
 /* Bytes of the largest view. */

@@ -28,7 +28,8 @@ int crn_bench_line_config(const char *path, crn_error *error, crn_config *ret_co
 
 /* The first views of a recording, or of a folder of recordings, that are sent in a loop. 0 or a
  * negative errno with *error. */
-int crn_bench_line_frames(const char *recording, crn_error *error, crn_bench_frames *ret_frames);
+int crn_bench_line_frames(const char *recording, bool photographs, crn_error *error,
+                          crn_bench_frames *ret_frames);
 
 /* What is measured. */
 typedef struct crn_bench_subject {

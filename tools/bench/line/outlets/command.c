@@ -149,7 +149,7 @@ int crn_bench_outlets(int argc, char **argv)
         return crn_tool_fail(&tool, "%s", error.text);
     config.run.backend = CRN_BACKEND_OPENMP;
     crn_peer_stop_on_signal();
-    if (crn_bench_line_frames(given.recording, &error, &frames) < 0)
+    if (crn_bench_line_frames(given.recording, false, &error, &frames) < 0)
         return crn_tool_fail(&tool, "%s", error.text);
     crn_outlets_plan plan = {.config = &config,
                              .frames = &frames,

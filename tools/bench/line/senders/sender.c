@@ -41,10 +41,15 @@ static int send_message(crn_bench_sender *sender, const crn_view_header *header,
     while (zmq_send(sender->socket, bytes, sizeof bytes, ZMQ_SNDMORE) < 0)
         if (crn_peer_has_ended(sender->peer))
             return -ECHILD;
-    zmq_msg_t tensor;
-    zmq_msg_init_data(&tensor, (void *)(uintptr_t)maps, header->payload_bytes, no_free, NULL);
-    if (zmq_msg_send(&tensor, sender->socket, 0) < 0)
-        zmq_msg_close(&tensor); /* its receiver left; the next view reports it */
+    const unsigned char *part = maps;
+    size_t sizes[] = {header->payload_bytes, crn_wire_intensity_bytes(header)};
+    int parts = header->flags & CRN_WIRE_FLAG_INTENSITY ? 2 : 1;
+    for (int i = 0; i < parts; part += sizes[i++]) {
+        zmq_msg_t message;
+        zmq_msg_init_data(&message, (void *)(uintptr_t)part, sizes[i], no_free, NULL);
+        if (zmq_msg_send(&message, sender->socket, i + 1 < parts ? ZMQ_SNDMORE : 0) < 0)
+            zmq_msg_close(&message); /* its receiver left; the next view reports it */
+    }
     return 0;
 }
 
