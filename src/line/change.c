@@ -176,6 +176,7 @@ static void tell_status(crn_line *line)
     *status = (crn_line_status){.state = crn_line_state(line),
                                 .fruits_open = (uint64_t)crn_fruits_open(line->fruits),
                                 .views = fruits->wanted,
+                                .judged = fruits->judged,
                                 .complete = fruits->complete,
                                 .partial = fruits->partial,
                                 .late = fruits->late};

@@ -24,7 +24,8 @@ typedef struct crn_line crn_line;
 typedef struct crn_line_status {
     crn_state state;
     crn_settings_in_force settings;
-    uint64_t fruits_open, views; /* views that were added to a fruit */
+    uint64_t fruits_open;
+    uint64_t views, judged; /* views that were added to a fruit; of these, judged */
     uint64_t complete, partial, late;
 } crn_line_status;
 

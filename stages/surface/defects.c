@@ -32,31 +32,36 @@ static surface_vector cross_product(surface_vector a, surface_vector b)
     return (surface_vector){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
 
-/* The square of a vertex' distance from a point, in the vertices' own precision. */
-static inline float apart2(const crn_surface_vertex *at, const crn_surface_vertex *from)
+/* The square of a vertex' distance from a point, in the vertices' own precision, as its bits: those
+ * of floats that are not negative are in their order, and compilers find the largest of integers
+ * by vectors. */
+static inline int32_t apart2_bits(const crn_surface_vertex *at, const crn_surface_vertex *from)
 {
     float x = at->x - from->x, y = at->y - from->y, z = at->z - from->z;
-    return x * x + y * y + z * z;
+    float square = x * x + y * y + z * z;
+    int32_t bits;
+    memcpy(&bits, &square, sizeof bits);
+    return bits;
 }
 
 /* The vertex that is farthest from a point. First how far it is, without a branch, then which. */
 static surface_vector farthest(const crn_surface *surface, uint32_t root, surface_vector point)
 {
     const crn_surface_vertex from = {(float)point.x, (float)point.y, (float)point.z}, *best = &from;
-    float farthest2 = -1;
+    int32_t farthest2 = -1;
     uint32_t run = root;
     do {
         const crn_surface_vertex *at = &surface->vertices[surface->runs[run].first_point];
         uint32_t count = surface->runs[run].point_count, i = 0;
-        float most = -1;
+        int32_t most = -1;
 #pragma omp simd reduction(max : most)
         for (uint32_t k = 0; k < count; k++) {
-            float length2 = apart2(&at[k], &from);
-            most = length2 > most ? length2 : most;
+            int32_t square = apart2_bits(&at[k], &from);
+            most = square > most ? square : most;
         }
         if (most > farthest2) {
             farthest2 = most;
-            while (i + 1 < count && apart2(&at[i], &from) < most)
+            while (i + 1 < count && apart2_bits(&at[i], &from) < most)
                 i++;
             best = &at[i];
         }
