@@ -27,11 +27,19 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } benchmarks[] = {
-    {"operators", crn_bench_operators}, {"gpu", crn_bench_gpu},      {"phases", crn_bench_phases},
-    {"values", crn_bench_values},       {"judge", crn_bench_judge},  {"verdict", crn_bench_verdict},
-    {"surface", crn_bench_surface},     {"line", crn_bench_of_line}, {"list", crn_bench_list},
-    {"receiver", crn_bench_receiver},   {"floor", crn_bench_floor},
-    {"outlets", crn_bench_outlets},     {"reader-writer", crn_bench_reader_writer},
+    {"operators", crn_bench_operators},
+    {"gpu", crn_bench_gpu},
+    {"phases", crn_bench_phases},
+    {"values", crn_bench_values},
+    {"judge", crn_bench_judge},
+    {"verdict", crn_bench_verdict},
+    {"surface", crn_bench_surface},
+    {"line", crn_bench_of_line},
+    {"list", crn_bench_list},
+    {"receiver", crn_bench_receiver},
+    {"floor", crn_bench_floor},
+    {"outlets", crn_bench_outlets},
+    {"reader-writer", crn_bench_reader_writer},
 };
 
 int main(int argc, char **argv)

@@ -142,7 +142,8 @@ static void a_try_says_what_was_measured(void **state)
     need_python();
     char measuring[1024];
     snprintf(measuring, sizeof measuring,
-             "%sgeometry: {mm_per_px: 0.5, surface: {optional: false}}\n", yaml);
+             "%sgeometry: {mm_per_px: 0.5, fruit: {from: header}, surface: {optional: false}}\n",
+             yaml);
     static line_fixture line;
     line_start(&line, measuring);
     int blind = try_out(&line, "--classes ground,rot");
