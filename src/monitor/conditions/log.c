@@ -53,7 +53,8 @@ static void take_likewise(crn_condition_log *log, int32_t i, char ret_text[LANES
         if (log->at[other].held.row != log->at[i].held.row ||
             log->at[other].event != log->at[i].event)
             continue;
-        lanes[count++] = log->at[other].held.values.lane;
+        if (log->at[other].held.values.lane >= 0) /* else it is the line's */
+            lanes[count++] = log->at[other].held.values.lane;
         log->at[other].held.row = NULL;
     }
     write_lanes(lanes, count, ret_text);

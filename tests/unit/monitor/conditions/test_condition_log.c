@@ -63,6 +63,17 @@ static void others_have_lines_of_their_own(void **state)
     assert_non_null(strstr(told, "[no_grader: "));
 }
 
+/* A condition of the line's has no lane to name. */
+static void a_line_names_no_lane_that_is_none(void **state)
+{
+    (void)state;
+    add("messages_refused", 3, CRN_CONDITION_RAISED);
+    add("messages_refused", -1, CRN_CONDITION_RAISED);
+    const char *text = write_log();
+    assert_int_equal(lines_of(text), 1);
+    assert_null(strstr(text, "Likewise"));
+}
+
 static void more_lanes_than_fit_into_a_line_are_cut(void **state)
 {
     (void)state;
@@ -76,6 +87,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sixty_four_silent_lanes_are_one_line),
         cmocka_unit_test(others_have_lines_of_their_own),
+        cmocka_unit_test(a_line_names_no_lane_that_is_none),
         cmocka_unit_test(more_lanes_than_fit_into_a_line_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
