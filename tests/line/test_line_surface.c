@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/formats/verdict/decode.h"
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/line_fixture.h"
+#include "tests/support/line/decoded_verdict.h"
 #include "tools/common/known/known.h"
 
 #define LINE                                                                                       \
@@ -73,22 +72,6 @@ static void send_view(const crn_known_fruit *fruit, uint64_t number, int view, c
     line_send(&line, header, maps, as->instead ? as->instead : as->photographs ? photo : NULL);
 }
 
-static crn_decoded *receive(void)
-{
-    size_t size;
-    crn_error error;
-    crn_decoded *decoded = NULL;
-    crn_messagepack_json packed;
-    unsigned char *bytes = line_receive_bytes(&line, CRN_FIXTURE_PATIENCE_MS, &size);
-    assert_non_null(bytes);
-    if (crn_messagepack_json_init(&packed, bytes, size, &error) < 0 ||
-        crn_decode(&packed, &decoded, &error) < 0)
-        fail_msg("%s", error.text);
-    crn_messagepack_json_done(&packed);
-    free(bytes);
-    return decoded;
-}
-
 /* Sends a fruit and returns its verdict, to be freed. */
 static crn_decoded *judge(const crn_known_fruit *fruit, uint64_t number, const sent_as *as,
                           crn_draws *random)
@@ -103,7 +86,7 @@ static crn_decoded *judge(const crn_known_fruit *fruit, uint64_t number, const s
         while (status.views < (uint64_t)(fruit->view_count - 1));
         line_move_clock(&line, 60 * CRN_NS_PER_S);
     }
-    return receive();
+    return line_receive_decoded(&line);
 }
 
 /* Finite, and within what the fruit has, whatever was sent. */
@@ -257,7 +240,7 @@ static crn_decoded *judge_beside(const char *outside)
     header.pose = pose_of(&elsewhere, 0);
     crn_known_render(&fruit, 0, maps);
     line_send(&line, header, maps, NULL);
-    crn_decoded *verdict = receive();
+    crn_decoded *verdict = line_receive_decoded(&line);
     line_stop(&line);
     return verdict;
 }
@@ -348,7 +331,7 @@ static void a_lane_may_have_a_scale_of_its_own(void **state)
         header.pose = pose_of(&fruit, 0);
         crn_known_render(&fruit, 0, maps);
         line_send(&line, header, maps, NULL);
-        crn_decoded *verdict = receive();
+        crn_decoded *verdict = line_receive_decoded(&line);
         double scale = lane == 1 ? 1 : 2;
         assert_true(fabs(verdict->surface.diameter_mm / (2 * scale * fruit.a_mm) - 1) < 1e-6);
         crn_decoded_free(&verdict);

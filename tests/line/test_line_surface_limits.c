@@ -9,12 +9,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "src/formats/verdict/decode.h"
 #include "src/surface/surfaces.h"
 #include "stages/base/clock.h"
 #include "tests/support/cleanup.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/line_fixture.h"
+#include "tests/support/line/decoded_verdict.h"
 
 /* With slots for all views that a test sends at once. */
 #define LINE                                                                                       \
@@ -107,22 +106,6 @@ static void send_posed(uint64_t fruit, uint16_t view, uint16_t views, const crn_
     line_send(&line, header, maps, NULL);
 }
 
-static crn_decoded *receive(void)
-{
-    size_t size;
-    crn_error error;
-    crn_decoded *decoded = NULL;
-    crn_messagepack_json packed;
-    unsigned char *bytes = line_receive_bytes(&line, CRN_FIXTURE_PATIENCE_MS, &size);
-    assert_non_null(bytes);
-    if (crn_messagepack_json_init(&packed, bytes, size, &error) < 0 ||
-        crn_decode(&packed, &decoded, &error) < 0)
-        fail_msg("%s", error.text);
-    crn_messagepack_json_done(&packed);
-    free(bytes);
-    return decoded;
-}
-
 static bool has_skipped(const crn_decoded *verdict)
 {
     return verdict->skipped_count == 1 && strcmp(verdict->skipped[0], "surface") == 0;
@@ -166,14 +149,14 @@ static void a_deadline_in_the_middle_of_a_measurement(void **state)
     send_posed(1, 1, 2, &middle);
     await_begin_of_measurement(2);
     line_move_clock(&line, 60 * CRN_NS_PER_S);
-    crn_decoded *verdict = receive();
+    crn_decoded *verdict = line_receive_decoded(&line);
     assert_int_equal(verdict->kind, CRN_VERDICT_PARTIAL);
     assert_int_equal(verdict->views_judged, 2);
     assert_true(!verdict->surface.is_measured && has_skipped(verdict));
     crn_decoded_free(&verdict);
     let_surfaces_go_on();
     send_posed(2, 0, 1, &middle);
-    verdict = receive(); /* it was measured after the first one, in order */
+    verdict = line_receive_decoded(&line); /* it was measured after the first one, in order */
     assert_true(verdict->surface.is_measured);
     crn_decoded_free(&verdict);
     line_stop(&line);
@@ -195,7 +178,7 @@ static void without_a_place_a_fruit_is_not_measured(void **state)
     for (uint64_t fruit = 0; fruit < FRUITS; fruit++)
         send_posed(fruit, 0, 1, &middle);
     for (int i = 0; i < FRUITS; i++) {
-        crn_decoded *verdict = receive();
+        crn_decoded *verdict = line_receive_decoded(&line);
         assert_int_equal(verdict->views_judged, 1);
         skipped += has_skipped(verdict) && !verdict->surface.is_measured &&
                    verdict->kind == CRN_VERDICT_PARTIAL;
@@ -231,7 +214,7 @@ static void any_pose_gives_measures_that_make_sense(void **state)
     for (uint64_t fruit = 0; fruit < POSES; fruit++) {
         for (uint16_t view = 0; view < 3; view++)
             send_posed(fruit, view, 3, view == 1 ? &poses[fruit] : &middle);
-        crn_decoded *verdict = receive();
+        crn_decoded *verdict = line_receive_decoded(&line);
         assert_int_equal(verdict->kind, CRN_VERDICT_COMPLETE);
         assert_sound(verdict);
         crn_decoded_free(&verdict);
@@ -252,7 +235,7 @@ static void a_pose_that_is_none_is_refused_with_its_view(void **state)
         send_posed(fruit, 0, 2, &poses[fruit]);
         send_posed(fruit, 1, 2, &middle);
         send_posed(fruit, 0, 2, &middle); /* the sender is mended: the fruit is whole */
-        crn_decoded *verdict = receive();
+        crn_decoded *verdict = line_receive_decoded(&line);
         assert_int_equal(verdict->kind, CRN_VERDICT_COMPLETE);
         assert_true(verdict->surface.is_measured);
         assert_sound(verdict);
@@ -278,7 +261,7 @@ static void the_longest_outline_is_measured(void **state)
         header.flags = CRN_WIRE_FLAG_POSE;
         header.pose = (crn_wire_pose){WIDTH / 2, ROWS / 2, WIDTH / 2, ROWS / 2, 0};
         line_send(&line, header, comb, NULL);
-        crn_decoded *verdict = receive();
+        crn_decoded *verdict = line_receive_decoded(&line);
         assert_int_equal(verdict->truncated, more > 0);
         assert_int_equal(verdict->defect_count, more == 0);
         assert_true(verdict->surface.is_measured);
@@ -299,7 +282,7 @@ static void a_photograph_of_one_pixel(void **state)
         uint8_t photo = (uint8_t)(200 * fruit);
         for (uint16_t view = 0; view < 2; view++)
             line_send(&line, line_header(&line, fruit, view, 2, 1, 1), &map, &photo);
-        crn_decoded *verdict = receive();
+        crn_decoded *verdict = line_receive_decoded(&line);
         assert_int_equal(verdict->kind, CRN_VERDICT_COMPLETE);
         assert_false(verdict->surface.is_measured);
         assert_int_equal(verdict->surface.pose_count, 2);

@@ -9,9 +9,8 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/peers/decode.h"
 #include "tests/support/gpu/fake_gpu.h"
+#include "tests/support/line/decoded_verdict.h"
 #include "tests/support/line/gate.h"
-#include "tests/support/line/line_fixture.h"
-#include "src/formats/verdict/decode.h"
 
 #define HEIGHT 48
 #define WIDTH  64
@@ -98,23 +97,11 @@ static const msgpack_object *receive_verdict(const char *kind)
     return verdict;
 }
 
-/* Decodes with the tools' decoder too. */
-static crn_decoded *read_as_tools_do(void)
-{
-    crn_messagepack_json packed;
-    crn_decoded *decoded = NULL;
-    crn_error error = {""};
-    assert_int_equal(crn_messagepack_json_init(&packed, it.bytes, it.size, &error), 0);
-    assert_int_equal(crn_decode(&packed, &decoded, &error), 0);
-    crn_messagepack_json_done(&packed);
-    return decoded;
-}
-
 static void expect_states(const msgpack_object *verdict, uint32_t count,
                           const char *const states[][2])
 {
     const msgpack_object *views = crn_decoded_field(verdict, "view_states");
-    crn_decoded *read = read_as_tools_do();
+    crn_decoded *read = verdict_decode(it.bytes, it.size);
     assert_int_equal(read->view_count, count);
     crn_expect_items(views, count);
     for (uint32_t v = 0; v < count; v++) {

@@ -21,7 +21,7 @@
 #include "stages/base/clock.h"
 #include "tests/support/cleanup.h"
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/line/line_fixture.h"
+#include "tests/support/line/decoded_verdict.h"
 #include "tests/support/random.h"
 #include "tests/support/slots/coded_view.h"
 
@@ -85,21 +85,12 @@ static uint64_t expect_whole(uint32_t lane)
 {
     uint64_t of = OTHER, fruit = 0;
     for (of = !lane; of != lane;) {
-        size_t size;
-        unsigned char *bytes = line_receive_bytes(&line, CRN_FIXTURE_PATIENCE_MS, &size);
-        crn_messagepack_json packed;
-        crn_decoded *verdict;
-        crn_error error;
-        assert_non_null(bytes);
-        assert_int_equal(crn_messagepack_json_init(&packed, bytes, size, &error), 0);
-        assert_int_equal(crn_decode(&packed, &verdict, &error), 0);
+        crn_decoded *verdict = line_receive_decoded(&line);
         of = verdict->lane;
         fruit = verdict->fruit;
         if (of == lane)
             assert_true(verdict->kind == CRN_VERDICT_COMPLETE && crn_coded_is_whole(verdict, 0));
         crn_decoded_free(&verdict);
-        crn_messagepack_json_done(&packed);
-        free(bytes);
     }
     return fruit;
 }

@@ -28,6 +28,7 @@
 #include "tests/support/cleanup.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/daemon.h"
+#include "tests/support/line/decoded_verdict.h"
 #include "tests/support/operators/cuda.h"
 #include "tests/support/programs/shell.h"
 #include "tests/support/random.h"
@@ -271,14 +272,7 @@ static void note_fruit(judged_fruits *judged, uint64_t connection, uint64_t frui
 
 static void check_verdict(const crn_logged_verdict *logged, judged_fruits *judged)
 {
-    crn_messagepack_json packed;
-    crn_decoded *verdict = NULL;
-    crn_error error;
-    int r = crn_messagepack_json_init(&packed, logged->bytes, logged->size, &error);
-    if (r == 0)
-        r = crn_decode(&packed, &verdict, &error);
-    if (r < 0)
-        fail_msg("%s", error.text);
+    crn_decoded *verdict = verdict_decode(logged->bytes, logged->size);
     if (strcmp(verdict->run, judged->run) != 0) {
         memcpy(judged->run, verdict->run, sizeof judged->run);
         judged->runs++;
@@ -293,7 +287,6 @@ static void check_verdict(const crn_logged_verdict *logged, judged_fruits *judge
         fail_msg("fruit %lu of connection %lu is not the one that was sent",
                  (unsigned long)verdict->fruit, (unsigned long)verdict->epoch - 1);
     crn_decoded_free(&verdict);
-    crn_messagepack_json_done(&packed);
 }
 
 static void read_log(judged_fruits *judged)
