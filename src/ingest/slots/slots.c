@@ -170,6 +170,8 @@ static void begin_ring(crn_slots *slots, crn_slots_ring *ring)
 /* The producer has left; its views that wait are judged. */
 static void hang_up(crn_slots *slots, crn_slots_ring *ring)
 {
+    /* Closing does not suffice where another process has a copy of the descriptor. */
+    epoll_ctl(slots->poll_descriptor, EPOLL_CTL_DEL, ring->connection, NULL);
     close(ring->connection);
     ring->connection = -1;
     ring->left_ns = crn_now_ns();
