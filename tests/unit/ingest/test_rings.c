@@ -361,6 +361,23 @@ static void what_a_killed_producer_sent_is_read(void **state)
 }
 
 /* However long the line's thread takes for the packets before it. */
+/* Or it would wake the line again and again. Among the copies is that of the line's connection. */
+static void an_end_is_read_once_where_copies_are_open(void **state)
+{
+    (void)state;
+    int copies[64];
+    crn_raw_producer producer;
+    crn_raw_producer_open(config.ingest.slots.path, 4, 4096, &producer);
+    for (int fd = 0; fd < 64; fd++)
+        copies[fd] = fd == producer.connection ? -1 : dup(fd);
+    crn_raw_producer_close(&producer);
+    wait_for_left(1);
+    struct pollfd polled = {.fd = crn_slots_descriptor(slots), .events = POLLIN};
+    assert_int_equal(poll(&polled, 1, 0), 0);
+    for (int fd = 0; fd < 64; fd++)
+        close(copies[fd]);
+}
+
 static void what_came_before_the_end_counts_whenever_it_is_read(void **state)
 {
     (void)state;
@@ -472,6 +489,7 @@ int main(void)
         WITH_SLOTS(a_producer_that_never_reads_its_wakes_holds_nobody_up),
         WITH_SLOTS(a_slot_whose_header_is_lost_is_taken_back),
         WITH_SLOTS(what_a_killed_producer_sent_is_read),
+        WITH_SLOTS(an_end_is_read_once_where_copies_are_open),
         WITH_SLOTS(what_came_before_the_end_counts_whenever_it_is_read),
         WITH_SLOTS(late_headers_count_and_then_the_ring_is_freed),
         WITH_SLOTS(no_more_rings_are_made_than_allowed),
