@@ -60,7 +60,7 @@ class Warnings(PackageTest):
                 daemon.address("views"), classes=CLASSES, status=NOWHERE) as line:
             self.assertTrue(line.wait(PATIENCE_S))
         self.assertEqual([record.getMessage() for record in said.records], [
-            f"lane 0: no status from {NOWHERE}, so that refused views are not told: name the daemon's publish.viewers.bind, "
+            f"lane 0: no status from {NOWHERE}, so that refused views are not reported: name the daemon's publish.viewers.bind, "
             "and with access.keys a key that is for viewers too"])
 
     def test_times_that_are_none_of_now_are_told_once(self):
