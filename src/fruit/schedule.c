@@ -81,13 +81,17 @@ void crn_schedule_set_workers(crn_schedule *schedule, int32_t workers)
     schedule->workers = workers;
 }
 
+static void forget(recent_costs *recent)
+{
+    recent->measured = recent->latest = 0;
+    recent->typical_ns = recent->slow_ns = 0;
+}
+
 static void forget_costs(crn_schedule *schedule)
 {
     schedule->barren = 0;
-    schedule->whole.measured = schedule->needed.measured = 0;
-    schedule->whole.latest = schedule->needed.latest = 0;
-    schedule->whole.typical_ns = schedule->needed.typical_ns = 0;
-    schedule->whole.slow_ns = schedule->needed.slow_ns = 0;
+    forget(&schedule->whole);
+    forget(&schedule->needed);
 }
 
 void crn_schedule_forget_costs(crn_schedule *schedule, int64_t brief_ns)
