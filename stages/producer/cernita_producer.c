@@ -303,9 +303,8 @@ static int map_ring(crn_producer *producer, const producer_answer *answer)
     uint64_t bytes = answer->slots * answer->slot_bytes;
     unmap(producer);
     producer->ring_id = answer->ring_id;
-    producer->ring.slots = answer->slots;
-    producer->ring.slot_bytes = answer->slot_bytes;
-    producer->ring.memory = map(answer->fds[0], bytes);
+    producer->ring =
+        (crn_producer_ring){map(answer->fds[0], bytes), answer->slots, answer->slot_bytes};
     producer->words = map(answer->fds[1], answer->slots * sizeof *producer->words);
     if (producer->ring.memory && producer->words)
         return 0;
@@ -327,7 +326,8 @@ int crn_producer_connect(crn_producer *producer, int timeout_ms)
 {
     producer->error[0] = '\0';
     if (is_any_taken(producer))
-        return fail(producer, EBUSY, "a slot is taken, whose memory would go: drop it first");
+        return fail(producer, EBUSY,
+                    "a slot is taken, whose memory would go: send or drop it first");
     producer_answer answer = {.fds = {-1, -1}};
     int result = open_connection(producer, timeout_ms);
     if (result == 0)
@@ -356,8 +356,6 @@ static int drain(crn_producer *producer)
 {
     char wakes[64];
     ssize_t size = 1;
-    if (producer->socket < 0)
-        return fail_hung_up(producer);
     while (size > 0 || (size < 0 && errno == EINTR))
         size = recv(producer->socket, wakes, sizeof wakes, MSG_DONTWAIT);
     return size < 0 && errno == EAGAIN ? 0 : fail_hung_up(producer);
@@ -449,9 +447,7 @@ int crn_producer_pack(crn_producer *producer, const crn_producer_view *view,
 
 static int send_packet(crn_producer *producer, const unsigned char *bytes, size_t size)
 {
-    ssize_t sent = -1;
-    if (producer->socket < 0)
-        return fail_hung_up(producer);
+    ssize_t sent;
     do
         sent = send(producer->socket, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
@@ -468,8 +464,10 @@ int crn_producer_send(crn_producer *producer, const crn_producer_view *view,
     if (result < 0)
         return result;
     result = send_packet(producer, message, sizeof message);
-    if (result < 0)
+    if (result == -EAGAIN)
         set_state(producer, slot, SLOT_FILLING);
+    else if (result < 0) /* no daemon will free it, and a slot that is taken forbids to connect */
+        crn_producer_drop(producer, slot);
     else
         memset(slot, 0, sizeof *slot);
     return result;

@@ -22,12 +22,18 @@
  *   if (result == 0) {
  *       write_maps(slot.tensor);
  *       result = crn_producer_send(producer, &view, &slot);
+ *       if (result == -EAGAIN)
+ *           crn_producer_drop(producer, &slot);
  *   } else if (result == -EAGAIN) {
  *       result = crn_producer_send_without(producer, &view);
  *   } else if (result == -ENOTCONN) {
  *       result = crn_producer_connect(producer, crn_producer_answer_ms(&settings));
  *   }
  * @endcode
+ *
+ * From the take on this is the body of a loop over the views. It connects again after the daemon
+ * has ended: a send that returns -ENOTCONN has given its slot back, and the next take returns it
+ * too.
  *
  * Errors are values: 0 or a negative errno, with a line of text for crn_producer_error() that names
  * the socket, what is wrong and the cure; `ret_` outputs are then untouched. Nothing aborts, prints
@@ -149,7 +155,8 @@ CRN_API void crn_producer_free(crn_producer **producer);
  * Connects, also again after the daemon has ended: with another ring, whose memory replaces the
  * former one's. Maps and touches the memory, which may take 0.1 s; so call it before the belt runs.
  *
- * @param producer whose slots have all been sent or dropped
+ * @param producer whose slots have all been sent, were given back by a send with -ENOTCONN, or
+ *                 dropped
  * @param timeout_ms for the daemon's answer, say crn_producer_answer_ms(); negative: none
  * @return 0; -EBUSY: a slot is taken, send or drop it first; -ENOENT, -EACCES, -ECONNREFUSED,
  *         -EPROTOTYPE and others: nothing to connect to; -ENOTCONN: the daemon ended before its
@@ -178,9 +185,11 @@ CRN_API int crn_producer_take(crn_producer *producer, const crn_producer_view *v
  *
  * @param producer from which the slot was taken
  * @param view of the shape for which it was taken
- * @param slot the line's on success, and all 0; else still the caller's
+ * @param slot the line's on success, and all 0; with -ENOTCONN given back, and all 0; else still
+ * the caller's, to be sent again or dropped
  * @return 0; -EINVAL, -EMSGSIZE as crn_producer_take(); -ESTALE: the slot is not of this
- * connection, or the daemon took it back; -EAGAIN: the daemon reads nothing; -ENOTCONN
+ * connection, or the daemon took it back; -EAGAIN: the daemon reads nothing; -ENOTCONN: it has
+ * ended, connect again
  */
 CRN_API int crn_producer_send(crn_producer *producer, const crn_producer_view *view,
                               crn_producer_slot *slot);

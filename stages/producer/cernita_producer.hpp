@@ -15,6 +15,9 @@
  *       producer.send_without(view);
  *   }
  * @endcode
+ *
+ * Where the daemon ends, all of these throw ENOTCONN, and so does the next take(): connect() again,
+ * which throws until a daemon is there. A slot whose send() threw it has been given back.
  */
 #ifndef CRN_STAGES_PRODUCER_CERNITA_PRODUCER_HPP
 #define CRN_STAGES_PRODUCER_CERNITA_PRODUCER_HPP
@@ -70,7 +73,7 @@ public:
                 crn_producer_drop(producer.get(), &slot);
         }
 
-        /** The tensor's elements, 64-byte aligned; nullptr once it was sent. */
+        /** The tensor's elements, 64-byte aligned; nullptr once it was sent or given back. */
         template <typename Element> Element *tensor() const noexcept
         {
             return static_cast<Element *>(slot.tensor);
@@ -79,7 +82,8 @@ public:
         /** The photograph's bytes; nullptr if the view has none. */
         std::uint8_t *intensity() const noexcept { return slot.intensity; }
 
-        /** Sends the view; the slot is the line's then. @throws ProducerFault: it is still yours */
+        /** Sends the view; the slot is the line's then. @throws ProducerFault: it is still yours,
+         * but for ENOTCONN, by which it was given back */
         void send(const crn_producer_view &view)
         {
             check(producer.get(), crn_producer_send(producer.get(), &view, &slot));

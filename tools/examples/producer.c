@@ -15,7 +15,8 @@ static void write_maps(float *maps, const crn_producer_view *view)
     }
 }
 
-/* Sends one view; where no slot is free, the line is told so. */
+/* Sends one view; where no slot is free, a header that says so. After -ENOTCONN, by which send has
+ * given the slot back, a program that goes on connects again. */
 static int send_view(crn_producer *producer, const crn_producer_view *view)
 {
     crn_producer_slot slot;
@@ -25,7 +26,10 @@ static int send_view(crn_producer *producer, const crn_producer_view *view)
     if (result < 0)
         return result;
     write_maps(slot.tensor, view);
-    return crn_producer_send(producer, view, &slot);
+    result = crn_producer_send(producer, view, &slot);
+    if (result == -EAGAIN)
+        crn_producer_drop(producer, &slot);
+    return result;
 }
 
 int main(int count, char **arguments)

@@ -208,7 +208,6 @@ static void a_killed_daemon_is_connected_to_again(void **state)
         daemon_end(&f->daemon);
         write_maps(&slot, fruit);
         assert_int_equal(crn_producer_send(f->producer, &f->view, &slot), -ENOTCONN);
-        crn_producer_drop(f->producer, &slot);
         start(f);
         await(f);
     }

@@ -2,7 +2,6 @@
 #include "stages/producer/cernita_producer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -277,63 +276,11 @@ static void a_dropped_slot_is_free_again(void **state)
     assert_int_equal(f->peer.words[0], crn_slots_word(0, CRN_SLOTS_FILLING));
 }
 
-/* A daemon that was killed: the slot that is being written stays writable, and after it the
- * producer connects again. */
-static void a_producer_outlives_its_daemon(void **state)
-{
-    producer_fixture *f = *state;
-    crn_producer_slot slot;
-    take(f, &slot);
-    slots_peer_close(&f->peer);
-    memset(slot.tensor, 1, 420);
-    assert_int_equal(crn_producer_send(f->producer, &f->view, &slot), -ENOTCONN);
-    assert_non_null(strstr(crn_producer_error(f->producer), "the daemon has ended: call "));
-    memset(slot.tensor, 2, 420);
-    assert_int_equal(crn_producer_take(f->producer, &f->view, -1, &slot), -ENOTCONN);
-    assert_int_equal(crn_producer_send_without(f->producer, &f->view), -ENOTCONN);
-    assert_int_equal(crn_producer_connect(f->producer, 0), -EBUSY);
-    assert_non_null(strstr(crn_producer_error(f->producer), "drop it first"));
-    crn_producer_drop(f->producer, &slot);
-    assert_int_equal(crn_producer_connect(f->producer, 0), -ENOENT);
-    connect_to_peer(f, 4);
-    send_all(f);
-}
-
 static void *die(void *argument)
 {
     await_sleep();
     slots_peer_die(argument);
     return NULL;
-}
-
-static int count_descriptors(void)
-{
-    int count = 0;
-    for (int i = 0; i < 256; i++)
-        count += fcntl(i, F_GETFD) >= 0;
-    return count;
-}
-
-static int count_mappings(void)
-{
-    char line[512];
-    int count = 0;
-    FILE *file = fopen("/proc/self/maps", "r");
-    assert_non_null(file);
-    while (fgets(line, sizeof line, file))
-        count += strstr(line, "memfd") != NULL;
-    fclose(file);
-    return count;
-}
-
-static void connecting_again_leaves_nothing_behind(void **state)
-{
-    producer_fixture *f = *state;
-    int descriptors = count_descriptors(), mappings = count_mappings();
-    slots_peer_close(&f->peer);
-    connect_to_peer(f, 3);
-    assert_int_equal(count_descriptors(), descriptors);
-    assert_int_equal(count_mappings(), mappings);
 }
 
 static void a_take_ends_with_its_daemon(void **state)
@@ -345,21 +292,6 @@ static void a_take_ends_with_its_daemon(void **state)
     assert_int_equal(pthread_create(&thread, NULL, die, &f->peer), 0);
     assert_int_equal(crn_producer_take(f->producer, &f->view, -1, &slot), -ENOTCONN);
     pthread_join(thread, NULL);
-}
-
-static void a_slot_of_an_earlier_connection_is_refused(void **state)
-{
-    producer_fixture *f = *state;
-    crn_producer_slot slot, old;
-    take(f, &slot);
-    old = slot;
-    crn_producer_drop(f->producer, &slot);
-    slots_peer_close(&f->peer);
-    connect_to_peer(f, 3);
-    assert_int_equal(crn_producer_send(f->producer, &f->view, &old), -ESTALE);
-    assert_int_equal(crn_producer_send(f->producer, &f->view, &slot), -ESTALE);
-    crn_producer_drop(f->producer, &old);
-    assert_int_equal(f->peer.words[0], 0);
 }
 
 static void the_same_message_may_go_through_zeromq(void **state)
@@ -461,10 +393,7 @@ int main(void)
         cmocka_unit_test(a_take_does_not_wait_longer_than_it_may),
         cmocka_unit_test(bytes_that_wait_end_no_take),
         cmocka_unit_test(a_dropped_slot_is_free_again),
-        cmocka_unit_test(a_producer_outlives_its_daemon),
-        cmocka_unit_test(connecting_again_leaves_nothing_behind),
         cmocka_unit_test(a_take_ends_with_its_daemon),
-        cmocka_unit_test(a_slot_of_an_earlier_connection_is_refused),
         cmocka_unit_test(the_same_message_may_go_through_zeromq),
         cmocka_unit_test(a_message_that_zeromq_refuses_gives_its_slot_back),
         cmocka_unit_test(a_slot_that_the_daemon_took_back_stays_the_daemons),
