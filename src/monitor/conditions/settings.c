@@ -13,7 +13,9 @@
 static void find_hang(const crn_condition_look *look, crn_condition_found *found)
 {
     int64_t age_ns = look->now_ns - look->now->taken_ns;
-    if (age_ns >= HANG_NS)
+    /* Once it has judged all, log and recordings are written to the end: that may take a while. */
+    bool is_over = look->now->state == CRN_STATE_STOPPING;
+    if (age_ns >= HANG_NS && !is_over)
         crn_condition_add(
             found, &(crn_condition_values){.lane = CRN_NO_LANE, .seconds = crn_seconds(age_ns)});
 }

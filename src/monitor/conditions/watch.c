@@ -60,6 +60,8 @@ int crn_condition_watch_create(const crn_config *config, int64_t began_ns, crn_c
     watch->tell = tell;
     watch->context = context;
     bool has_memory = (watch->none = create_snapshot(config)) != NULL;
+    if (has_memory)
+        watch->none->taken_ns = began_ns; /* what shares of the time since then are made of */
     watch->memory.lanes = calloc((size_t)config->limits.lanes, sizeof *watch->memory.lanes);
     has_memory = has_memory && watch->memory.lanes;
     for (int64_t i = 0; i < KEPT; i++)

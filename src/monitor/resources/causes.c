@@ -16,8 +16,13 @@
  * of such a line take up to a third themselves. */
 #define TAKEN_BESIDE_OVERLOAD 0.40
 
-/* Others harm only if a thread waits: so much of its time is more than scheduling by turns. */
+/* Others harm only if a thread waits: so much of its time is more than scheduling by turns, */
 #define DELAYED 0.05
+
+/* and only if there is no other CPU for it: all of them are in use, or it waits for long all the
+ * same, as one that is bound to a CPU. */
+#define ALL_IN_USE   0.85
+#define DELAYED_LONG 0.20
 
 /* Of the quota's periods: each costs up to 100 ms, a fruit's budget. */
 #define THROTTLED 0.05
@@ -87,11 +92,20 @@ static double worst_delay(const crn_resources *resources)
     return worst;
 }
 
-/* Whether so large a share in other hands explains losses. */
-static bool is_taken(double share, bool overloaded, double delay)
+static bool is_enough(double share, bool overloaded)
 {
-    bool harms = !crn_resource_known(delay) || delay >= DELAYED;
-    return harms && share >= (overloaded ? TAKEN_BESIDE_OVERLOAD : TAKEN);
+    return share >= (overloaded ? TAKEN_BESIDE_OVERLOAD : TAKEN);
+}
+
+/* Whether what other programs have explains losses: a CNN beside the line takes CPUs that are free.
+ */
+static bool is_taken(const crn_resource_processor *processor, bool overloaded, double delay)
+{
+    double in_use = processor->own + processor->others + processor->interrupts + processor->stolen;
+    if (!is_enough(processor->others, overloaded))
+        return false;
+    return !crn_resource_known(delay) || delay >= DELAYED_LONG ||
+           (delay >= DELAYED && in_use >= ALL_IN_USE);
 }
 
 static bool memory_is_short(const crn_resources *resources)
@@ -114,10 +128,10 @@ static unsigned causes_of_views(const crn_resources *resources, const crn_resour
     unsigned causes = 0;
     if (overloaded)
         causes |= CRN_RESOURCE_CAUSE_OVERLOAD;
-    if (is_taken(processor->others, overloaded, delay))
+    if (is_taken(processor, overloaded, delay))
         causes |= CRN_RESOURCE_CAUSE_PROCESSOR_TAKEN;
     /* A guest does not see its threads wait for the host. */
-    if (is_taken(processor->stolen, overloaded, CRN_RESOURCE_UNKNOWN))
+    if (is_enough(processor->stolen, overloaded))
         causes |= CRN_RESOURCE_CAUSE_PROCESSOR_STOLEN;
     if (processor->periods_throttled >= THROTTLED)
         causes |= CRN_RESOURCE_CAUSE_PROCESSOR_THROTTLED;

@@ -125,6 +125,23 @@ static void bursts_are_no_lack_but_of_a_device(void **state)
     expect(&r, &d, CRN_RESOURCE_CAUSE_NONE);
 }
 
+/* The line's threads wait a little whenever they begin; half of the CPUs are idle. */
+static void a_cnn_beside_the_line_takes_what_is_free(void **state)
+{
+    (void)state;
+    crn_resources r = sound();
+    r.processor.own = 0.2;
+    r.processor.others = 0.3;
+    r.threads[CRN_RESOURCE_WORKERS].delay = 0.06;
+    crn_resource_demand d = {.seconds = 5, .views_judged = 290, .views_discarded = 10};
+    expect(&r, &d, CRN_RESOURCE_CAUSE_NONE);
+    r.processor.others = 0.7;
+    expect(&r, &d, CRN_RESOURCE_CAUSE_PROCESSOR_TAKEN);
+    r.processor.others = 0.3; /* all of it on the CPU that a thread is bound to */
+    r.threads[CRN_RESOURCE_WORKERS].delay = 0.3;
+    expect(&r, &d, CRN_RESOURCE_CAUSE_PROCESSOR_TAKEN);
+}
+
 static void the_host_and_the_quota_are_told_apart(void **state)
 {
     (void)state;
@@ -219,6 +236,7 @@ int main(void)
         cmocka_unit_test(too_few_workers_are_an_overload),
         cmocka_unit_test(a_busy_line_thread_is_an_overload),
         cmocka_unit_test(bursts_are_no_lack_but_of_a_device),
+        cmocka_unit_test(a_cnn_beside_the_line_takes_what_is_free),
         cmocka_unit_test(the_host_and_the_quota_are_told_apart),
         cmocka_unit_test(memory_by_pressure_or_by_swapping),
         cmocka_unit_test(a_slow_disk),
