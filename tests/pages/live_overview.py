@@ -417,6 +417,34 @@ def a_fruit_says_why(test):
     test.keep("fruit_why")
 
 
-OVERVIEW_TESTS = [every_condition_fits, large_figures_fit, screens, said_once, texts_are_the_readers, focus_stays, lanes_keep_their_places,
+# A tab that is hidden, or looked at again. As a background tab's clock goes on, so does this one's.
+HIDE = """Object.defineProperty(document, 'hidden', { value: arguments[0], configurable: true });
+    const [now, later] = [Date.now.bind(Date), arguments[1]];
+    Date.now = () => now() + later;
+    document.dispatchEvent(new Event('visibilitychange'));
+    return [document.body.dataset.connection, document.getElementById('headline').textContent]"""
+HOUR_MS = 3_600_000
+
+
+def what_is_old_is_not_shown_as_now(test):
+    """A tab that was hidden while the daemon ended: its state of then is not that of now, nor is its time."""
+    stand_in = open_page(test, normal_event())
+    browser = test.browser
+    try:
+        show(test, stand_in, normal_event())
+        assert browser.run(HIDE, True, 0)[0] == "live"
+        stand_in.close()
+        minute = browser.run("return Math.floor(Date.now() / 60000)")
+        connection, headline = browser.run(HIDE, False, HOUR_MS)
+        assert connection == "connecting" and headline == "Connecting"
+        browser.wait_text("#headline", "No connection to the line")
+        shown = browser.run("""return [arguments[0], arguments[0] - 1].map((minute) => new Date(minute * 60000)
+            .toLocaleTimeString('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }))""", minute)
+        assert any(time in test.browser.text("#action") for time in shown), (shown, test.browser.text("#action"))
+    finally:
+        stand_in.close()
+
+
+OVERVIEW_TESTS = [what_is_old_is_not_shown_as_now, every_condition_fits, large_figures_fit, screens, said_once, texts_are_the_readers, focus_stays, lanes_keep_their_places,
                   all_lanes_are_on_the_screen, no_lane_is_normal_while_all_misjudge, fruits_do_not_move_the_page,
                   names_fit_any_picture, no_fruit_is_neither_good_nor_bad, targets_are_large, a_fruit_says_why]

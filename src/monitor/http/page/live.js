@@ -14,6 +14,7 @@ const RETRY_MS = 2000;
 
 let latest = null; // the last event
 let lastEventMs = 0;
+let waitingSinceMs = 0; // for the next event: since the last one, or since the page is looked at again
 
 function show(event) {
   const headline = headlineOf(event);
@@ -51,11 +52,11 @@ function disconnect() {
 function connect() {
   disconnect();
   source = new EventSource('/events');
-  lastEventMs = lastEventMs || Date.now();
+  waitingSinceMs = waitingSinceMs || Date.now();
   source.addEventListener('open', readTexts);
   source.addEventListener('snapshot', (message) => {
     latest = JSON.parse(message.data);
-    lastEventMs = Date.now();
+    lastEventMs = waitingSinceMs = Date.now();
     setConnection('live', say('connected'));
     if (textsAsked) show(latest);
   });
@@ -65,7 +66,7 @@ function connect() {
 }
 
 // By the daemon's clock, as the times of events are.
-const nowSeconds = () => (latest?.now_s ?? lastEventMs / 1000) + (Date.now() - lastEventMs) / 1000;
+const nowSeconds = () => (latest ? latest.now_s + (Date.now() - lastEventMs) / 1000 : Date.now() / 1000);
 
 // The last alarms may be over or not: what is known is that nobody watches the line from here.
 function showLost() {
@@ -76,6 +77,12 @@ function showLost() {
   showHeadline({ level: 'bad', headline: say('not_connected'), action, since: '', misjudged: false, key: 'not_connected' });
 }
 
+// What is on the page may be hours old, and may never have been seen: it is not shown as the state of now.
+function showConnecting() {
+  setConnection('connecting', say('connecting'));
+  showHeadline({ level: 'none', headline: say('connecting'), action: '', since: '', misjudged: false, key: 'connecting' });
+}
+
 // Looks after the connection; a hidden page has none, so that it costs nothing and leaves its place to others, unless it
 // is to sound.
 function watch() {
@@ -83,10 +90,10 @@ function watch() {
     disconnect();
     return;
   }
-  const silentMs = Date.now() - lastEventMs;
-  const lost = lastEventMs > 0 && silentMs > SILENCE_MS;
+  const silentMs = Date.now() - waitingSinceMs;
+  const lost = waitingSinceMs > 0 && silentMs > SILENCE_MS;
   if (lost) showLost();
-  else if (!latest) setConnection('connecting', say('connecting'));
+  else if (!latest) showConnecting();
   const closed = !source || source.readyState === EventSource.CLOSED;
   if (closed || (lost && silentMs % (2 * SILENCE_MS) < 1000)) connect();
 }
@@ -95,7 +102,10 @@ startFrame();
 startDetails();
 startAlarms();
 document.addEventListener('visibilitychange', () => {
-  lastEventMs = document.hidden ? lastEventMs : Date.now();
+  if (!document.hidden && !source) {
+    waitingSinceMs = Date.now();
+    showConnecting();
+  }
   watch();
 });
 setInterval(watch, 1000);
