@@ -45,14 +45,14 @@ static int replace(const char *path, const char *text, crn_error *error)
     return r;
 }
 
-/* Empties the file, for which a full disk has room, too. */
+/* Empties the file, for which a full disk has room, too. It stays, also where the disk fails: a
+ * folder without it is one that was never asked to keep a recipe. */
 static void make_unreadable(const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, MODE);
     if (fd < 0)
         return;
-    if (fsync(fd) < 0)
-        unlink(path);
+    fsync(fd);
     close(fd);
 }
 

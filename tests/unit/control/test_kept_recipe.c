@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "src/control/kept_recipe.h"
@@ -18,6 +19,19 @@
 
 static char path[96], recipe[CRN_RECIPE_NAME_BYTES];
 static crn_error error;
+
+/* --- a disk that does not write what it was given --- */
+
+static bool disk_fails;
+
+/* Instead of that of the C library. */
+int fsync(int descriptor)
+{
+    if (!disk_fails)
+        return (int)syscall(SYS_fsync, descriptor);
+    errno = EIO;
+    return -1;
+}
 
 static void keep(const char *name)
 {
@@ -218,6 +232,21 @@ static bool resume(const char *dir, bool closed, char ret_lost[CRN_RECIPE_NAME_B
     return used;
 }
 
+/* "None kept" would be the file's own settings, and nobody would know. */
+static void a_disk_that_fails_does_not_forget_that_there_was_one(void **state)
+{
+    (void)state;
+    char lost[CRN_RECIPE_NAME_BYTES];
+    keep("apricot");
+    disk_fails = true;
+    int r = crn_kept_recipe_write(test_folder, LINE, "peach", &error);
+    disk_fails = false;
+    assert_int_equal(r, -EIO);
+    expect_refused();
+    assert_false(resume(test_folder, false, lost));
+    assert_string_equal(lost, "?");
+}
+
 static void a_start_goes_on_with_what_was_kept(void **state)
 {
     (void)state;
@@ -278,6 +307,7 @@ int main(void)
         cmocka_unit_test(a_missing_folder_is_told),
         cmocka_unit_test(a_full_disk_leaves_no_old_recipe),
         cmocka_unit_test(a_folder_without_rights_is_told),
+        cmocka_unit_test(a_disk_that_fails_does_not_forget_that_there_was_one),
         cmocka_unit_test(a_line_without_recipes_loses_none_with_its_folder),
         cmocka_unit_test(a_start_goes_on_with_what_was_kept),
     };
