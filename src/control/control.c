@@ -19,7 +19,8 @@
 /* Below the workers' 10: a reload can wait, a view cannot. */
 #define NICE 15
 
-/* How often settings that are no longer in use are freed, and idle clients looked for at least. */
+/* How often settings that are no longer in use are freed, a recipe that is not kept is tried again,
+ * and idle clients are looked for at least. */
 #define TICK_MS 1000
 
 struct crn_control {
@@ -102,6 +103,7 @@ static void *run(void *argument)
         if (atomic_exchange(&control->hung_up, false))
             reload(control);
         crn_line_tidy(control->settings.reload.line);
+        crn_reloader_keep_again(control->reloader);
         wait_for_work(control);
     }
     return NULL;

@@ -14,6 +14,9 @@
 /* How often to look whether former settings are free. */
 #define LOOK_NS (10 * CRN_NS_PER_MS)
 
+/* How often it is tried again to keep a recipe. */
+#define KEEP_AGAIN_NS CRN_NS_PER_S
+
 /* Faults of a file that go to the log; another kind of file has hundreds. */
 #define FAULTS_LOGGED 20
 
@@ -22,6 +25,7 @@ struct crn_reloader {
     crn_config file; /* as read last, with no recipe in force; not resolved */
     uint64_t hash;   /* of what is in force */
     char recipe[CRN_RECIPE_NAME_BYTES], lost_recipe[CRN_RECIPE_NAME_BYTES]; /* as crn_config */
+    int64_t keep_again_ns; /* when to try again to keep the recipe in force; 0: it is kept */
 };
 
 int crn_reloader_create(const crn_reload_settings *settings, crn_reloader **ret_reloader)
@@ -248,15 +252,34 @@ int crn_reloader_reload(crn_reloader *reloader, FILE *out)
     return r;
 }
 
+/* Keeps the recipe in force. Returns 0, or a negative errno with *error, which the line's
+ * conditions say until it is kept. */
+static int try_to_keep(crn_reloader *self, crn_error *error)
+{
+    const char *dir = self->from->running->state.dir;
+    int r = dir[0] ? crn_kept_recipe_write(dir, self->from->file->file, self->recipe, error) : 0;
+    self->keep_again_ns = r < 0 ? crn_now_ns() + KEEP_AGAIN_NS : 0;
+    crn_line_note_kept(self->from->line, r);
+    return r;
+}
+
 /* Before the client is answered. A disk that fails does not keep the line from its new fruit. */
-static void keep(const crn_reloader *self, FILE *out)
+static void keep(crn_reloader *self, FILE *out)
 {
     crn_error error;
-    const char *dir = self->from->running->state.dir;
-    if (!dir[0] || crn_kept_recipe_write(dir, self->from->file->file, self->recipe, &error) == 0)
+    if (try_to_keep(self, &error) == 0)
         return;
-    crn_log(CRN_LOG_WARNING, "recipe: a restart would lose it: %s", error.text);
-    fprintf(out, "note: a restart would lose it: %s\n", error.text);
+    crn_log(CRN_LOG_WARNING, "recipe: a restart would lose it, until it can be kept: %s",
+            error.text);
+    fprintf(out, "note: a restart would lose it, until it can be kept: %s\n", error.text);
+}
+
+void crn_reloader_keep_again(crn_reloader *reloader)
+{
+    crn_error error;
+    if (reloader->keep_again_ns != 0 && crn_now_ns() >= reloader->keep_again_ns &&
+        try_to_keep(reloader, &error) == 0)
+        crn_log(CRN_LOG_INFO, "recipe: a restart keeps it now");
 }
 
 int crn_reloader_use_recipe(crn_reloader *reloader, const char *name, FILE *out)

@@ -38,6 +38,9 @@ int crn_reloader_reload(crn_reloader *reloader, FILE *out);
  * -ENOENT if there is no such recipe. */
 int crn_reloader_use_recipe(crn_reloader *reloader, const char *name, FILE *out);
 
+/* Where the recipe in force could not be kept over restarts: tries it again, once a second. */
+void crn_reloader_keep_again(crn_reloader *reloader);
+
 /* The recipes of that file, a line each: `* NAME` for the one in force, `  NAME` for others; the
  * file's own settings first, as `--none`. */
 void crn_reloader_list_recipes(const crn_reloader *reloader, FILE *out);

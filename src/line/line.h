@@ -72,6 +72,10 @@ crn_alarms *crn_line_alarms(const crn_line *line);
 /* For the same thread: counts a reload, or a switch of the recipe, for the metrics. */
 void crn_line_count_reload(crn_line *line, bool taken_in);
 
+/* For the same thread: whether a restart keeps the recipe in force, for the conditions; 0, or the
+ * negative errno with which it could not be written. */
+void crn_line_note_kept(crn_line *line, int result);
+
 /*
  * Joins the workers, closes the sockets (libzmq lingers at most 500 ms), frees the line and sets
  * *line to NULL; NULL is allowed. Returns false if a lost device, and with it a thread, may still

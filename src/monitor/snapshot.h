@@ -49,7 +49,8 @@ typedef struct crn_settings_in_force {
     int64_t since_ns;           /* CLOCK_REALTIME */
     uint64_t taken_in, refused; /* reloads and switches of the recipe */
     bool last_was_refused;      /* of these, the last */
-    uint64_t generations;       /* in use, with those of fruits that are still open */
+    int not_kept; /* errno with which the recipe could not be kept over restarts; 0: it is kept */
+    uint64_t generations; /* in use, with those of fruits that are still open */
 } crn_settings_in_force;
 
 typedef struct crn_snapshot {

@@ -105,6 +105,22 @@ def confirm_file(line):
     line.ctl("recipe", "--none")
 
 
+def make_state_folder(line):
+    (line.folder / "disk/state").mkdir()
+
+
+def choose_on_read_only_disk(line):
+    """Over the folder lies itself, read-only: what is open in it, as the alarms' file, stays writable."""
+    folder = line.folder / "disk/state"
+    subprocess.run(["mount", "--bind", folder, folder], check=True)
+    subprocess.run(["mount", "-o", "remount,bind,ro", folder], check=True)
+    choose_recipe(line)
+
+
+def make_writable(line):
+    subprocess.run(["umount", line.folder / "disk/state"], check=True)
+
+
 FAULTS = [
     Fault("no_grader", "the grader closes its socket", close_grader, open_grader),
     Fault("several_graders", "a second grader connects", second_grader, close_extra),
@@ -118,4 +134,7 @@ FAULTS = [
     Fault("reload_refused", "a faulty file is loaded", break_file, mend_file),
     Fault("recipe_lost", "SIGKILL, and a start with a file that lacks the recipe in force", lose_recipe, confirm_file,
           changes=RECIPES, prepare=choose_recipe, also={"no_sender"}),
+    Fault("recipe_not_kept", "another recipe is chosen, and the disk of the state folder is read-only",
+          choose_on_read_only_disk, make_writable, disk="tmpfs", before=make_state_folder,
+          changes=RECIPES | {"state": {"dir": "FOLDER/disk/state"}}),
 ]

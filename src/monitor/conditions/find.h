@@ -133,6 +133,7 @@ bool crn_condition_is_raised(const crn_condition_found *found, int64_t lane);
     ROW(memory_short) \
     ROW(disk_hangs) \
     ROW(disk_full) \
+    ROW(recipe_not_kept) \
     ROW(disk_full_soon) \
     ROW(writers_delayed) \
     ROW(recording_loses) \

@@ -1,8 +1,10 @@
 /* The line itself: its thread, its settings, its clock. */
 #include <stdio.h>
+#include <string.h>
 
 #include "src/monitor/conditions/find.h"
 #include "stages/base/clock.h"
+#include "stages/base/utf8.h"
 
 /* Without new numbers for so long the line's thread is taken to hang. */
 #define HANG_NS (5 * CRN_NS_PER_S)
@@ -72,6 +74,40 @@ const crn_condition crn_condition_recipe_lost = {
         "recipe '{name}' was in force before the start and is not in the file, or could not be "
         "read: `cernitactl recipe NAME`, or `cernitactl recipe --none` to confirm the file's "
         "own settings",
+};
+
+/* The folder and the fault, of which a long folder is cut. */
+static void find_not_kept(const crn_condition_look *look, crn_condition_found *found)
+{
+    int fault = look->now->settings.not_kept;
+    crn_condition_values values = {.lane = CRN_NO_LANE};
+    if (!fault)
+        return;
+    snprintf(values.name, sizeof values.name, "%.100s: %s", look->config->state.dir,
+             strerror(fault));
+    crn_utf8_clean(values.name);
+    crn_condition_add(found, &values);
+}
+
+const crn_condition crn_condition_recipe_not_kept = {
+    .id = "recipe_not_kept",
+    .alert = "CernitaRecipeNotKept",
+    .severity = CRN_SEVERITY_WARNING,
+    .clear_s = 1,
+    .find = find_not_kept,
+    .words = {{"The chosen recipe is not saved: a restart would sort by another one",
+               "Free space on the disk of the sorting program, or have it checked."},
+              {"La ricetta scelta non è salvata: un riavvio selezionerebbe con un'altra",
+               "Liberare spazio sul disco del programma di selezione, o farlo controllare."},
+              {"La receta elegida no está guardada: tras un reinicio se clasificaría con otra",
+               "Libere espacio en el disco del programa de clasificación, o hágalo revisar."},
+              {"La recette choisie n'est pas enregistrée : un redémarrage en suivrait une autre",
+               "Libérez de la place sur le disque du programme de tri, ou faites-le vérifier."},
+              {"Das gewählte Rezept ist nicht gespeichert: nach einem Neustart gälte ein anderes",
+               "Platz auf der Festplatte des Sortierprogramms schaffen, oder sie prüfen lassen."}},
+    .details =
+        "{name}: the recipe that was chosen last could not be written there. It is tried again "
+        "each second; a start before that takes the one before it, or raises recipe_lost",
 };
 
 static void find_reload(const crn_condition_look *look, crn_condition_found *found)

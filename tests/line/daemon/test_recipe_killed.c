@@ -308,6 +308,36 @@ static void a_damaged_file_is_told(void **state)
     end();
 }
 
+/* A disk that takes nothing for a while: the folder is away. */
+static void put_away(bool away)
+{
+    char folder[96], aside[96];
+    snprintf(folder, sizeof folder, "%s/state", test_folder);
+    snprintf(aside, sizeof aside, "%s/aside", test_folder);
+    assert_int_equal(rename(away ? folder : aside, away ? aside : folder), 0);
+}
+
+static void what_could_not_be_kept_is_told_and_kept_later(void **state)
+{
+    (void)state;
+    static const char not_kept[] = "The chosen recipe is not saved";
+    char output[4096];
+    start();
+    assert_int_equal(control("recipe apricot", output), 0);
+    put_away(true);
+    assert_int_equal(control("recipe peach", output), 0);
+    assert_non_null(strstr(output, "note: a restart would lose it"));
+    await_status(not_kept, true);
+    put_away(false);
+    await_status(not_kept, false);
+    end();
+    start();
+    assert_null(strstr(line.text, "not certain"));
+    judge(1);
+    assert_string_equal(named, "peach");
+    end();
+}
+
 static int set_up(void **state)
 {
     char state_folder[96];
@@ -336,6 +366,7 @@ int main(void)
         TEST(the_settings_are_those_before_the_kill),
         TEST(a_recipe_that_the_file_lacks_is_told_until_one_is_chosen),
         TEST(a_damaged_file_is_told),
+        TEST(what_could_not_be_kept_is_told_and_kept_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,6 @@
 /* The table of conditions: what finds each row, when they are raised and end. */
+#include <errno.h>
+
 #include "tests/unit/monitor/conditions/condition_fixture.h"
 
 /* --- what provokes each row, called every second before the look --- */
@@ -44,6 +46,7 @@ PROVOKE(senders_left, f->now->levels.senders = 0)
 PROVOKE(gpu_lost, f->now->levels.devices_lost = 1)
 PROVOKE(gpu_left_out, f->now->levels.devices_left_out = 1)
 PROVOKE(gpu_slow, f->now->metrics.engine.device_slow++)
+PROVOKE(read_only, f->now->settings.not_kept = EROFS)
 PROVOKE(reload, f->now->settings.last_was_refused = true)
 PROVOKE(disk_hangs, f->now->metrics.recorder.quiet_ns = 9 * CRN_NS_PER_S)
 PROVOKE(record_full, f->now->metrics.recorder.failed++)
@@ -191,6 +194,7 @@ static const struct {
     {"disk_hangs", disk_hangs},
     {"disk_full_soon", disk_fills},
     {"disk_full", disk_is_full},
+    {"recipe_not_kept", read_only},
     {"log_loses", log_disk_is_full},
     {"recording_loses", record_full},
     {"log_loses", log_full},
@@ -361,15 +365,16 @@ static void a_cause_comes_before_what_follows_from_it(void **state)
     static const struct {
         const char *cause, *follows;
     } pairs[] = {
-        {"grader_slow", "verdicts_lost"},       {"deadlines_over", "views_missing"},
-        {"deadlines_over", "budget_missed"},    {"processor_taken", "views_lost"},
-        {"processor_taken", "lane_silent"},     {"processor_taken", "budget_missed"},
-        {"processor_limited", "views_lost"},    {"overload", "views_lost"},
-        {"overload", "views_missing"},          {"overload", "too_many_fruits"},
-        {"no_free_slot", "views_lost"},         {"no_free_slot", "views_unfinished"},
-        {"chain_fails", "views_missing"},       {"lane_silent", "views_missing"},
-        {"disk_hangs", "recording_loses"},      {"disk_full", "log_loses"},
-        {"writers_delayed", "recording_loses"}, {"budget_missed", "verdicts_lost"},
+        {"grader_slow", "verdicts_lost"},    {"deadlines_over", "views_missing"},
+        {"deadlines_over", "budget_missed"}, {"processor_taken", "views_lost"},
+        {"processor_taken", "lane_silent"},  {"processor_taken", "budget_missed"},
+        {"processor_limited", "views_lost"}, {"overload", "views_lost"},
+        {"overload", "views_missing"},       {"overload", "too_many_fruits"},
+        {"no_free_slot", "views_lost"},      {"no_free_slot", "views_unfinished"},
+        {"chain_fails", "views_missing"},    {"lane_silent", "views_missing"},
+        {"disk_hangs", "recording_loses"},   {"disk_full", "log_loses"},
+        {"disk_full", "recipe_not_kept"},    {"writers_delayed", "recording_loses"},
+        {"budget_missed", "verdicts_lost"},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         int32_t at[2] = {-1, -1};
