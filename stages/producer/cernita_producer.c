@@ -176,7 +176,7 @@ int crn_producer_create(const crn_producer_settings *settings, crn_producer **re
     producer->address.sun_family = AF_UNIX;
     memcpy(producer->address.sun_path, settings->path, length);
     producer->view_bytes = settings->view_bytes;
-    producer->slots_wanted = settings->slots;
+    producer->slots_wanted = settings->slots ? settings->slots : CRN_PRODUCER_SLOTS;
     *ret_producer = producer;
     return 0;
 }

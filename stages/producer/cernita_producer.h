@@ -60,6 +60,9 @@ extern "C" {
 /** Both. */
 #define CRN_PRODUCER_MESSAGE_BYTES (CRN_PRODUCER_HEADER_BYTES + CRN_PRODUCER_REFERENCE_BYTES)
 
+/** Slots that are asked for unless settings say otherwise: enough for a line that keeps up. */
+#define CRN_PRODUCER_SLOTS 16
+
 /** Type of a tensor's elements, which are probabilities. */
 typedef enum crn_producer_type {
     CRN_PRODUCER_U8 = 1,  /**< value / 255 */
@@ -124,14 +127,14 @@ typedef struct crn_producer_ring {
 typedef struct crn_producer_settings {
     const char *path;    /**< `ingest.slots.path` of the line; copied */
     uint64_t view_bytes; /**< of the largest view: crn_producer_view_bytes() */
-    uint32_t slots;      /**< wanted; 0: as many as the line gives, 16 by default */
+    uint32_t slots;      /**< wanted, at most ingest.slots.slots are given; 0: 16 */
 } crn_producer_settings;
 
 /** A timeout for the daemon's answer, in ms: it makes the memory first, on an idle machine in 1 ms
  * for each MiB, on a busy one in ten times that. */
 static inline int crn_producer_answer_ms(const crn_producer_settings *settings)
 {
-    uint64_t slots = settings->slots ? settings->slots : 16, most_ms = 600000;
+    uint64_t slots = settings->slots ? settings->slots : CRN_PRODUCER_SLOTS, most_ms = 600000;
     uint64_t mib = settings->view_bytes / 1048576 + 1;
     return (int)(mib < most_ms / 10 / slots ? 1000 + 10 * mib * slots : most_ms);
 }

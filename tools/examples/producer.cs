@@ -55,6 +55,7 @@ unsafe class Ring
         var hello = new byte[40];
         Encoding.ASCII.GetBytes("CRNS", 0, 4, hello, 0);
         hello[4] = hello[6] = 1; // version; kind: memfd
+        hello[8] = 16; // slots
         BitConverter.GetBytes(viewBytes).CopyTo(hello, 16);
         Libc.Check(path, (long)Libc.send(socket, hello, (UIntPtr)40, Libc.MSG_NOSIGNAL));
 

@@ -41,8 +41,9 @@ func connect(path string) *ring {
 	check(path, syscall.Connect(socket, &syscall.SockaddrUnix{Name: path}))
 	hello := make([]byte, 40)
 	copy(hello, "CRNS")
-	le.PutUint16(hello[4:], 1) // version
-	le.PutUint16(hello[6:], 1) // kind: memfd
+	le.PutUint16(hello[4:], 1)  // version
+	le.PutUint16(hello[6:], 1)  // kind: memfd
+	le.PutUint32(hello[8:], 16) // slots
 	le.PutUint64(hello[16:], tensorBytes)
 	_, err = syscall.Write(socket, hello)
 	check(path, err)

@@ -54,8 +54,14 @@ class SlotsTest(PackageTest):
 class Views(SlotsTest):
     def test_the_hello(self):
         daemon, line = self.connect()
-        self.assertEqual(daemon.hello, (b"CRNS", 1, 1, 0, 0, VIEW_BYTES, bytes(16)))
+        self.assertEqual(daemon.hello, (b"CRNS", 1, 1, 16, 0, VIEW_BYTES, bytes(16)))
         self.assertEqual((line.path, line.connected, line.fault), ("memfd", True, None))
+
+    def test_as_many_slots_as_are_asked_for(self):
+        daemon, line = self.connect(slots_count=64, shape=(2048, 2048, 3))
+        self.assertEqual(daemon.hello[3], 64)
+        self.assertEqual(line._slots._answer_s, 1 + 0.01 * 64 * (12 + 1) * 4)  # for memory of as many
+
 
     def test_a_view_lies_where_its_reference_says(self):
         daemon, line = self.connect(lane=7, epoch=9)
@@ -330,6 +336,8 @@ class Faults(SlotsTest):
         self.refuses(ValueError, "give address, or slots, or both", cernita.Line, slots=self.path, shape=SHAPE,
                      slots_fallback=True)
         self.refuses(ValueError, "shape must be that of the largest maps", cernita.Line, slots=self.path)
+        self.refuses(ValueError, "slots_count must be from 1 to 1024, not 0", cernita.Line, slots=self.path, shape=SHAPE,
+                     slots_count=0)
         with cernita.Line("ipc:///nowhere/at/all") as without:
             self.refuses(ValueError, "the Line has no slots", without.slot, fruit=1, view=0)
             self.assertEqual((without.path, without.memory), ("ipc", None))

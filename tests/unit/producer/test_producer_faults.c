@@ -168,6 +168,16 @@ static void the_time_for_an_answer_allows_for_the_memory(void **state)
     assert_int_equal(crn_producer_answer_ms(&settings), 600000);
 }
 
+/* As many as that time is for, whatever the line would give. */
+static void who_names_no_number_asks_for_sixteen(void **state)
+{
+    faults_fixture *f = *state;
+    answers(f, SLOTS_ANSWERS, 0, "");
+    assert_int_equal(crn_producer_connect(f->producer, PATIENCE_MS), 0);
+    slots_peer_join(&f->peer);
+    assert_int_equal(f->peer.hello.slots, 16);
+}
+
 static void it_accepts_nobody(void **state)
 {
     faults_fixture *f = *state;
@@ -315,6 +325,7 @@ int main(void)
         cmocka_unit_test(it_is_another_program),
         cmocka_unit_test(it_says_nothing),
         cmocka_unit_test(the_time_for_an_answer_allows_for_the_memory),
+        cmocka_unit_test(who_names_no_number_asks_for_sixteen),
         cmocka_unit_test(it_accepts_nobody),
         cmocka_unit_test(the_daemon_says_why_it_refuses),
         cmocka_unit_test(the_memory_is_not_what_was_promised),

@@ -74,7 +74,7 @@ class Line:
     def __init__(self, address: str | None = None, *, lane: int = 0, classes: Sequence[str] = (), views: int = 0,
                  patience_s: float = 1.0, epoch: int | None = None, status: str | None = None, key: Path | None = None,
                  server_key: Path | None = None, slots: Path | None = None, shape: Sequence[int] | None = None,
-                 dtype: npt.DTypeLike = "f4", layout: str = "hwc", slots_fallback: bool = False) -> None:
+                 dtype: npt.DTypeLike = "f4", layout: str = "hwc", slots_fallback: bool = False, slots_count: int = 16) -> None:
         """Connects, without waiting for a daemon.
 
         address: the daemon's ingest.bind, such as tcp://HOST:5555 or ipc:///PATH. lane: 0 to 2**32 - 1. classes: the
@@ -86,7 +86,9 @@ class Line:
 
         slots: the daemon's ingest.slots.path, instead of an address. shape, dtype, layout: of the largest maps that
         will be sent through them, [height, width, class] or, with layout "chw", [class, height, width]. slots_fallback:
-        True: where slots cannot be had, views go to `address`, which a warning says and `path` tells.
+        True: where slots cannot be had, views go to `address`, which a warning says and `path` tells. slots_count: 1 to
+        1024, how many are asked for, of which the daemon gives its ingest.slots.slots at most; 16 are enough for a line
+        that keeps up.
 
         TypeError, ValueError: an argument, which the text names. OSError: a key's file cannot be read. ImportError:
         pyzmq is missing, or for `status` msgpack.
@@ -104,7 +106,8 @@ class Line:
         if slots is not None:
             self._template = check_shape(shape, dtype, self.classes, layout)
             self._layout = layout
-            self._slots = SlotsSender(slots, self._bytes(self._template, layout, True))
+            self._slots = SlotsSender(slots, self._bytes(self._template, layout, True),
+                                      whole("slots_count", slots_count, 1, 1024))
         self._refusals = None if status is None else Refusals(status, self.lane, key, server_key)
         if self._refusals:
             weakref.finalize(self, self._refusals.close)

@@ -56,14 +56,15 @@ def intensity_at(maps_bytes: int) -> int:
 class Ring:
     """A connection and its slots, until the daemon ends. slots: how many; slot_bytes: of each; memory: of all."""
 
-    def __init__(self, path: Path, view_bytes: int, answer_s: float) -> None:
-        """Connects, waits so long for an answer, and maps slots for views of so many bytes; SlotsFault."""
+    def __init__(self, path: Path, view_bytes: int, slots_count: int, answer_s: float) -> None:
+        """Connects, waits so long for an answer, and maps so many slots, or fewer, for views of so many bytes;
+        SlotsFault."""
         self._path = path
         self._socket = system.socket(system.AF_UNIX, system.SOCK_SEQPACKET)
         fds: list[int] = []
         self._socket.settimeout(answer_s)
         try:
-            self._map(self._ask(view_bytes, fds), fds)
+            self._map(self._ask(view_bytes, slots_count, fds), fds)
         except BaseException:
             self._socket.close()
             raise
@@ -74,12 +75,12 @@ class Ring:
         self._poller = select.poll()
         self._poller.register(self._socket, select.POLLIN)
 
-    def _ask(self, view_bytes: int, fds: list[int]) -> tuple[int, int, int]:
+    def _ask(self, view_bytes: int, slots_count: int, fds: list[int]) -> tuple[int, int, int]:
         """Says hello; returns the answer's slots, ring and slot_bytes, with the descriptors in fds."""
         socket = self._socket
         try:
             socket.connect(os.fspath(self._path))
-            socket.send(_HELLO.pack(b"CRNS", _VERSION, _MEMFD, 0, 0, view_bytes))
+            socket.send(_HELLO.pack(b"CRNS", _VERSION, _MEMFD, slots_count, 0, view_bytes))
             answer, received, _, _ = system.recv_fds(socket, _ANSWER.size + 1, 2, system.MSG_CMSG_CLOEXEC)
             fds += received
         except (BrokenPipeError, ConnectionResetError):

@@ -12,7 +12,6 @@ from .slots import Ring, SlotsFault, intensity_at
 
 _ANSWER_S = 1.0          # in which a daemon answers, beside the time for the memory
 _ANSWER_S_PER_MIB = 0.01  # in which it makes the memory: ten times what an idle machine needs
-_SLOTS = 16              # that a daemon gives unless told otherwise
 _RETRY_S = 0.05  # a daemon that is not there is asked again so often
 
 
@@ -23,10 +22,10 @@ class SlotsSender:
     to a daemon that ended before it gave their slots back.
     """
 
-    def __init__(self, path: Path, view_bytes: int) -> None:
+    def __init__(self, path: Path, view_bytes: int, slots_count: int) -> None:
         self.path, self.fault, self.absent, self.lost = path, "", True, 0
-        self._view_bytes, self._next_s = view_bytes, 0.0
-        self._answer_s = _ANSWER_S + _ANSWER_S_PER_MIB * _SLOTS * view_bytes / (1 << 20)
+        self._view_bytes, self._slots_count, self._next_s = view_bytes, slots_count, 0.0
+        self._answer_s = _ANSWER_S + _ANSWER_S_PER_MIB * slots_count * view_bytes / (1 << 20)
         self.ring: Ring | None = None
 
     def update(self, patience_s: float = 0.0) -> bool:
@@ -37,7 +36,8 @@ class SlotsSender:
             self._end()
         if not self.ring and time.monotonic() >= self._next_s:
             try:
-                self.ring, self.fault = Ring(self.path, self._view_bytes, max(patience_s, self._answer_s)), ""
+                self.ring = Ring(self.path, self._view_bytes, self._slots_count, max(patience_s, self._answer_s))
+                self.fault = ""
             except SlotsFault as fault:
                 self.fault, self.absent = str(fault), fault.absent
                 self._next_s = time.monotonic() + _RETRY_S
