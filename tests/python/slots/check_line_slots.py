@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 import unittest
+from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 
@@ -292,6 +293,17 @@ class Faults(SlotsTest):
             control.bind(self.path)
             control.listen()
             self.fails("a socket of another kind: name ingest.slots.path of the line")
+
+    def test_it_accepts_nobody(self):
+        self.daemon(manner="accepts nobody")
+        with mock.patch("cernita._line.slots_sender._ANSWER_S", 0.01):
+            self.fails("the daemon accepts no connection: is it stopped?")
+
+    def test_a_queue_that_is_full_for_a_moment_is_waited_for(self):
+        daemon, line = self.daemon(manner="accepts nobody"), self.line()
+        with mock.patch("time.sleep", lambda _: daemon.serve() if daemon.fillers else os.sched_yield()):
+            self.assertTrue(line._slots.update(PATIENCE_S), line.fault)
+        self.assertEqual(daemon.hello[3], 16)
 
     def test_the_daemon_ends_before_its_answer(self):
         for manner in ("hangs up", "hangs up at once"):

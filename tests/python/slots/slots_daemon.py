@@ -11,8 +11,9 @@ FREE, FILLING, SENT = range(3)
 
 
 class SlotsDaemon:
-    """Listens at that path; answers each hello on a thread of its own, and keeps the last connection. manner: "answers", "hangs up", "hangs
-    up at once" (before the hello is read), "other", "no memory", "short memory"."""
+    """Listens at that path; answers each hello on a thread of its own, and keeps the last connection. manner:
+    "answers", "hangs up", "hangs up at once" (before the hello is read), "other", "no memory", "short memory", "accepts
+    nobody" (its queue is full until serve() is called)."""
 
     def __init__(self, path, slots=2, slot_bytes=8192, status=0, text="", manner="answers"):
         self.path, self.slots, self.slot_bytes, self.status, self.text = path, slots, slot_bytes, status, text
@@ -28,9 +29,31 @@ class SlotsDaemon:
         if os.path.exists(path):
             os.unlink(path)
         self.listener.bind(path)
-        self.listener.listen()
-        self.connected = threading.Event()
+        self.listener.listen(0 if manner == "accepts nobody" else 128)
+        self.connected, self.fillers = threading.Event(), []
         self.thread = threading.Thread(target=self._serve, daemon=True)
+        if manner == "accepts nobody":
+            self._fill_queue()
+        else:
+            self.thread.start()
+
+    def _fill_queue(self):
+        """Connections that nobody accepts, until the queue takes no more."""
+        try:
+            while True:
+                self.fillers.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK))
+                self.fillers[-1].connect(self.path)
+        except BlockingIOError:
+            pass
+
+    def serve(self):
+        """Once more, of one that accepted nobody."""
+        self.manner = "answers"
+        for filler in self.fillers:
+            filler.close()
+        for _ in self.fillers[1:]:  # the last has found no place
+            self.listener.accept()[0].close()
+        self.fillers = []
         self.thread.start()
 
     def _serve(self):
@@ -69,8 +92,9 @@ class SlotsDaemon:
         """The socket's file remains."""
         if self.listener.fileno() >= 0:
             self.listener.shutdown(socket.SHUT_RDWR)
-        self.thread.join()
-        for one in (self.listener, self.connection):
+        if self.thread.ident:
+            self.thread.join()
+        for one in (self.listener, self.connection, *self.fillers):
             if one:
                 one.close()
 

@@ -26,6 +26,7 @@ _ANSWER = struct.Struct("<IIQQ104s")
 _REFERENCE = struct.Struct("<QIIQ")
 _VERSION, _MEMFD = 1, 1
 _FREE, _FILLING, _SENT, _STATES = 0, 1, 2, 4  # a slot's word: its state, and 4 times its generation
+_QUEUE_S = 0.005  # a daemon whose queue is full is asked again so often
 _POPULATE = getattr(mmap, "MAP_POPULATE", 0x8000)  # Python 3.10; else the first lap pays for every page
 
 _CURES = {
@@ -33,6 +34,7 @@ _CURES = {
     errno.EACCES: "permission denied: add this user to the group of the socket",
     errno.ECONNREFUSED: "nobody listens there: start cernitad",
     errno.EPROTOTYPE: "a socket of another kind: name ingest.slots.path of the line",
+    errno.EAGAIN: "the daemon accepts no connection: is it stopped?",
     errno.ETIMEDOUT: "no answer: is the daemon stopped?",
 }
 _HUNG_UP = "hung up before its answer: the daemon ends, or is another program"
@@ -75,11 +77,23 @@ class Ring:
         self._poller = select.poll()
         self._poller.register(self._socket, select.POLLIN)
 
+    def _connect(self) -> None:
+        """Waits while the daemon's queue is full, for which neither a poll nor the socket's timeout waits."""
+        end_s = time.monotonic() + (self._socket.gettimeout() or 0)
+        while True:
+            try:
+                self._socket.connect(os.fspath(self._path))
+                return
+            except BlockingIOError:
+                if time.monotonic() >= end_s:
+                    raise
+            time.sleep(_QUEUE_S)
+
     def _ask(self, view_bytes: int, slots_count: int, fds: list[int]) -> tuple[int, int, int]:
         """Says hello; returns the answer's slots, ring and slot_bytes, with the descriptors in fds."""
         socket = self._socket
         try:
-            socket.connect(os.fspath(self._path))
+            self._connect()
             socket.send(_HELLO.pack(b"CRNS", _VERSION, _MEMFD, slots_count, 0, view_bytes))
             answer, received, _, _ = system.recv_fds(socket, _ANSWER.size + 1, 2, system.MSG_CMSG_CLOEXEC)
             fds += received
