@@ -25,7 +25,8 @@ enum { FLAG_INTENSITY = 1, FLAG_IN_SLOT = 2, FLAG_NO_SLOT = 4, FLAG_POSE = 8 }; 
 enum { SLOT_FREE = 0, SLOT_FILLING = 1, SLOT_SENT = 2, SLOT_STATES = 4 };
 
 struct crn_producer {
-    int socket; /* -1: never connected, or the daemon has ended */
+    int socket;    /* -1: never connected, or the daemon has ended */
+    pid_t process; /* that has connected */
     struct sockaddr_un address;
     uint64_t view_bytes;
     uint32_t slots_wanted;
@@ -116,16 +117,14 @@ static int check_fits(crn_producer *producer, const crn_producer_view *view)
 
 static void pack_header(const crn_producer_view *view, unsigned flags, unsigned char *at)
 {
+    const uint64_t numbers[] = {view->sequence,    view->epoch,       view->fruit,
+                                view->captured_ns, view->deadline_ns, view->encoder};
     memset(at, 0, CRN_PRODUCER_HEADER_BYTES);
     memcpy(at, "CRN1", 4);
     put(at + 4, CRN_PRODUCER_HEADER_BYTES, 2);
     put(at + 6, flags | !!view->has_intensity * FLAG_INTENSITY | !!view->has_pose * FLAG_POSE, 2);
-    put(at + 8, view->sequence, 8);
-    put(at + 16, view->epoch, 8);
-    put(at + 24, view->fruit, 8);
-    put(at + 32, view->captured_ns, 8);
-    put(at + 40, view->deadline_ns, 8);
-    put(at + 48, view->encoder, 8);
+    for (int i = 0; i < 6; i++)
+        put(at + 8 + 8 * i, numbers[i], 8);
     put(at + 56, view->lane, 4);
     put(at + 60, view->view, 2);
     put(at + 62, view->views, 2);
@@ -183,6 +182,9 @@ int crn_producer_create(const crn_producer_settings *settings, crn_producer **re
 
 static void disconnect(crn_producer *producer)
 {
+    /* A copy in a forked child neither keeps the connection nor ends it. */
+    if (producer->process == getpid())
+        shutdown(producer->socket, SHUT_RDWR);
     if (producer->socket >= 0)
         close(producer->socket);
     producer->socket = -1;
@@ -221,6 +223,7 @@ static const char *connect_hint(int code)
 static int open_connection(crn_producer *producer, int timeout_ms)
 {
     disconnect(producer);
+    producer->process = getpid();
     producer->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (producer->socket < 0)
         return fail(producer, errno, "no socket: %s", strerror(errno));
@@ -315,19 +318,17 @@ static int map_ring(crn_producer *producer, const producer_answer *answer)
 
 static int is_any_taken(const crn_producer *producer)
 {
-    int taken = 0;
     for (uint32_t i = 0; i < producer->ring.slots; i++)
-        taken |=
-            __atomic_load_n(producer->words + i, __ATOMIC_RELAXED) % SLOT_STATES == SLOT_FILLING;
-    return taken;
+        if (__atomic_load_n(producer->words + i, __ATOMIC_RELAXED) % SLOT_STATES == SLOT_FILLING)
+            return 1;
+    return 0;
 }
 
 int crn_producer_connect(crn_producer *producer, int timeout_ms)
 {
     producer->error[0] = '\0';
     if (is_any_taken(producer))
-        return fail(producer, EBUSY,
-                    "a slot is taken, whose memory would go: send or drop it first");
+        return fail(producer, EBUSY, "a slot is taken, in this memory: send or drop it first");
     producer_answer answer = {.fds = {-1, -1}};
     int result = open_connection(producer, timeout_ms);
     if (result == 0)

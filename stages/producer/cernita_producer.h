@@ -39,7 +39,8 @@
  * the socket, what is wrong and the cure; `ret_` outputs are then untouched. Nothing aborts, prints
  * or raises a signal. After crn_producer_connect() nothing allocates, and only a take with a
  * timeout waits. An object serves one thread at a time; the memory of a slot that was taken may be
- * written by any thread, or by a GPU. After a fork() only the parent uses it.
+ * written by any thread, or by a GPU. After a fork() only the parent uses it; the child may free
+ * its copy, which ends nothing.
  */
 #ifndef CRN_STAGES_PRODUCER_CERNITA_PRODUCER_H
 #define CRN_STAGES_PRODUCER_CERNITA_PRODUCER_H
@@ -150,8 +151,8 @@ typedef struct crn_producer crn_producer;
  */
 CRN_API int crn_producer_create(const crn_producer_settings *settings, crn_producer **ret_producer);
 
-/** Ends the connection, unmaps the memory and sets *producer to NULL; both may be NULL. Views that
- * were sent are judged, slots that were not are free again. */
+/** Ends the connection, also where a forked child lives on, unmaps the memory and sets *producer to
+ * NULL; both may be NULL. Views that were sent are judged, slots that were not are free again. */
 CRN_API void crn_producer_free(crn_producer **producer);
 
 /**

@@ -10,7 +10,8 @@ using System.Threading;
 
 static unsafe class Libc
 {
-    public const int AF_UNIX = 1, SOCK_SEQPACKET = 5, MSG_NOSIGNAL = 0x4000, READ_WRITE = 3, SHARED_POPULATE = 0x8001;
+    public const int AF_UNIX = 1, SOCK_SEQPACKET = 5, SOCK_CLOEXEC = 0x80000, MSG_NOSIGNAL = 0x4000, MSG_CMSG_CLOEXEC = 0x40000000;
+    public const int READ_WRITE = 3, SHARED_POPULATE = 0x8001;
 
     public struct Iovec { public void* Base; public UIntPtr Size; }
 
@@ -47,7 +48,7 @@ unsafe class Ring
 
     public Ring(string path, long viewBytes)
     {
-        socket = (int)Libc.Check("socket", Libc.socket(Libc.AF_UNIX, Libc.SOCK_SEQPACKET, 0));
+        socket = (int)Libc.Check("socket", Libc.socket(Libc.AF_UNIX, Libc.SOCK_SEQPACKET | Libc.SOCK_CLOEXEC, 0));
         var address = new byte[110];
         address[0] = Libc.AF_UNIX;
         Encoding.UTF8.GetBytes(path, 0, path.Length, address, 2);
@@ -65,7 +66,7 @@ unsafe class Ring
         {
             var part = new Libc.Iovec { Base = at, Size = (UIntPtr)128 };
             var message = new Libc.Message { Parts = &part, PartCount = (UIntPtr)1, Control = control, ControlSize = (UIntPtr)24 };
-            if (Libc.Check(path, (long)Libc.recvmsg(socket, ref message, 0)) != answer.Length)
+            if (Libc.Check(path, (long)Libc.recvmsg(socket, ref message, Libc.MSG_CMSG_CLOEXEC)) != answer.Length)
                 throw new IOException(path + ": no answer: is it a cernitad?");
         }
         if (BitConverter.ToUInt32(answer, 0) != 0)

@@ -1,55 +1,18 @@
 """A Line with slots: what arrives, what is wrong, and which way views go. The daemon's side is slots_daemon.py."""
-import gc
 import os
-import pathlib
 import socket
 import struct
-import sys
-import tempfile
-import threading
 import time
 import unittest
 from unittest import mock
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
-
-from line_daemon import CLASSES, PATIENCE_S, Daemon, PackageTest, in_child, make_maps
+from slots_test import BYTES, SHAPE, SLOT_BYTES, VIEW_BYTES, SlotsTest
 
 import numpy as np
 
 import cernita
-from slots_daemon import FILLING, FREE, SENT, SlotsDaemon
-
-SHAPE = (29, 41, 3)
-BYTES = 29 * 41 * 3 * 4
-VIEW_BYTES = -(-BYTES // 64) * 64 + 29 * 41
-SLOT_BYTES = 16384
-
-
-class SlotsTest(PackageTest):
-    def setUp(self):
-        self.path = self.folder() + "/slots"
-
-    def folder(self):
-        folder = tempfile.TemporaryDirectory(prefix="cernita-slots-")
-        self.addCleanup(folder.cleanup)
-        return folder.name
-
-    def daemon(self, **given):
-        daemon = SlotsDaemon(self.path, **{"slot_bytes": SLOT_BYTES, **given})
-        self.addCleanup(daemon.__exit__)
-        return daemon
-
-    def line(self, **given):
-        line = cernita.Line(slots=self.path, **{"classes": CLASSES, "shape": SHAPE, "views": 4, "patience_s": 0, **given})
-        self.addCleanup(line.close, 0)
-        return line
-
-    def connect(self, **given):
-        daemon = self.daemon()
-        line = self.line(**given)
-        self.assertTrue(line.wait(PATIENCE_S))
-        return daemon, line
+from line_daemon import CLASSES, PATIENCE_S, Daemon, make_maps
+from slots_daemon import FILLING, FREE, SENT
 
 
 class Views(SlotsTest):
@@ -62,7 +25,6 @@ class Views(SlotsTest):
         daemon, line = self.connect(slots_count=64, shape=(2048, 2048, 3))
         self.assertEqual(daemon.hello[3], 64)
         self.assertEqual(line._slots._answer_s, 1 + 0.01 * 64 * (12 + 1) * 4)  # for memory of as many
-
 
     def test_a_view_lies_where_its_reference_says(self):
         daemon, line = self.connect(lane=7, epoch=9)
@@ -186,61 +148,6 @@ class Views(SlotsTest):
             self.assertEqual(slot.maps.ctypes.data, line.memory.ctypes.data + SLOT_BYTES)
         line.close(0)
         self.assertIsNone(line.memory)
-
-
-class Ends(SlotsTest):
-    def test_a_daemon_ends_and_another_comes(self):
-        daemon, line = self.connect()
-        maps = make_maps(0)[0]
-        line.send(maps, fruit=1, view=0)
-        with line.slot(fruit=1, view=1) as slot:
-            daemon.die()
-            slot.maps[:] = maps  # still mapped
-        self.assertFalse(slot.sent)
-        self.assertFalse(line.send(maps, fruit=1, view=2))
-        self.assertEqual((line.connected, line.lost, line.sequence), (False, 1, 3))
-        self.assertEqual(line.fault, f"slots {self.path}: nobody listens there: start cernitad")
-        other = self.daemon(slots=5)
-        self.assertTrue(line.wait(PATIENCE_S))
-        self.assertIsNone(line.fault)
-        self.assertTrue(line.send(maps, fruit=1, view=3))
-        self.assertEqual(other.receive()[1][:2], (other.ring, 0))
-
-    def test_arrays_outlive_their_line(self):
-        _, line = self.connect()
-        slot = line.slot(fruit=1, view=0)
-        line.close()
-        del line
-        gc.collect()
-        slot.maps[:] = 1
-        self.assertEqual(slot.maps.sum(), slot.maps.size)
-
-    def test_close_waits_until_all_is_read(self):
-        daemon, line = self.connect()
-        line.send(make_maps(0)[0], fruit=1, view=0)
-        self.assertEqual(line.close(timeout_s=0), 1)
-        daemon, line = self.connect()
-        line.send(make_maps(0)[0], fruit=1, view=0)
-        thread = threading.Thread(target=daemon.receive)
-        thread.start()
-        self.assertEqual(line.close(PATIENCE_S), 0)
-        thread.join()
-        self.assertEqual(line.close(), 0)
-        self.refuses(ValueError, "the Line is closed", line.slot, fruit=1, view=0)
-
-    def test_descriptors_are_closed(self):
-        self.connect()[1].close()
-        before = len(os.listdir("/proc/self/fd"))
-        for _ in range(3):
-            daemon, line = self.connect()
-            line.close()
-            daemon.__exit__()
-        gc.collect()
-        self.assertLessEqual(len(os.listdir("/proc/self/fd")), before + 3 * 2)
-
-    def test_a_forked_child_opens_its_own(self):
-        _, line = self.connect()
-        self.assertIn("RuntimeError: the Line was opened by process", in_child(lambda: line.slot(fruit=1, view=0)))
 
 
 class Faults(SlotsTest):

@@ -3,11 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/support/cleanup.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/fixture.h"
 #include "tests/support/folder.h"
@@ -179,6 +184,70 @@ static void a_slot_of_an_earlier_connection_is_refused(void **state)
     assert_int_equal(f->peer.words[0], 0);
 }
 
+/* A child that has a copy of all: it frees it where `frees`, and lives on. Returns when it has. */
+static void fork_child(ends_fixture *f, bool frees)
+{
+    int said[2];
+    char byte = 1;
+    assert_int_equal(pipe(said), 0);
+    pid_t parent = getpid(), child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        close(f->peer.connection);
+        if (frees)
+            crn_producer_free(&f->producer);
+        if (getppid() == parent && write(said[1], &byte, 1) == 1)
+            pause();
+        _exit(1);
+    }
+    crn_cleanup_add_process(child);
+    close(said[1]);
+    assert_int_equal(read(said[0], &byte, 1), 1);
+    close(said[0]);
+}
+
+/* What the daemon receives now: 0 where the producer has left, -EAGAIN where it is silent. */
+static ssize_t receive_now(const ends_fixture *f)
+{
+    char byte;
+    ssize_t size = recv(f->peer.connection, &byte, 1, MSG_DONTWAIT);
+    return size < 0 ? -errno : size;
+}
+
+static void it_leaves_though_a_forked_child_lives(void **state)
+{
+    ends_fixture *f = *state;
+    fork_child(f, false);
+    assert_int_equal(crn_producer_send_without(f->producer, &view), 0);
+    crn_producer_free(&f->producer);
+    receive(f, 128); /* what was sent before still arrives */
+    assert_int_equal(receive_now(f), 0);
+}
+
+static void connecting_again_ends_the_former_connection_though_a_child_lives(void **state)
+{
+    ends_fixture *f = *state;
+    slots_peer former = f->peer;
+    fork_child(f, false);
+    connect_to_peer(f, 3);
+    slots_peer latter = f->peer;
+    f->peer = former;
+    ssize_t received = receive_now(f);
+    slots_peer_close(&f->peer);
+    f->peer = latter;
+    assert_int_equal(received, 0);
+}
+
+static void a_forked_child_that_frees_its_copy_ends_nothing(void **state)
+{
+    ends_fixture *f = *state;
+    fork_child(f, true);
+    assert_int_equal(receive_now(f), -EAGAIN);
+    assert_int_equal(crn_producer_send_without(f->producer, &view), 0);
+    receive(f, 128);
+}
+
 int main(void)
 {
     struct CMUnitTest tests[] = {
@@ -186,6 +255,9 @@ int main(void)
         cmocka_unit_test(the_loop_of_the_header_connects_again),
         cmocka_unit_test(connecting_again_leaves_nothing_behind),
         cmocka_unit_test(a_slot_of_an_earlier_connection_is_refused),
+        cmocka_unit_test(it_leaves_though_a_forked_child_lives),
+        cmocka_unit_test(connecting_again_ends_the_former_connection_though_a_child_lives),
+        cmocka_unit_test(a_forked_child_that_frees_its_copy_ends_nothing),
     };
     CRN_SET_FIXTURE(tests, set_up, tear_down);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,6 +43,7 @@ static void lines_with_slots(void **state)
 {
     (void)state;
     run("python/slots/check_line_slots.py " CRN_BIN " " PACKAGE);
+    run("python/slots/check_slots_ends.py " CRN_BIN " " PACKAGE);
 }
 
 static void programs_go_on_whatever_becomes_of_their_output(void **state)

@@ -5,6 +5,7 @@ pyzmq, and without a library.
 """
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import math
@@ -15,6 +16,7 @@ import socket as system
 import struct
 import termios
 import time
+import weakref
 
 from .files import Path
 
@@ -55,6 +57,14 @@ def intensity_at(maps_bytes: int) -> int:
     return -(-maps_bytes // ALIGNMENT) * ALIGNMENT
 
 
+def _hang_up(socket: system.socket, process: int) -> None:
+    """A copy in a forked child neither keeps the connection nor ends it."""
+    if process == os.getpid():
+        with contextlib.suppress(OSError):  # the daemon has ended before
+            socket.shutdown(system.SHUT_RDWR)
+    socket.close()
+
+
 class Ring:
     """A connection and its slots, until the daemon ends. slots: how many; slot_bytes: of each; memory: of all."""
 
@@ -63,12 +73,13 @@ class Ring:
         SlotsFault."""
         self._path = path
         self._socket = system.socket(system.AF_UNIX, system.SOCK_SEQPACKET)
+        self._hang_up = weakref.finalize(self, _hang_up, self._socket, os.getpid())
         fds: list[int] = []
         self._socket.settimeout(answer_s)
         try:
             self._map(self._ask(view_bytes, slots_count, fds), fds)
         except BaseException:
-            self._socket.close()
+            self.close()
             raise
         finally:
             for fd in fds:
@@ -192,4 +203,4 @@ class Ring:
 
     def close(self) -> None:
         """Ends the connection; the memory stays mapped as long as an array lies in it."""
-        self._socket.close()
+        self._hang_up()
