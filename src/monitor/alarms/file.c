@@ -16,21 +16,14 @@
 #define ASIDE_NAME "alarms.damaged"
 #define MODE       0640
 
-/* Places of an alarm. */
-#define PLACES 2
-
-#define FILE_BYTES ((off_t)(1 + PLACES * CRN_ALARMS_KEPT) * CRN_ALARM_RECORD_BYTES)
+#define FILE_BYTES crn_alarm_record_offset(0, CRN_ALARM_HALVES)
 
 struct crn_alarm_file {
     int descriptor;
-    uint64_t written;                     /* of the last record */
-    unsigned char place[CRN_ALARMS_KEPT]; /* that an alarm's next record goes to */
+    uint64_t written; /* of the last record */
+    /* The alarm's record in that half is older than its other one, or damaged. */
+    bool behind[CRN_ALARM_HALVES][CRN_ALARMS_KEPT];
 };
-
-static off_t offset_of(size_t slot, unsigned place)
-{
-    return (off_t)(1 + PLACES * slot + place) * CRN_ALARM_RECORD_BYTES;
-}
 
 static int write_at(int descriptor, const unsigned char bytes[CRN_ALARM_RECORD_BYTES], off_t offset)
 {
@@ -39,6 +32,27 @@ static int write_at(int descriptor, const unsigned char bytes[CRN_ALARM_RECORD_B
         count = pwrite(descriptor, bytes, CRN_ALARM_RECORD_BYTES, offset);
     while (count < 0 && errno == EINTR);
     return count < 0 ? -errno : count == CRN_ALARM_RECORD_BYTES ? 0 : -EIO;
+}
+
+/* Copies what a half lacks from the other one, which is on the disk: what is torn is whole there.
+ * On the disk, too, when it returns 0. */
+static int catch_up(crn_alarm_file *file, unsigned half)
+{
+    unsigned char bytes[CRN_ALARM_RECORD_BYTES];
+    bool any = false;
+    for (size_t slot = 0; slot < CRN_ALARMS_KEPT; slot++) {
+        if (!file->behind[half][slot])
+            continue;
+        if (pread(file->descriptor, bytes, sizeof bytes, crn_alarm_record_offset(slot, 1 - half)) !=
+            sizeof bytes)
+            return -EIO;
+        int r = write_at(file->descriptor, bytes, crn_alarm_record_offset(slot, half));
+        if (r < 0)
+            return r;
+        file->behind[half][slot] = false;
+        any = true;
+    }
+    return any && fdatasync(file->descriptor) < 0 ? -errno : 0;
 }
 
 /* --- a new file --- */
@@ -71,35 +85,34 @@ static int make(int folder)
 
 /* --- a file that is there --- */
 
+/* An alarm's records in the two halves. */
+typedef struct record_pair {
+    const unsigned char *half[CRN_ALARM_HALVES];
+} record_pair;
+
 /* The newer of an alarm's two records; NULL if neither was written whole. */
-static const unsigned char *choose(crn_alarm_file *file, size_t slot, const unsigned char *records)
+static const unsigned char *choose(crn_alarm_file *file, size_t slot, record_pair records)
 {
-    const unsigned char *found = NULL;
-    uint64_t newest = 0;
-    for (unsigned place = 0; place < PLACES; place++) {
-        const unsigned char *record = records + place * CRN_ALARM_RECORD_BYTES;
-        uint64_t written = crn_alarm_record_written(record);
-        if (written <= newest)
-            continue;
-        found = record;
-        newest = written;
-        file->place[slot] = (unsigned char)(1 - place);
-    }
-    if (newest > file->written)
-        file->written = newest;
-    return found;
+    uint64_t written[CRN_ALARM_HALVES] = {crn_alarm_record_written(records.half[0]),
+                                          crn_alarm_record_written(records.half[1])};
+    unsigned newer = written[1] > written[0];
+    if (written[newer] == 0)
+        return NULL;
+    file->behind[1 - newer][slot] = written[1 - newer] < written[newer];
+    if (written[newer] > file->written)
+        file->written = written[newer];
+    return records.half[newer];
 }
 
 /* Takes in the alarm of a slot. False: it is lost. */
-static bool take_slot(crn_alarm_file *file, size_t slot, const unsigned char *records,
-                      crn_alarm_book *book)
+static bool take_slot(crn_alarm_file *file, size_t slot, record_pair records, crn_alarm_book *book)
 {
     crn_alarm alarm;
     const unsigned char *record = choose(file, slot, records);
     if (record && crn_alarm_record_unpack(record, &alarm) && alarm.number % CRN_ALARMS_KEPT == slot)
         crn_alarm_book_restore(book, &alarm);
-    return record || (!crn_alarm_record_is_used(records) &&
-                      !crn_alarm_record_is_used(records + CRN_ALARM_RECORD_BYTES));
+    return record || (!crn_alarm_record_is_used(records.half[0]) &&
+                      !crn_alarm_record_is_used(records.half[1]));
 }
 
 /* Returns 0 with how many alarms were lost, -EINVAL if it is not such a file, or another errno. */
@@ -107,7 +120,7 @@ static int load(crn_alarm_file *file, crn_alarm_book *book, int *ret_lost)
 {
     enum { SLOTS = 128 }; /* read at once */
     unsigned char head[CRN_ALARM_RECORD_BYTES], wanted[CRN_ALARM_RECORD_BYTES],
-        records[SLOTS * PLACES * CRN_ALARM_RECORD_BYTES];
+        records[CRN_ALARM_HALVES][SLOTS * CRN_ALARM_RECORD_BYTES];
     struct stat about;
     _Static_assert(CRN_ALARMS_KEPT % SLOTS == 0, "blocks are whole");
     crn_alarm_record_pack_head(wanted);
@@ -120,12 +133,13 @@ static int load(crn_alarm_file *file, crn_alarm_book *book, int *ret_lost)
     if (memcmp(head, wanted, sizeof head) != 0)
         return -EINVAL;
     for (size_t slot = 0; slot < CRN_ALARMS_KEPT; slot++) {
-        size_t in_block = slot % SLOTS;
-        if (in_block == 0 &&
-            pread(file->descriptor, records, sizeof records, offset_of(slot, 0)) != sizeof records)
-            return -EIO;
-        *ret_lost +=
-            !take_slot(file, slot, records + in_block * PLACES * CRN_ALARM_RECORD_BYTES, book);
+        size_t at = slot % SLOTS * CRN_ALARM_RECORD_BYTES;
+        for (unsigned half = 0; at == 0 && half < CRN_ALARM_HALVES; half++)
+            if (pread(file->descriptor, records[half], sizeof records[half],
+                      crn_alarm_record_offset(slot, half)) != sizeof records[half])
+                return -EIO;
+        record_pair pair = {{records[0] + at, records[1] + at}};
+        *ret_lost += !take_slot(file, slot, pair, book);
     }
     return 0;
 }
@@ -188,6 +202,10 @@ int crn_alarm_file_open(const char *dir, crn_alarm_book *book, crn_alarm_file **
     int r = folder < 0 ? -errno : open_and_load(folder, dir, file, book);
     if (folder >= 0)
         close(folder);
+    if (r == 0) /* what a crash or a torn block left */
+        r = catch_up(file, 0);
+    if (r == 0)
+        r = crn_alarm_file_sync(file);
     if (r < 0) {
         crn_alarm_file_close(&file);
         return crn_error_set(error, r, "%s/" NAME ": %s", dir,
@@ -212,17 +230,16 @@ void crn_alarm_file_close(crn_alarm_file **file)
 int crn_alarm_file_write(crn_alarm_file *file, const crn_alarm *alarm)
 {
     unsigned char bytes[CRN_ALARM_RECORD_BYTES];
-    size_t slot = alarm->number % CRN_ALARMS_KEPT;
     crn_alarm_record_pack(alarm, file->written + 1, bytes);
-    int r = write_at(file->descriptor, bytes, offset_of(slot, file->place[slot]));
+    int r = write_at(file->descriptor, bytes, crn_alarm_record_offset(alarm->number, 0));
     if (r < 0)
         return r;
     file->written++;
-    file->place[slot] = (unsigned char)(1 - file->place[slot]);
+    file->behind[1][alarm->number % CRN_ALARMS_KEPT] = true;
     return 0;
 }
 
 int crn_alarm_file_sync(crn_alarm_file *file)
 {
-    return fdatasync(file->descriptor) < 0 ? -errno : 0;
+    return fdatasync(file->descriptor) < 0 ? -errno : catch_up(file, 1);
 }

@@ -1,7 +1,8 @@
 /*
  * The alarm list in a file of fixed size, `alarms` in the state folder. Each alarm has two places
- * by its number, which are written by turns: a record that is torn by a crash or a power cut leaves
- * the one before. No thread, no lock: whoever calls may have to wait for the disk.
+ * by its number, in two halves of the file, and the second is written once the first is on the
+ * disk: a block that is torn by a crash or a power cut leaves all that it held in the other half.
+ * No thread, no lock: whoever calls may have to wait for the disk.
  */
 #ifndef CRN_SRC_MONITOR_ALARMS_FILE_H
 #define CRN_SRC_MONITOR_ALARMS_FILE_H
@@ -27,7 +28,7 @@ void crn_alarm_file_close(crn_alarm_file **file); /* NULL is allowed */
  * negative errno: the file then has it as it was before. */
 int crn_alarm_file_write(crn_alarm_file *file, const crn_alarm *alarm);
 
-/* What was written is on the disk when it returns 0. */
+/* What was written is on the disk, in both places, when it returns 0. */
 int crn_alarm_file_sync(crn_alarm_file *file);
 
 CRN_C_END

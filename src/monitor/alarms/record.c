@@ -7,7 +7,7 @@
 #include "stages/base/utf8.h"
 
 /* Another one for another layout. */
-#define VERSION 1
+#define VERSION 2
 
 /* Offsets; what lies between and behind is 0. */
 enum {
@@ -30,6 +30,8 @@ enum {
 
 _Static_assert(AT_BY + CRN_ALARM_BY_BYTES == AT_NAME, "acknowledged_by has its place");
 _Static_assert(AT_END <= CRN_ALARM_RECORD_BYTES, "the record holds all");
+_Static_assert(CRN_ALARMS_KEPT *CRN_ALARM_RECORD_BYTES % CRN_ALARM_BLOCK_BYTES == 0,
+               "the halves are whole blocks");
 
 static void put_real(unsigned char *at, double value)
 {

@@ -2,12 +2,26 @@
 #ifndef CRN_SRC_MONITOR_ALARMS_RECORD_H
 #define CRN_SRC_MONITOR_ALARMS_RECORD_H
 
+#include <sys/types.h>
+
 #include "src/monitor/alarms/book.h"
 
 CRN_C_BEGIN
 
-/* A sector of a disk, which is written as a whole or not at all. */
 #define CRN_ALARM_RECORD_BYTES 512
+
+/* What most disks write as a whole or not at all. */
+#define CRN_ALARM_BLOCK_BYTES 4096
+
+/* The file: a block with the head, then halves of whole blocks, each with a record for each alarm:
+ * no block holds both records of an alarm. */
+#define CRN_ALARM_HALVES 2
+
+static inline off_t crn_alarm_record_offset(uint64_t number, unsigned half)
+{
+    return CRN_ALARM_BLOCK_BYTES +
+           (off_t)(half * CRN_ALARMS_KEPT + number % CRN_ALARMS_KEPT) * CRN_ALARM_RECORD_BYTES;
+}
 
 /* `written` numbers the records of a file in the order in which they were written, from 1. */
 void crn_alarm_record_pack(const crn_alarm *alarm, uint64_t written,

@@ -1,105 +1,13 @@
-/* The alarm file: written and read, full, torn, damaged, and on disks that fail. */
+/* The alarm file: written and read, full, damaged, and on disks that fail. */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "src/monitor/alarms/file.h"
-#include "src/monitor/alarms/record.h"
 #include "src/monitor/alarms/thread.h"
 #include "stages/base/clock.h"
-#include "tests/support/cmocka_prelude.h"
-#include "tests/support/fixture.h"
-#include "tests/support/folder.h"
-#include "tests/support/line/log_capture.h"
-
-#define RECORD CRN_ALARM_RECORD_BYTES
-
-/* Where the two records of an alarm lie. */
-#define AT(number, place) ((off_t)(1 + 2 * ((number) % CRN_ALARMS_KEPT) + (place)) * RECORD)
-
-static crn_alarm_book *book;
-static crn_alarm_file *file;
-static crn_log_capture caught;
-static char path[96];
-
-static int set_up(void **state)
-{
-    int r = test_folder_make(state);
-    snprintf(path, sizeof path, "%s/alarms", test_folder);
-    return r;
-}
-
-static void close_file(void)
-{
-    crn_alarm_file_close(&file);
-    crn_alarm_book_free(&book);
-}
-
-static int tear_down(void **state)
-{
-    close_file();
-    return test_folder_remove(state);
-}
-
-/* Opens the file anew; returns what the log said. */
-static const char *open_file(void)
-{
-    crn_error error;
-    close_file();
-    assert_int_equal(crn_alarm_book_create(0, &book), 0);
-    crn_log_capture_start(&caught);
-    int r = crn_alarm_file_open(test_folder, book, &file, &error);
-    const char *said = crn_log_capture_stop(&caught);
-    if (r < 0)
-        fail_msg("%s", error.text);
-    return said;
-}
-
-static void open_quietly(void)
-{
-    assert_string_equal(open_file(), "");
-}
-
-static void write_alarm(uint64_t number, int64_t raised_ms)
-{
-    crn_alarm alarm = {.number = number,
-                       .row = crn_condition_named("wrong_scale"),
-                       .values = {.lane = 2, .name = "per_cent"},
-                       .raised_ms = raised_ms};
-    assert_int_equal(crn_alarm_file_write(file, &alarm), 0); /* read again without the disk */
-}
-
-static void expect_raised(uint64_t number, int64_t raised_ms)
-{
-    const crn_alarm *alarm = crn_alarm_book_find(book, number);
-    assert_non_null(alarm);
-    assert_int_equal(alarm->raised_ms, raised_ms);
-    assert_string_equal(alarm->values.name, "per_cent");
-}
-
-/* Reads or writes a part of the file. */
-static void transfer(off_t offset, unsigned char *bytes, size_t size, bool writes)
-{
-    int fd = open(path, O_RDWR | O_CLOEXEC);
-    assert_true(fd >= 0);
-    ssize_t count = writes ? pwrite(fd, bytes, size, offset) : pread(fd, bytes, size, offset);
-    assert_int_equal(count, size);
-    close(fd);
-}
-
-static int count_lines(const char *text)
-{
-    int lines = 0;
-    for (; *text; text++)
-        lines += *text == '\n';
-    return lines;
-}
+#include "tests/unit/monitor/alarms/alarm_file_fixture.h"
 
 static void what_was_written_is_read(void **state)
 {
@@ -155,119 +63,6 @@ static void a_full_file_forgets_the_oldest(void **state)
     assert_null(crn_alarm_book_find(book, 10));
     for (uint64_t number = 11; number <= CRN_ALARMS_KEPT + 10; number++)
         expect_raised(number, (int64_t)number);
-}
-
-/* A record that is torn at any byte leaves the one before; so does one that is torn over an older
- * alarm in the same place. */
-static void a_torn_record_leaves_the_one_before(void **state)
-{
-    (void)state;
-    unsigned char older[RECORD], newer[RECORD], torn[RECORD];
-    open_quietly();
-    write_alarm(5, 100);
-    write_alarm(5, 200);
-    transfer(AT(5, 0), older, RECORD, false);
-    write_alarm(5, 300);
-    transfer(AT(5, 0), newer, RECORD, false);
-    assert_memory_not_equal(older, newer, RECORD);
-    close_file();
-    for (size_t bytes = 0; bytes <= RECORD; bytes++) {
-        memcpy(torn, older, RECORD);
-        memcpy(torn, newer, bytes);
-        transfer(AT(5, 0), torn, RECORD, true);
-        open_quietly();
-        expect_raised(5, memcmp(torn, newer, RECORD) == 0 ? 300 : 200);
-        close_file();
-    }
-}
-
-/* A start does not forget which record of an alarm is the newer. */
-static void a_start_writes_the_older_record(void **state)
-{
-    (void)state;
-    unsigned char newer[RECORD], after[RECORD];
-    for (int place = 0; place < 2; place++) {
-        open_quietly();
-        write_alarm(5, 100 + place);
-        transfer(AT(5, place), newer, RECORD, false);
-        open_quietly();
-        write_alarm(5, 200);
-        transfer(AT(5, place), after, RECORD, false);
-        assert_memory_equal(newer, after, RECORD);
-        write_alarm(5, 300);
-        write_alarm(5, 400);
-        open_quietly();
-        expect_raised(5, 400);
-        write_alarm(5, 500);
-    }
-}
-
-static void a_torn_first_record_is_no_alarm(void **state)
-{
-    (void)state;
-    unsigned char whole[RECORD], torn[RECORD];
-    open_quietly();
-    write_alarm(5, 100);
-    write_alarm(6, 100);
-    transfer(AT(6, 0), whole, RECORD, false);
-    close_file();
-    for (size_t bytes = 1; bytes < RECORD; bytes++) {
-        memset(torn, 0, RECORD);
-        memcpy(torn, whole, bytes);
-        transfer(AT(6, 0), torn, RECORD, true);
-        const char *said = open_file();
-        bool is_whole = memcmp(torn, whole, RECORD) == 0;
-        expect_raised(5, 100);
-        assert_int_equal(crn_alarm_book_find(book, 6) != NULL, is_whole);
-        assert_int_equal(count_lines(said), !is_whole);
-        /* Its number is given again, and its place is taken. */
-        write_alarm(6, 700);
-        open_quietly();
-        expect_raised(6, 700);
-        close_file();
-        memset(torn, 0, RECORD);
-        transfer(AT(6, 0), torn, RECORD, true);
-        transfer(AT(6, 1), torn, RECORD, true);
-    }
-}
-
-/* A new alarm that is torn over an old one does not bring back how that was before. */
-static void a_torn_record_shows_no_former_state(void **state)
-{
-    (void)state;
-    unsigned char torn[RECORD];
-    open_quietly();
-    write_alarm(5, 100);
-    write_alarm(5, 200);
-    write_alarm(5, 300);
-    write_alarm(5 + CRN_ALARMS_KEPT, 400);
-    close_file();
-    memset(torn, 0xAA, RECORD);
-    transfer(AT(5, 1), torn, RECORD, true);
-    open_quietly();
-    expect_raised(5, 300);
-}
-
-static void an_alarm_damaged_twice_is_left_out_with_a_line(void **state)
-{
-    (void)state;
-    unsigned char bytes[RECORD];
-    open_quietly();
-    write_alarm(5, 100);
-    write_alarm(5, 200);
-    write_alarm(6, 100);
-    close_file();
-    for (int place = 0; place < 2; place++) {
-        transfer(AT(5, place), bytes, RECORD, false);
-        bytes[200] ^= 1;
-        transfer(AT(5, place), bytes, RECORD, true);
-    }
-    const char *said = open_file();
-    assert_non_null(strstr(said, "1 of the alarms in "));
-    assert_non_null(strstr(said, path));
-    assert_int_equal(count_lines(said), 1);
-    assert_null(crn_alarm_book_find(book, 5));
-    expect_raised(6, 100);
 }
 
 /* Another version's, cut or longer: one line says where it is, and the list begins anew. */
@@ -464,11 +259,6 @@ int main(void)
     struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_written_is_read),
         cmocka_unit_test(a_full_file_forgets_the_oldest),
-        cmocka_unit_test(a_torn_record_leaves_the_one_before),
-        cmocka_unit_test(a_start_writes_the_older_record),
-        cmocka_unit_test(a_torn_first_record_is_no_alarm),
-        cmocka_unit_test(a_torn_record_shows_no_former_state),
-        cmocka_unit_test(an_alarm_damaged_twice_is_left_out_with_a_line),
         cmocka_unit_test(a_file_that_cannot_be_read_is_set_aside),
         cmocka_unit_test(what_a_killed_start_left_is_removed),
         cmocka_unit_test(an_alarm_of_an_unknown_condition_is_left_out),
