@@ -30,6 +30,11 @@ static void answer_list(crn_alarms *alarms, FILE *out)
     crn_alarm alarm;
     int others = 0;
     fputs("ok\n", out);
+    if (kept.newest > 0)
+        fprintf(out,
+                "the newest is %" PRIu64 "; --acknowledge all --newest %" PRIu64
+                " acknowledges what is listed here, and nothing that comes later\n",
+                kept.newest, kept.newest);
     for (uint64_t number = kept.newest; number >= kept.oldest; number--) {
         if (!crn_alarms_get(alarms, number, &alarm))
             continue;
@@ -47,13 +52,19 @@ static void answer_count(int count, const char *what, FILE *out)
         fprintf(out, "ok\n%d %s\n", count, what);
 }
 
+/* `which`: "N", "all", or "all N": those up to that number. */
 static void answer_acknowledge(crn_alarms *alarms, const char *which, const char *by, FILE *out)
 {
-    int64_t number = crn_http_number(which);
+    static const char up_to[] = "all ";
+    bool is_up_to = strncmp(which, up_to, strlen(up_to)) == 0;
+    int64_t number = crn_http_number(is_up_to ? which + strlen(up_to) : which);
     if (strcmp(which, "all") == 0)
         answer_count(crn_alarms_acknowledge_to(alarms, UINT64_MAX, by), "acknowledged", out);
     else if (number < 0)
-        fputs("refused\nexpected the number of an alarm, or all\n", out);
+        fputs("refused\nexpected the number of an alarm, all, or all and the newest's number\n",
+              out);
+    else if (is_up_to)
+        answer_count(crn_alarms_acknowledge_to(alarms, (uint64_t)number, by), "acknowledged", out);
     else
         answer_count(crn_alarms_acknowledge(alarms, (uint64_t)number, by), "acknowledged", out);
 }

@@ -4,8 +4,9 @@
  *
  * A request is one packet, a line of text: `status`, `status json`, `reload`, `recipe NAME`
  * (without a name: the file's own settings), `recipes`, `alarms`, `alarms acknowledge N` (or
- * `all`), `alarms shelve N MINUTES`, `trace`. The answer is one packet: the line `ok` or `refused`,
- * then lines of text. Clients are few, requests and answers bounded, idle clients closed.
+ * `all`, or `all N`), `alarms shelve N MINUTES`, `trace`. The answer is one packet: the line `ok`
+ * or `refused`, then lines of text. Clients are few, requests and answers bounded, idle clients
+ * closed.
  */
 #ifndef CRN_SRC_CONTROL_CONTROL_H
 #define CRN_SRC_CONTROL_CONTROL_H

@@ -31,7 +31,8 @@ static const char usage[] =
     "       cernitactl [--line NAME | --socket PATH] recipes\n"
     "       cernitactl [--line NAME | --socket PATH] recipe NAME | --none\n"
     "       cernitactl [--line NAME | --socket PATH] alarms\n"
-    "                  [--acknowledge N | --shelve N --minutes M]\n"
+    "                  [--acknowledge N | --acknowledge all [--newest N] |\n"
+    "                   --shelve N --minutes M]\n"
     "       cernitactl [--line NAME | --socket PATH] trace FILE\n"
     "       cernitactl --sorter [--line NAME] status | reload\n"
     "\n"
@@ -51,7 +52,9 @@ static const char usage[] =
     "  -s, --socket PATH    a socket elsewhere\n"
     "      --sorter         ask the line's cernita-sorter instead: " SORTER_FOLDER "/NAME/control\n"
     "      --json           status as JSON\n"
-    "      --acknowledge N  confirm the alarm of that number; all: all of them\n"
+    "      --acknowledge N  confirm the alarm of that number; all: all of them, also those that\n"
+    "                       came after they were listed\n"
+    "      --newest N       of all none after that number, which the list begins with\n"
     "      --shelve N       put alarms of that condition and lane aside\n"
     "      --minutes M      for so long, 1 to 480; 0: no longer\n"
     "  -h, --help           this text\n"
@@ -60,6 +63,7 @@ static const char usage[] =
     "exit status: 0 done, 1 refused or no daemon there, 2 wrong usage\n";
 
 static const char short_options[] = "l:s:h";
+/* clang-format off */
 static const struct option long_options[] = {
     {"line", required_argument, NULL, 'l'},
     {"socket", required_argument, NULL, 's'},
@@ -67,16 +71,18 @@ static const struct option long_options[] = {
     {"json", no_argument, NULL, 'j'},
     {"none", no_argument, NULL, 'n'},
     {"acknowledge", required_argument, NULL, 'a'},
+    {"newest", required_argument, NULL, 'w'},
     {"shelve", required_argument, NULL, 'p'},
     {"minutes", required_argument, NULL, 'm'},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'v'},
     {NULL, 0, NULL, 0},
 };
+/* clang-format on */
 
 typedef struct ctl_options {
     const char *line, *socket, *command, *operand; /* NULL: none */
-    const char *acknowledge, *shelve, *minutes;
+    const char *acknowledge, *newest, *shelve, *minutes;
     bool json, none, sorter;
 } ctl_options;
 
@@ -230,6 +236,7 @@ static bool is_usage(const ctl_options *given)
     known &= !given->json || strcmp(command, "status") == 0;
     known &= alarms || !(given->acknowledge || given->shelve || given->minutes);
     known &= !given->acknowledge || !given->shelve;
+    known &= !given->newest || (given->acknowledge && strcmp(given->acknowledge, "all") == 0);
     known &= !given->shelve == !given->minutes;
     return known;
 }
@@ -240,7 +247,8 @@ static bool make_request(const ctl_options *given, char request[CRN_CONTROL_REQU
     const size_t capacity = CRN_CONTROL_REQUEST_BYTES + 1;
     int length;
     if (given->acknowledge)
-        length = snprintf(request, capacity, "alarms acknowledge %s", given->acknowledge);
+        length = snprintf(request, capacity, "alarms acknowledge %s%s%s", given->acknowledge,
+                          given->newest ? " " : "", given->newest ? given->newest : "");
     else if (given->shelve)
         length = snprintf(request, capacity, "alarms shelve %s %s", given->shelve, given->minutes);
     else if (strcmp(given->command, "recipe") == 0 && given->operand)
@@ -271,6 +279,9 @@ static int take_option(int option, ctl_options *given)
         break;
     case 'a':
         given->acknowledge = optarg;
+        break;
+    case 'w':
+        given->newest = optarg;
         break;
     case 'p':
         given->shelve = optarg;

@@ -123,6 +123,11 @@ static void it_acknowledges_and_shelves_alarms(void **state)
     write_line("6", "");
     expect(1, "out of range", "reload");
     int number = await_alarm("New settings were refused; the old ones stay in force. Have");
+    snprintf(command, sizeof command, "alarms --acknowledge all --newest %d", number - 1);
+    expect(0, " acknowledged\n", command); /* what came later stays */
+    snprintf(said, sizeof said, "  %d  active, unacknowledged", number);
+    expect(0, said, "alarms");
+    expect(0, "--acknowledge all --newest ", "alarms");
     snprintf(command, sizeof command, "alarms --acknowledge %d", number);
     expect(0, "1 acknowledged\n", command);
     expect(0, "0 acknowledged\n", command);
@@ -136,7 +141,9 @@ static void it_acknowledges_and_shelves_alarms(void **state)
     expect(0, " no longer shelved\n", command);
     expect(0, " acknowledged\n", "alarms --acknowledge all");
     expect(1, "there is no such alarm", "alarms --acknowledge 99999");
+    expect(0, " acknowledged\n", "alarms --acknowledge all --newest 1000000");
     expect(1, "expected the number", "alarms --acknowledge some");
+    expect(1, "expected the number", "alarms --acknowledge all --newest some");
     expect(1, "1 to 480 minutes", "alarms --shelve 1 --minutes 481");
     expect(1, "1 to 480 minutes", "alarms --shelve '1 2' --minutes 3");
     write_line("0.6", "");
@@ -224,6 +231,8 @@ static void wrong_usage_is_told_apart(void **state)
                                         "alarms 3",
                                         "alarms --json",
                                         "alarms --acknowledge 1 --shelve 1 --minutes 1",
+                                        "alarms --newest 1",
+                                        "alarms --acknowledge 1 --newest 1",
                                         "alarms --shelve 1",
                                         "alarms --minutes 1",
                                         "status --acknowledge 1",
