@@ -240,6 +240,14 @@ class Faults(SlotsTest):
                          "shape and dtype of its largest maps", call)
         self.assertEqual(line.sequence, 0)
 
+    def test_a_view_is_larger_than_a_slot_of_the_call_s_own_connection(self):
+        daemon = self.daemon()
+        for call in (lambda line: line.slot(fruit=1, view=0, shape=(290, 41, 3)),
+                     lambda line: line.send(np.zeros((290, 41, 3), "f4"), fruit=1, view=0)):
+            line = self.line()
+            self.refuses(ValueError, "maps of shape [290, 41, 3] take 142680 bytes, and slots have 16384", call, line)
+            self.assertEqual((line.connected, line.sequence, *daemon.words[:2]), (True, 0, FREE, FREE))
+
     def test_wrong_arguments(self):
         _, line = self.connect()
         self.refuses(ValueError, "maps must be [height, width, 3], one channel for each class, not [29, 41, 4]",

@@ -267,11 +267,6 @@ class Line:
 
     def _pack(self, maps: npt.NDArray[Any], layout: str, intensity: bool, fruit: int, view: int, captured_ns: int,
               deadline_ns: int, encoder: int, pose: Sequence[float] | None) -> bytearray:
-        if self._slots and self._slots.ring:
-            needed = self._bytes(maps, layout, intensity)
-            if needed > self._slots.ring.slot_bytes:
-                raise ValueError(f"maps of shape {list(maps.shape)} take {needed} bytes, and slots have "
-                                 f"{self._slots.ring.slot_bytes}; give Line the shape and dtype of its largest maps")
         return bytearray(pack_header(
             maps, layout=layout, classes=self.classes, intensity=intensity, lane=self.lane, epoch=self.epoch,
             sequence=self.sequence, fruit=fruit, view=view, views=self.views, captured_ns=captured_ns,
@@ -287,6 +282,9 @@ class Line:
         height, width, _ = sides(like, layout)
         photograph = (height, width) if header[6] & INTENSITY else None
         ring = self._slots.ring if self._slots and self.path == "memfd" else None
+        if ring and (needed := self._bytes(like, layout, photograph is not None)) > ring.slot_bytes:
+            raise ValueError(f"maps of shape {list(like.shape)} take {needed} bytes, and slots have {ring.slot_bytes}; "
+                             "give Line the shape and dtype of its largest maps")
         number = ring.take(self._patience_s) if ring else None
         if self._slots and number is not None:
             arrays = self._slots.arrays(number, like.shape, like.dtype, photograph)
