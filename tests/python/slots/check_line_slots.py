@@ -1,4 +1,5 @@
 """A Line with slots: what arrives, what is wrong, and which way views go. The daemon's side is slots_daemon.py."""
+import gc
 import os
 import socket
 import struct
@@ -132,6 +133,26 @@ class Views(SlotsTest):
             with line.slot(fruit=1, view=0) as slot:
                 1 / 0
         self.assertEqual((daemon.words[0], slot.sent, line.sequence), (FREE, False, 0))
+
+    def test_a_slot_whose_block_is_never_entered_comes_back(self):
+        daemon, line = self.connect()
+        slot = line.slot(fruit=1, view=0)
+        maps = slot.maps
+        self.assertEqual(daemon.words[0], FILLING)
+        del slot
+        gc.collect()
+        self.assertEqual((daemon.words[0], line.sequence), (FREE, 0))
+        with self.assertRaisesRegex(ValueError, "read-only"):
+            maps[:] = 0  # which may be another view's by now
+
+    def test_a_slot_that_was_sent_is_the_daemon_s_also_when_it_is_collected(self):
+        daemon, line = self.connect()
+        for _ in range(2):
+            with line.slot(fruit=1, view=0) as slot:
+                pass
+        del slot
+        gc.collect()
+        self.assertEqual([*daemon.words[:2]], [SENT, SENT])
 
     def test_what_was_sent_is_written_no_more(self):
         _, line = self.connect()

@@ -73,7 +73,8 @@ class Ring:
         SlotsFault."""
         self._path = path
         self._socket = system.socket(system.AF_UNIX, system.SOCK_SEQPACKET)
-        self._hang_up = weakref.finalize(self, _hang_up, self._socket, os.getpid())
+        self._process = os.getpid()
+        self._hang_up = weakref.finalize(self, _hang_up, self._socket, self._process)
         fds: list[int] = []
         self._socket.settimeout(answer_s)
         try:
@@ -170,8 +171,9 @@ class Ring:
         self._words[slot] = self._words[slot] // _STATES * _STATES + state
 
     def drop(self, slot: int) -> None:
-        """Gives back a slot that was taken."""
-        self._set(slot, _FREE)
+        """Gives back a slot that was taken; in a forked child, whose parent has it, nothing."""
+        if self._process == os.getpid():
+            self._set(slot, _FREE)
 
     def _send(self, packet: bytes) -> bool:
         try:
