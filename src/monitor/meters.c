@@ -5,15 +5,12 @@
 
 #include "stages/base/clock.h"
 
-/* A lane is silent after as many of its usual pauses between views as this, and after so long. */
+/* A lane is silent after as many of its usual pauses between fruits as this, and after so long. */
 #define SILENT_PAUSES 10
 #define SILENT_NS     (5 * CRN_NS_PER_S)
 
-/* Views whose pauses are the usual ones: those of some fruits. */
+/* Fruits whose pauses are the usual ones. */
 #define PAUSES_MAX 64
-
-/* A belt that stood for longer says nothing of the pauses while it moves. */
-#define PAUSE_MAX_NS (60 * CRN_NS_PER_S)
 
 int crn_meters_init(const crn_config *config, crn_meters *ret_meters)
 {
@@ -73,10 +70,12 @@ bool crn_lane_meters_is_silence(const crn_lane_meters *lane, int64_t ns)
     return ns > SILENT_NS && ns > SILENT_PAUSES * lane->pause_ns;
 }
 
-/* A mean that forgets: of the first pauses each counts alike. */
+/* A mean that forgets: of the first pauses each counts alike. A belt that stood says nothing of the
+ * pauses while it moves, so that of a long one a part counts. */
 static void add_pause(crn_lane_meters *lane, int64_t pause_ns)
 {
-    pause_ns = pause_ns < PAUSE_MAX_NS ? pause_ns : PAUSE_MAX_NS;
+    int64_t most_ns = 2 * lane->pause_ns > SILENT_NS ? 2 * lane->pause_ns : SILENT_NS;
+    pause_ns = pause_ns < most_ns ? pause_ns : most_ns;
     lane->pauses += lane->pauses < PAUSES_MAX;
     lane->pause_ns += (pause_ns - lane->pause_ns) / lane->pauses;
 }
@@ -91,8 +90,12 @@ void crn_meters_arrival(crn_meters *meters, const crn_lane *lane, const crn_view
     }
     own->received[path]++;
     own->last_view_ns = (uint64_t)realtime_ns;
-    if (own->arrived_ns > 0)
-        add_pause(own, now_ns - own->arrived_ns);
+    if (own->fruits != lane->fruits) {
+        if (own->fruit_ns > 0)
+            add_pause(own, now_ns - own->fruit_ns);
+        own->fruits = lane->fruits;
+        own->fruit_ns = now_ns;
+    }
     own->arrived_ns = now_ns;
     if (header->captured_ns == 0)
         return;

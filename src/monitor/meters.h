@@ -30,7 +30,9 @@ typedef struct crn_lane_meters {
     uint64_t missed;       /* verdicts over budget, and late ones */
     uint64_t last_view_ns; /* CLOCK_REALTIME of the last valid view's reception */
     int64_t arrived_ns;    /* the same on CLOCK_MONOTONIC */
-    int64_t pause_ns;      /* usual pause between views: the mean of the last ones */
+    uint64_t fruits;       /* that the lane had opened at its last view, */
+    int64_t fruit_ns;      /* and when the last one was, by its first view; CLOCK_MONOTONIC */
+    int64_t pause_ns;      /* usual pause between fruits, of the last ones: between first views */
     int32_t pauses;        /* in it */
 } crn_lane_meters;
 
@@ -62,7 +64,7 @@ typedef struct crn_meters {
 int crn_meters_init(const crn_config *config, crn_meters *ret_meters);
 
 /* True if so long without a view is unusual for the lane: more than five seconds, and than ten of
- * its pauses. */
+ * its pauses between fruits, of however many views. */
 bool crn_lane_meters_is_silence(const crn_lane_meters *lane, int64_t ns);
 
 /* Views with these settings will come. */

@@ -180,6 +180,7 @@ const crn_lanes_totals *crn_lanes_totals_of(const crn_lanes *lanes)
 void crn_lane_hold(crn_lane *lane, int32_t fruits)
 {
     lane->open += fruits;
+    lane->fruits += fruits > 0;
 }
 
 /* --- counters ----------------------------------------------------------------------------------*/

@@ -28,6 +28,7 @@ typedef struct crn_lane {
     uint32_t number;
     int32_t index;   /* crn_lanes_at */
     int32_t open;    /* fruits without a verdict */
+    uint64_t fruits; /* opened so far */
     uint64_t serial; /* distinguishes successive lanes in a place: 1, 2, …, in order of opening */
     int64_t used_ns; /* last message */
     uint64_t verdicts;                     /* sequence numbers so far */

@@ -6,6 +6,10 @@
  * moved: beside the usual pause of one lane. */
 #define MOVES_NS (1 * CRN_NS_PER_S)
 
+/* Of a pause of all lanes that alone would be silence of one, so much counts: a belt that stood
+ * looks the same. */
+#define AT_ONCE_NS (4 * CRN_NS_PER_S)
+
 /* Seconds that the first view of a lane may come after that of another. */
 #define FIRST_VIEW_S 8
 
@@ -61,7 +65,8 @@ void crn_condition_follow_lanes(const crn_condition_look *look, crn_condition_me
         if (stands || lane->serial != now->meters.serial || lane->views != now->stats.views)
             *lane = (crn_condition_lane){.serial = now->meters.serial, .views = now->stats.views};
         else
-            lane->quiet_ns += moved_ns;
+            lane->quiet_ns +=
+                crn_lane_meters_is_silence(&now->meters, moved_ns) ? AT_ONCE_NS : moved_ns;
     }
     memory->moved_ns = stands ? look->now_ns : latest->meters.arrived_ns;
 }
@@ -91,8 +96,8 @@ const crn_condition crn_condition_lane_silent = {
               {"Línea {lane}: sin imágenes", "Revise la cámara y la CNN de esta línea."},
               {"Ligne {lane} : aucune image", "Vérifiez la caméra et le CNN de cette ligne."},
               {"Bahn {lane}: keine Bilder", "Kamera und CNN dieser Bahn prüfen."}},
-    .details = "no view for longer than ten usual pauses while other lanes receive; a lane without "
-               "fruit looks the same",
+    .details = "no view for longer than 5 s and ten usual pauses between its fruits while other "
+               "lanes receive; a lane without fruit looks the same",
 };
 
 static bool was_seen(const crn_snapshot *snapshot, uint32_t lane)

@@ -28,7 +28,8 @@ typedef struct watch_fixture {
     crn_resources resources;
     int64_t now_ns, realtime_ns;
     bool belt_stands, hangs;
-    unsigned idle; /* a bit for each lane that has no fruit */
+    unsigned idle;           /* a bit for each lane that has no fruit */
+    int64_t pause_ns[LANES]; /* between fruits of a lane; 0: a tenth of a second */
     int told[CRN_CONDITION_ENDED + 1];
     const crn_condition *last; /* told of */
 } watch_fixture;
@@ -95,7 +96,8 @@ static void pass_second(watch_fixture *f)
         f->now->metrics.lanes.views += 20;
         f->now->lanes[i].meters.verdicts[CRN_VERDICT_COMPLETE] += 10;
         f->now->lanes[i].meters.arrived_ns = f->now_ns;
-        f->now->lanes[i].meters.pause_ns = CRN_NS_PER_S / 20;
+        f->now->lanes[i].meters.pause_ns =
+            i < LANES && f->pause_ns[i] > 0 ? f->pause_ns[i] : CRN_NS_PER_S / 10;
         f->now->metrics.publish.verdicts += 10;
         f->now->metrics.publish.sent += 10;
     }

@@ -114,6 +114,25 @@ static void a_silent_lane_is_told_although_the_belt_pauses_often(void **state)
     assert_int_equal(f->told[CRN_CONDITION_ENDED], 0);
 }
 
+/* The last fruit before a pause, and the first after it, are on a lane that has few. */
+static void a_pause_between_fruits_of_a_sparse_lane_does_not_accuse_the_others(void **state)
+{
+    watch_fixture *f = *state;
+    f->pause_ns[1] = 7 * CRN_NS_PER_S;
+    for (int round = 0; round < 5; round++) {
+        pass_seconds(f, LONG_TIME);
+        f->idle = 5;
+        pass_seconds(f, 1);
+        f->idle = 7;
+        pass_seconds(f, 30);
+        f->idle = 5;
+        pass_seconds(f, 1);
+        f->idle = 0;
+    }
+    pass_seconds(f, LONG_TIME);
+    assert_int_equal(f->told[CRN_CONDITION_RAISED], 0);
+}
+
 /* --- one lane does not hide another --- */
 
 static void late_views_of_one_lane_do_not_hide_the_missing_ones_of_another(void **state)
@@ -178,6 +197,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_long_wait_does_not_make_silence_usual, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_silent_lane_is_told_although_the_belt_pauses_often,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_pause_between_fruits_of_a_sparse_lane_does_not_accuse_the_others, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             late_views_of_one_lane_do_not_hide_the_missing_ones_of_another, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lanes_with_two_faults_leave_room_for_what_is_worse, set_up,
