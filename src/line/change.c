@@ -140,6 +140,7 @@ void crn_line_settings_report(const crn_line *line, crn_settings_in_force *ret_s
     *ret_settings = (crn_settings_in_force){
         .hash = settings->in_force->hash,
         .budget_ms = settings->in_force->latency.budget_ms,
+        .lanes = crn_lanes_rules_of(line->lanes)->listed,
         .since_ns = settings->since_ns,
         .taken_in = atomic_load(&settings->counts_taken_in),
         .refused = atomic_load(&settings->counts_refused),

@@ -46,6 +46,7 @@ typedef struct crn_settings_in_force {
     char recipe[CRN_RECIPE_NAME_BYTES];      /* "": none */
     char lost_recipe[CRN_RECIPE_NAME_BYTES]; /* as crn_config has it */
     int64_t budget_ms;
+    crn_lane_ranges lanes;      /* that exist: ingest.lanes; none: any */
     int64_t since_ns;           /* CLOCK_REALTIME */
     uint64_t taken_in, refused; /* reloads and switches of the recipe */
     bool last_was_refused;      /* of these, the last */

@@ -89,6 +89,11 @@ void crn_lanes_set_rules(crn_lanes *lanes, const crn_lane_rules *rules)
     lanes->rules = *rules;
 }
 
+const crn_lane_rules *crn_lanes_rules_of(const crn_lanes *lanes)
+{
+    return &lanes->rules;
+}
+
 /* Number of verdicts that a lane had when it was freed. */
 static uint64_t take_left(crn_lanes *lanes, uint32_t number)
 {

@@ -70,6 +70,7 @@ crn_lane *crn_lanes_find(crn_lanes *lanes, uint32_t number);
 
 /* Without rules every lane is taken in, and none is freed. */
 void crn_lanes_set_rules(crn_lanes *lanes, const crn_lane_rules *rules);
+const crn_lane_rules *crn_lanes_rules_of(const crn_lanes *lanes);
 
 /*
  * Returns the lane of that number for a message of it. Opens it if new: if `capacity` others are

@@ -51,6 +51,11 @@ static int64_t find_movement(const crn_condition_memory *memory, const crn_lane_
     return moved_ns < 0 ? 0 : moved_ns < most_ns ? moved_ns : most_ns;
 }
 
+static bool is_listed(const crn_condition_look *look, const crn_lane_snapshot *lane)
+{
+    return crn_lane_ranges_have(&look->now->settings.lanes, lane->number);
+}
+
 void crn_condition_follow_lanes(const crn_condition_look *look, crn_condition_memory *memory)
 {
     const crn_lane_snapshot *latest = find_latest(look->now);
@@ -62,7 +67,8 @@ void crn_condition_follow_lanes(const crn_condition_look *look, crn_condition_me
     for (int32_t i = 0; i < look->now->lane_count; i++) {
         const crn_lane_snapshot *now = &look->now->lanes[i];
         crn_condition_lane *lane = &memory->lanes[i];
-        if (stands || lane->serial != now->meters.serial || lane->views != now->stats.views)
+        if (stands || lane->serial != now->meters.serial || lane->views != now->stats.views ||
+            !is_listed(look, now))
             *lane = (crn_condition_lane){.serial = now->meters.serial, .views = now->stats.views};
         else
             lane->quiet_ns +=
@@ -111,13 +117,12 @@ static bool was_seen(const crn_snapshot *snapshot, uint32_t lane)
 /* Only once others were: a line without any view waits for its first. */
 static void find_never_seen(const crn_condition_look *look, crn_condition_found *found)
 {
-    crn_lane_ranges listed;
-    if (look->now->lane_count == 0 || look->now->metrics.lanes_freed > 0 ||
-        crn_lane_ranges_parse(&look->config->ingest.lanes, &listed) < 0)
+    const crn_lane_ranges *listed = &look->now->settings.lanes;
+    if (look->now->lane_count == 0 || look->now->metrics.lanes_freed > 0)
         return;
     int64_t left = look->config->limits.lanes;
-    for (int32_t i = 0; i < listed.count; i++)
-        for (int64_t lane = listed.at[i].first; lane <= listed.at[i].last && left > 0;
+    for (int32_t i = 0; i < listed->count; i++)
+        for (int64_t lane = listed->at[i].first; lane <= listed->at[i].last && left > 0;
              lane++, left--)
             if (!was_seen(look->now, (uint32_t)lane))
                 crn_condition_add(found, &(crn_condition_values){.lane = lane});

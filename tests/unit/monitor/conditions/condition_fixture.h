@@ -55,6 +55,7 @@ static int set_up(void **state)
     f->resources.processor = (crn_resource_processor){.cpus = 4, .own = 0.1};
     f->resources.threads[CRN_RESOURCE_LINE] = (crn_resource_group){1, 0.1, 0};
     f->resources.threads[CRN_RESOURCE_WORKERS] = (crn_resource_group){2, 0.2, 0};
+    assert_int_equal(crn_lane_ranges_parse(&f->config.ingest.lanes, &f->now->settings.lanes), 0);
     f->now_ns = 1000 * CRN_NS_PER_S;
     f->realtime_ns = 5000 * CRN_NS_PER_S;
     f->now->state = CRN_STATE_RUNNING;

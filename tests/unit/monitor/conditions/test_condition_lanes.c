@@ -133,6 +133,55 @@ static void a_pause_between_fruits_of_a_sparse_lane_does_not_accuse_the_others(v
     assert_int_equal(f->told[CRN_CONDITION_RAISED], 0);
 }
 
+/* --- lanes that are listed --- */
+
+/* A reload with other lanes in ingest.lanes. */
+static void list_lanes(watch_fixture *f, uint32_t first, uint32_t last)
+{
+    f->now->settings.lanes = (crn_lane_ranges){.count = 1, .at = {{first, last}}};
+}
+
+static void a_lane_that_is_taken_off_the_list_is_not_missed(void **state)
+{
+    watch_fixture *f = *state;
+    f->now->lane_count = 2; /* lane 3 was never seen */
+    f->idle = 2;
+    pass_seconds(f, 20);
+    assert_non_null(find_held(f, "lane_never_seen", 3));
+    list_lanes(f, 1, 2);
+    pass_seconds(f, 2);
+    assert_null(find_held(f, "lane_never_seen", 3));
+}
+
+static void a_lane_that_was_seen_and_is_taken_off_the_list_is_not_silent(void **state)
+{
+    watch_fixture *f = *state;
+    pass_seconds(f, LONG_TIME);
+    f->idle = 4;
+    pass_seconds(f, 20);
+    assert_non_null(find_held(f, "lane_silent", 3));
+    list_lanes(f, 1, 2);
+    pass_seconds(f, 2);
+    assert_null(find_held(f, "lane_silent", 3));
+    pass_seconds(f, LONG_TIME);
+    list_lanes(f, 1, 3);
+    pass_seconds(f, 4);
+    assert_null(find_held(f, "lane_silent", 3));
+    pass_seconds(f, 6);
+    assert_non_null(find_held(f, "lane_silent", 3));
+}
+
+static void a_lane_that_a_reload_lists_is_missed(void **state)
+{
+    watch_fixture *f = *state;
+    pass_seconds(f, LONG_TIME);
+    list_lanes(f, 1, 4);
+    pass_seconds(f, 7);
+    assert_null(find_held(f, "lane_never_seen", 4));
+    pass_seconds(f, 3);
+    assert_non_null(find_held(f, "lane_never_seen", 4));
+}
+
 /* --- one lane does not hide another --- */
 
 static void late_views_of_one_lane_do_not_hide_the_missing_ones_of_another(void **state)
@@ -199,6 +248,11 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             a_pause_between_fruits_of_a_sparse_lane_does_not_accuse_the_others, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_lane_that_is_taken_off_the_list_is_not_missed, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_lane_that_was_seen_and_is_taken_off_the_list_is_not_silent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_lane_that_a_reload_lists_is_missed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             late_views_of_one_lane_do_not_hide_the_missing_ones_of_another, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lanes_with_two_faults_leave_room_for_what_is_worse, set_up,
