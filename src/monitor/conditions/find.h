@@ -16,10 +16,12 @@ CRN_C_BEGIN
 /* Longer than the window: what happened once, as when a sender is restarted, does not go on. */
 #define CRN_CONDITION_GOES_ON_S 6
 
-/* For how long a lane has received nothing while others did. */
+/* For how long a lane has received nothing while others did: in this movement of the belt, and in
+ * those before it that it missed as a whole, or in which it became silent. */
 typedef struct crn_condition_lane {
     uint64_t serial, views; /* as of the last look */
     int64_t quiet_ns;
+    bool missed_movement; /* no view since the belt last stood */
 } crn_condition_lane;
 
 /* What a snapshot does not say: kept from one look to the next. */

@@ -56,6 +56,15 @@ static bool is_listed(const crn_condition_look *look, const crn_lane_snapshot *l
     return crn_lane_ranges_have(&look->now->settings.lanes, lane->number);
 }
 
+/* The belt stands. Lanes that empty one after another, and fill so again, miss a part of two
+ * movements; a dead one whole movements. */
+static void pause_lane(const crn_lane_snapshot *now, crn_condition_lane *lane)
+{
+    if (!lane->missed_movement && !crn_lane_meters_is_silence(&now->meters, lane->quiet_ns))
+        lane->quiet_ns = 0;
+    lane->missed_movement = true; /* the next one, until a view comes */
+}
+
 void crn_condition_follow_lanes(const crn_condition_look *look, crn_condition_memory *memory)
 {
     const crn_lane_snapshot *latest = find_latest(look->now);
@@ -67,18 +76,20 @@ void crn_condition_follow_lanes(const crn_condition_look *look, crn_condition_me
     for (int32_t i = 0; i < look->now->lane_count; i++) {
         const crn_lane_snapshot *now = &look->now->lanes[i];
         crn_condition_lane *lane = &memory->lanes[i];
-        if (stands || lane->serial != now->meters.serial || lane->views != now->stats.views ||
+        if (lane->serial != now->meters.serial || lane->views != now->stats.views ||
             !is_listed(look, now))
             *lane = (crn_condition_lane){.serial = now->meters.serial, .views = now->stats.views};
-        else
+        else if (!stands)
             lane->quiet_ns +=
                 crn_lane_meters_is_silence(&now->meters, moved_ns) ? AT_ONCE_NS : moved_ns;
+        if (stands)
+            pause_lane(now, lane);
     }
     memory->moved_ns = stands ? look->now_ns : latest->meters.arrived_ns;
 }
 
 /* A lane without fruit looks the same, so only what it missed while others went on counts: a belt
- * that stands, or begins lane by lane, is no fault. */
+ * that stands, or begins lane by lane, is no fault, and ends none. */
 static void find_silent(const crn_condition_look *look, crn_condition_found *found)
 {
     for (int32_t i = 0; i < look->now->lane_count; i++) {

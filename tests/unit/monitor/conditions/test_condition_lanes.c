@@ -114,6 +114,59 @@ static void a_silent_lane_is_told_although_the_belt_pauses_often(void **state)
     assert_int_equal(f->told[CRN_CONDITION_ENDED], 0);
 }
 
+/* Lane 2 is dead; the belt moves for so long, then stands. */
+static void move_and_stand(watch_fixture *f, int moves_s, int stands_s)
+{
+    f->idle = 2;
+    pass_seconds(f, moves_s);
+    f->idle = 7;
+    pass_seconds(f, stands_s);
+}
+
+static void a_lane_that_is_silent_stays_so_while_the_belt_stands(void **state)
+{
+    watch_fixture *f = *state;
+    pass_seconds(f, LONG_TIME);
+    for (int round = 0; round < 20; round++)
+        move_and_stand(f, 20, 10);
+    assert_non_null(find_held(f, "lane_silent", 2));
+    assert_int_equal(f->told[CRN_CONDITION_RAISED], 1);
+    assert_int_equal(f->told[CRN_CONDITION_ENDED], 0);
+    f->idle = 0;
+    pass_seconds(f, 10);
+    assert_int_equal(f->told[CRN_CONDITION_ENDED], 1);
+}
+
+static void a_dead_lane_of_a_belt_that_moves_for_seconds_only_is_silent(void **state)
+{
+    watch_fixture *f = *state;
+    pass_seconds(f, LONG_TIME);
+    for (int round = 0; round < 4; round++)
+        move_and_stand(f, 4, 10);
+    assert_non_null(find_held(f, "lane_silent", 2));
+    for (int round = 0; round < 20; round++)
+        move_and_stand(f, 4, 10);
+    assert_int_equal(f->told[CRN_CONDITION_RAISED], 1);
+    assert_int_equal(f->told[CRN_CONDITION_ENDED], 0);
+}
+
+/* Of each lot the last fruits are on lane 1, and the first ones of the next, too. */
+static void lanes_that_empty_and_fill_one_after_another_are_not_silent(void **state)
+{
+    watch_fixture *f = *state;
+    for (int lot = 0; lot < 10; lot++) {
+        f->idle = 6;
+        pass_seconds(f, 4);
+        f->idle = 0;
+        pass_seconds(f, LONG_TIME);
+        f->idle = 6;
+        pass_seconds(f, 4);
+        f->idle = 7;
+        pass_seconds(f, LONG_TIME);
+    }
+    assert_int_equal(f->told[CRN_CONDITION_RAISED], 0);
+}
+
 /* The last fruit before a pause, and the first after it, are on a lane that has few. */
 static void a_pause_between_fruits_of_a_sparse_lane_does_not_accuse_the_others(void **state)
 {
@@ -245,6 +298,12 @@ int main(void)
             a_lane_that_stays_away_after_a_pause_is_silent_within_ten_seconds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_long_wait_does_not_make_silence_usual, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_silent_lane_is_told_although_the_belt_pauses_often,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_lane_that_is_silent_stays_so_while_the_belt_stands,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_dead_lane_of_a_belt_that_moves_for_seconds_only_is_silent,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lanes_that_empty_and_fill_one_after_another_are_not_silent,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             a_pause_between_fruits_of_a_sparse_lane_does_not_accuse_the_others, set_up, tear_down),
