@@ -31,7 +31,9 @@ typedef struct crn_condition_memory {
     int64_t clock_jump_ns;      /* when; 0: never */
     int64_t views_caused_ns;    /* when a cause of lost views was last found; 0: never */
     int64_t writers_delayed_ns; /* the same of copies for which their writers had no processor */
-    int64_t moved_ns; /* latest view of any lane, or when the belt was last seen to stand */
+    int64_t moved_ns;  /* latest view of any lane, or when the belt was last seen to stand */
+    int64_t moving_ns; /* for how long it moved since the first view with these lanes: */
+    crn_lane_ranges listed;
     crn_condition_lane *lanes; /* limits.lanes entries, by a lane's index */
 } crn_condition_memory;
 

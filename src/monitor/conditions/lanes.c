@@ -1,4 +1,6 @@
 /* Lanes: views that do not come, or not all of them, or too late. */
+#include <string.h>
+
 #include "src/monitor/conditions/find.h"
 #include "stages/base/clock.h"
 
@@ -10,8 +12,8 @@
  * looks the same. */
 #define AT_ONCE_NS (4 * CRN_NS_PER_S)
 
-/* Seconds that the first view of a lane may come after that of another. */
-#define FIRST_VIEW_S 8
+/* For so long the belt may move after the first view of a lane, until one of another comes. */
+#define FIRST_VIEW_NS (8 * CRN_NS_PER_S)
 
 /* Of the views that are announced, so many may be missing. */
 #define MISSING_SHARE 0.01
@@ -65,6 +67,24 @@ static void pause_lane(const crn_lane_snapshot *now, crn_condition_lane *lane)
     lane->missed_movement = true; /* the next one, until a view comes */
 }
 
+static bool is_same_list(const crn_lane_ranges *a, const crn_lane_ranges *b)
+{
+    return a->count == b->count && memcmp(a->at, b->at, (size_t)a->count * sizeof *a->at) == 0;
+}
+
+/* A lane that a reload lists has as long until its first view as those of the start. */
+static void follow_movement(const crn_condition_look *look, crn_condition_memory *memory,
+                            int64_t moved_ns)
+{
+    const crn_lane_ranges *listed = &look->now->settings.lanes;
+    if (memory->moved_ns == 0 || !is_same_list(&memory->listed, listed)) {
+        memory->listed = *listed;
+        memory->moving_ns = 0;
+        return;
+    }
+    memory->moving_ns += moved_ns < AT_ONCE_NS ? moved_ns : AT_ONCE_NS;
+}
+
 void crn_condition_follow_lanes(const crn_condition_look *look, crn_condition_memory *memory)
 {
     const crn_lane_snapshot *latest = find_latest(look->now);
@@ -73,6 +93,7 @@ void crn_condition_follow_lanes(const crn_condition_look *look, crn_condition_me
     bool stands =
         crn_lane_meters_is_silence(&latest->meters, look->now_ns - latest->meters.arrived_ns);
     int64_t moved_ns = find_movement(memory, latest);
+    follow_movement(look, memory, stands ? 0 : moved_ns);
     for (int32_t i = 0; i < look->now->lane_count; i++) {
         const crn_lane_snapshot *now = &look->now->lanes[i];
         crn_condition_lane *lane = &memory->lanes[i];
@@ -131,11 +152,13 @@ static void find_never_seen(const crn_condition_look *look, crn_condition_found 
     const crn_lane_ranges *listed = &look->now->settings.lanes;
     if (look->now->lane_count == 0 || look->now->metrics.lanes_freed > 0)
         return;
+    bool is_time = look->memory->moving_ns > FIRST_VIEW_NS;
     int64_t left = look->config->limits.lanes;
     for (int32_t i = 0; i < listed->count; i++)
         for (int64_t lane = listed->at[i].first; lane <= listed->at[i].last && left > 0;
              lane++, left--)
-            if (!was_seen(look->now, (uint32_t)lane))
+            if (!was_seen(look->now, (uint32_t)lane) &&
+                (is_time || crn_condition_is_raised(found, lane)))
                 crn_condition_add(found, &(crn_condition_values){.lane = lane});
 }
 
@@ -144,7 +167,6 @@ const crn_condition crn_condition_lane_never_seen = {
     .alert = "CernitaLaneNeverSeen",
     .severity = CRN_SEVERITY_CRITICAL,
     .misjudged = true,
-    .raise_s = FIRST_VIEW_S,
     .clear_s = 1,
     .find = find_never_seen,
     .words = {{"Lane {lane}: no picture since the start", "Start camera and CNN of this lane."},

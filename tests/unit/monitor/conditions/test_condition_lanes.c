@@ -235,6 +235,28 @@ static void a_lane_that_a_reload_lists_is_missed(void **state)
     assert_non_null(find_held(f, "lane_never_seen", 4));
 }
 
+/* A fruit on one lane before the belt stops, and the next ones after it. */
+static void a_belt_that_stands_after_the_first_fruit_misses_no_lane(void **state)
+{
+    watch_fixture *f = *state;
+    f->now->lane_count = 1;
+    pass_seconds(f, 1);
+    for (int stop = 0; stop < 3; stop++) {
+        f->idle = 1;
+        pass_seconds(f, LONG_TIME);
+        f->idle = 0;
+        pass_seconds(f, 2);
+    }
+    assert_int_equal(f->told[CRN_CONDITION_RAISED], 0);
+    pass_seconds(f, 8);
+    assert_non_null(find_held(f, "lane_never_seen", 2));
+    assert_non_null(find_held(f, "lane_never_seen", 3));
+    f->idle = 1;
+    pass_seconds(f, LONG_TIME); /* of those that are missed, nothing says that they are not */
+    assert_int_equal(f->told[CRN_CONDITION_RAISED], 2);
+    assert_int_equal(f->told[CRN_CONDITION_ENDED], 0);
+}
+
 /* --- one lane does not hide another --- */
 
 static void late_views_of_one_lane_do_not_hide_the_missing_ones_of_another(void **state)
@@ -312,6 +334,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_lane_that_was_seen_and_is_taken_off_the_list_is_not_silent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_lane_that_a_reload_lists_is_missed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_belt_that_stands_after_the_first_fruit_misses_no_lane,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             late_views_of_one_lane_do_not_hide_the_missing_ones_of_another, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lanes_with_two_faults_leave_room_for_what_is_worse, set_up,
