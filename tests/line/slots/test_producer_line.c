@@ -6,9 +6,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <zmq.h>
 
+#include "tests/support/cleanup.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/fixture.h"
 #include "tests/support/line/daemon.h"
@@ -213,6 +216,23 @@ static void a_killed_daemon_is_connected_to_again(void **state)
     }
 }
 
+static void it_leaves_though_a_forked_child_lives(void **state)
+{
+    line_of_slots *f = *state;
+    await(f);
+    pid_t parent = getpid(), child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() == parent)
+            pause();
+        _exit(1);
+    }
+    crn_cleanup_add_process(child);
+    crn_producer_free(&f->producer);
+    daemon_read_until(&f->daemon, "a producer left");
+}
+
 static void refuses(line_of_slots *f, const crn_producer_settings *settings, int code,
                     const char *key)
 {
@@ -281,6 +301,7 @@ int main(void)
         cmocka_unit_test(headers_may_come_through_zeromq),
         cmocka_unit_test(a_view_without_a_slot_is_told),
         cmocka_unit_test(a_killed_daemon_is_connected_to_again),
+        cmocka_unit_test(it_leaves_though_a_forked_child_lives),
         cmocka_unit_test(what_it_refuses_has_a_cure),
         cmocka_unit_test(the_python_example_sends_a_fruit),
         cmocka_unit_test(the_go_example_sends_a_fruit),
