@@ -329,10 +329,11 @@
 #define CRN_LEVELS(ROW)                                                                            \
     ROW(senders, LEVEL("cernita_senders", "senders connected"))                                    \
     ROW(lanes, LEVEL("cernita_lanes", "lanes seen since the start, but for freed ones"))           \
-    ROW(lanes_unproven, LEVEL("cernita_lanes_unproven",                                            \
-                              "lanes whose last 64 views or more had no value of 0.5: nothing "    \
-                              "shows that their CNN works; lanes silent for two minutes are left " \
-                              "out"))                                                              \
+    ROW(lanes_unproven,                                                                            \
+        LEVEL(                                                                                     \
+            "cernita_lanes_unproven",                                                              \
+            "lanes without a value of 0.5 since their CNN started, in 64 views or more: nothing "  \
+            "shows that it works; lanes silent for two minutes are left out"))                     \
     ROW(slots_free,                                                                                \
         LEVEL("cernita_slots_free", "slots without a view; of cernita_limit{key=\"slots\"}"))      \
     ROW(fruits_open, LEVEL("cernita_fruits_open", "fruits without a verdict"))                     \

@@ -46,11 +46,8 @@ crn_state crn_line_state(const crn_line *line)
 
 static crn_levels levels_of(const crn_line *line, const crn_metrics *metrics, int64_t now_ns)
 {
-    uint32_t unproven_lane = 0;
-    uint64_t lanes_unproven = crn_lanes_unproven(line->lanes, now_ns, &unproven_lane);
     return (crn_levels){
-        .lanes_unproven = lanes_unproven,
-        .unproven_lane = unproven_lane,
+        .lanes_unproven = crn_lanes_unproven(line->lanes, now_ns),
         .senders = metrics->ingest.connected - metrics->ingest.disconnected +
                    metrics->slots.producers - metrics->slots.left,
         .lanes = (uint64_t)metrics->lane_count,
@@ -70,7 +67,7 @@ static uint64_t highest(uint64_t before, uint64_t now)
     return now > before ? now : before;
 }
 
-static void fill_lanes(crn_line *line, crn_snapshot *snapshot)
+static void fill_lanes(crn_line *line, int64_t now_ns, crn_snapshot *snapshot)
 {
     snapshot->lane_count = snapshot->metrics.lane_count;
     snapshot->freed = (crn_lane_snapshot){.stats = crn_lanes_totals_of(line->lanes)->freed,
@@ -82,7 +79,8 @@ static void fill_lanes(crn_line *line, crn_snapshot *snapshot)
         snapshot->lanes[i] = (crn_lane_snapshot){.number = lane->number,
                                                  .stats = lane->stats,
                                                  .meters = *meters,
-                                                 .values = lane->values.stats};
+                                                 .values = lane->values.stats,
+                                                 .is_unproven = crn_lane_is_unproven(lane, now_ns)};
     }
 }
 
@@ -95,7 +93,7 @@ static void fill(crn_line *line, int64_t now_ns, crn_snapshot *ret_snapshot)
     ret_snapshot->levels = levels_of(line, &ret_snapshot->metrics, now_ns);
     crn_line_settings_report(line, &ret_snapshot->settings);
     ret_snapshot->views = line->meters.views;
-    fill_lanes(line, ret_snapshot);
+    fill_lanes(line, now_ns, ret_snapshot);
 }
 
 void crn_line_snapshot(crn_line *line, int64_t now_ns)

@@ -30,6 +30,7 @@ typedef struct crn_lane_snapshot {
     crn_lane_stats stats;
     crn_lane_meters meters;
     crn_values_stats values;
+    bool is_unproven; /* nothing shows that its CNN works: crn_lane_is_unproven */
 } crn_lane_snapshot;
 
 /* What is there at this time, as opposed to counters since the start. */
@@ -37,7 +38,6 @@ typedef struct crn_levels {
     CRN_LEVELS(CRN_COUNT_MEMBER)
     uint64_t result_bytes;  /* in the result store */
     uint64_t backlog_bytes; /* of verdicts that wait for a grader */
-    uint32_t unproven_lane; /* the first of lanes_unproven */
 } crn_levels;
 
 /* The settings that fruits are judged by from now on, and what became of others. */

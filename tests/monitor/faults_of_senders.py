@@ -25,6 +25,11 @@ def faint(maps):
     return 0.2 * maps + np.float32(0.8 / 3)
 
 
+def faint_cnn(line):
+    line.belt.change_maps = faint
+    line.belt.begin_epoch()
+
+
 def first_again(maps, kept={}):
     return kept.setdefault(maps.shape, maps)
 
@@ -94,7 +99,8 @@ FAULTS = [
     Fault("out_of_range", "the CNN's softmax is missing", setting(change_maps=logits), setting(change_maps=None)),
     Fault("wrong_scale", "maps are divided by 255 once more", setting(change_maps=divided), setting(change_maps=None)),
     Fault("frozen", "the same maps come again and again", setting(change_maps=first_again), setting(change_maps=None)),
-    Fault("unproven", "no value of the CNN reaches 0.5", setting(change_maps=faint), setting(change_maps=None)),
+    Fault("unproven", "a CNN starts, and no value of it reaches 0.5", faint_cnn, setting(change_maps=None),
+          also={"CernitaSenderRestarted"}),
     Fault("defects_left_out", "every other pixel is a defect, `limits.points` 1024", setting(change_maps=noise),
           setting(change_maps=None), changes={"limits": {"points": 1024, "view_mib": 2, "slots": 64}}),
     Fault("sender_cut", "a message of 64 MiB", send_too_much, close_extra),

@@ -219,9 +219,11 @@ crn_lane *crn_lanes_at(crn_lanes *lanes, int32_t index)
 bool crn_lane_count(crn_lane *lane, const crn_view_header *header, int64_t now_ns)
 {
     crn_lane_stats *stats = &lane->stats;
-    uint64_t jumps = stats->jumps, reused = stats->reused;
+    uint64_t jumps = stats->jumps, reused = stats->reused, begun = lane->senders.begun;
     stats->views++;
     bool is_new = crn_senders_count(&lane->senders, header, now_ns, stats);
+    if (lane->senders.begun != begun)
+        crn_scale_doubt(&lane->values.scale);
     lane->lanes->totals.jumps += stats->jumps - jumps;
     lane->lanes->totals.reused += stats->reused - reused;
     return is_new;
@@ -239,17 +241,17 @@ void crn_lane_met(crn_lane *lane, const crn_met_senders *met)
     last->lane = lane->number;
 }
 
-uint64_t crn_lanes_unproven(const crn_lanes *lanes, int64_t now_ns, uint32_t *ret_number)
+bool crn_lane_is_unproven(const crn_lane *lane, int64_t now_ns)
+{
+    return crn_scale_is_unproven(&lane->values.scale) &&
+           now_ns - lane->used_ns < CRN_LANE_SILENT_NS;
+}
+
+uint64_t crn_lanes_unproven(const crn_lanes *lanes, int64_t now_ns)
 {
     uint64_t count = 0;
-    for (int32_t i = lanes->count - 1; i >= 0; i--) {
-        const crn_lane *lane = &lanes->lanes[i];
-        if (!crn_scale_is_unproven(&lane->values.scale) ||
-            now_ns - lane->used_ns >= CRN_LANE_SILENT_NS)
-            continue;
-        count++;
-        *ret_number = lane->number;
-    }
+    for (int32_t i = 0; i < lanes->count; i++)
+        count += crn_lane_is_unproven(&lanes->lanes[i], now_ns);
     return count;
 }
 

@@ -180,12 +180,14 @@ crn_scale_finding crn_scale_judge(crn_scale *lane, crn_sum_rule rule, bool has_b
 {
     crn_scale_finding finding = {.greatest = is_u8(view) ? view->max / BYTE : view->max};
     if (rule != CRN_SUM_AUTO) /* back at auto, it decides again */
-        *lane = (crn_scale){.unproven = lane->unproven};
+        *lane = (crn_scale){.proven = lane->proven, .unproven = lane->unproven};
     bool is_free = rule == CRN_SUM_NONE || lane->decision == CRN_SCALE_NONE ||
                    (rule == CRN_SUM_AUTO && view->header->channels < 2);
     if (!is_free)
         judge_sums(lane, rule, has_background, view, &finding);
-    if (finding.reason == CRN_REASON_NONE)
-        lane->unproven = finding.greatest >= CRN_SCALE_PROVEN ? 0 : lane->unproven + 1;
+    if (finding.reason == CRN_REASON_NONE) {
+        lane->proven |= finding.greatest >= CRN_SCALE_PROVEN;
+        lane->unproven = lane->proven ? 0 : lane->unproven + 1;
+    }
     return finding;
 }

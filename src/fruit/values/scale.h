@@ -16,8 +16,9 @@
  * looks like one of the known mistakes: all 0, divided by 255, labels, or a constant sum.
  *
  * Where nothing has to sum to 1, an all-zero map is a sound fruit. There, and for a softmax that
- * tells nothing (all classes alike), a lane is unproven while its last CRN_SCALE_VIEWS views or
- * more had no value of at least CRN_SCALE_PROVEN: a condition, which changes no verdict.
+ * tells nothing (all classes alike), a lane is unproven while no value of at least CRN_SCALE_PROVEN
+ * has come since a sender of it began, in CRN_SCALE_VIEWS views or more: a condition, which changes
+ * no verdict. Proven once it stays so until the next sender begins, as sound fruit may last long.
  *
  * No clock, no allocation, no log.
  */
@@ -51,7 +52,8 @@ typedef struct crn_scale {
     uint8_t decision;       /* crn_scale_decision */
     uint8_t near_1, off;    /* while undecided: views that told the one or the other */
     float off_min, off_max; /* sums of these last */
-    uint64_t unproven;      /* views in a row without a value of at least CRN_SCALE_PROVEN */
+    bool proven;            /* a value of at least CRN_SCALE_PROVEN came, */
+    uint64_t unproven;      /* or so many views without one; since a sender began */
 } crn_scale;
 
 /* Of a lane, or of all. */
@@ -102,6 +104,14 @@ crn_scale_sums crn_scale_sample(const crn_view_header *header, const unsigned ch
 /* Judges a view, all of whose values are valid, by what its lane told before. */
 crn_scale_finding crn_scale_judge(crn_scale *lane, crn_sum_rule rule, bool has_background,
                                   const crn_scale_view *view);
+
+/* A sender of the lane began, perhaps another CNN. */
+static inline void crn_scale_doubt(crn_scale *lane)
+{
+    if (lane->proven)
+        lane->unproven = 0;
+    lane->proven = false;
+}
 
 /* True if the lane is unproven. */
 static inline bool crn_scale_is_unproven(const crn_scale *lane)

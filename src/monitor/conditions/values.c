@@ -131,10 +131,9 @@ const crn_condition crn_condition_frozen = {
 
 static void find_unproven(const crn_condition_look *look, crn_condition_found *found)
 {
-    const crn_levels *levels = &look->now->levels;
-    if (levels->lanes_unproven > 0)
-        crn_condition_add(found, &(crn_condition_values){.lane = levels->unproven_lane,
-                                                         .count = (double)levels->lanes_unproven});
+    for (int32_t i = 0; i < look->now->lane_count; i++)
+        if (look->now->lanes[i].is_unproven)
+            crn_condition_add(found, &(crn_condition_values){.lane = look->now->lanes[i].number});
 }
 
 const crn_condition crn_condition_unproven = {
@@ -153,7 +152,6 @@ const crn_condition crn_condition_unproven = {
                "Faites passer un fruit avec un défaut connu."},
               {"Bahn {lane}: das CNN findet gar nichts",
                "Eine Frucht mit bekanntem Fehler durchlaufen lassen."}},
-    .details =
-        "no value of 0.5 (u8: 128) in 64 views or more on {count} lanes: the CNN is dead, has "
-        "the wrong scale, or all fruit is sound",
+    .details = "no value of 0.5 (u8: 128) since the CNN started, in 64 views or more: it is dead, "
+               "has the wrong scale, or all fruit was sound so far",
 };

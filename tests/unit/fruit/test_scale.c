@@ -365,10 +365,45 @@ static void a_cnn_that_knows_nothing_is_unproven(void **state)
         assert_false(crn_scale_is_unproven(&line->lane->values.scale));
         assert_int_equal(judge_value(line, 1 / (float)line->view.header.channels), CRN_REASON_NONE);
     }
-    uint32_t number = 7;
-    assert_int_equal(crn_lanes_unproven(line->lanes, CRN_LANE_SILENT_NS - 1, &number), 1);
-    assert_int_equal(number, 0);
-    assert_int_equal(crn_lanes_unproven(line->lanes, CRN_LANE_SILENT_NS, &number), 0);
+    assert_int_equal(crn_lanes_unproven(line->lanes, CRN_LANE_SILENT_NS - 1), 1);
+    assert_int_equal(crn_lanes_unproven(line->lanes, CRN_LANE_SILENT_NS), 0);
+    close_line(line);
+}
+
+/* The hour of ten fruits of four views a second, of which one in 200 has a defect. */
+static void a_cnn_that_found_a_defect_stays_proven_until_it_restarts(void **state)
+{
+    (void)state;
+    enum { FRUITS = 36000, VIEWS = 4, DEFECT_EACH = 200 };
+    scale_line *line = open_pair(false);
+    const crn_scale *scale = &line->lane->values.scale;
+    line->config.ingest.sum = CRN_SUM_NONE;
+    line->view.header.epoch = 1;
+    for (uint64_t fruit = 0; fruit < FRUITS; fruit++) {
+        bool is_first = fruit % DEFECT_EACH == 0;
+        if (fruit % DEFECT_EACH < 2) {
+            set_all(is_first ? 0.9f : 0.1f);
+            write_view(line);
+        }
+        for (int view = 0; view < VIEWS; view++) {
+            line->view.header.sequence++;
+            crn_lane_count(line->lane, &line->view.header, (int64_t)fruit);
+            judge(line);
+            assert_false(crn_scale_is_unproven(scale));
+        }
+    }
+    line->view.header.epoch = 2; /* another CNN, perhaps */
+    for (int view = 0; view < 2 * CRN_SCALE_VIEWS; view++) {
+        assert_int_equal(crn_scale_is_unproven(scale), view >= CRN_SCALE_VIEWS);
+        line->view.header.sequence++;
+        crn_lane_count(line->lane, &line->view.header, FRUITS);
+        judge(line);
+    }
+    line->view.header.epoch = 3; /* nor does this one show that it works */
+    crn_lane_count(line->lane, &line->view.header, FRUITS);
+    assert_true(crn_scale_is_unproven(scale));
+    assert_int_equal(judge_value(line, 0.9f), CRN_REASON_NONE);
+    assert_false(crn_scale_is_unproven(scale));
     close_line(line);
 }
 
@@ -406,6 +441,7 @@ int main(void)
         cmocka_unit_test_setup(only_views_that_tell_decide, set_up),
         cmocka_unit_test_setup(one_view_of_sigmoids_is_enough, set_up),
         cmocka_unit_test(a_cnn_that_knows_nothing_is_unproven),
+        cmocka_unit_test(a_cnn_that_found_a_defect_stays_proven_until_it_restarts),
         cmocka_unit_test(small_u8_is_judged_only_if_it_has_to_sum_to_one),
     };
     crn_log_set_level(CRN_LOG_ERROR);

@@ -273,6 +273,23 @@ static void late_views_of_one_lane_do_not_hide_the_missing_ones_of_another(void 
     assert_null(find_held(f, "views_missing", 1));
 }
 
+/* When the CNN of one is proven, that of the other is said as before, and not anew. */
+static void each_unproven_lane_is_said(void **state)
+{
+    watch_fixture *f = *state;
+    f->now->lanes[0].is_unproven = f->now->lanes[2].is_unproven = true;
+    pass_seconds(f, 10);
+    assert_non_null(find_held(f, "unproven", 1));
+    assert_null(find_held(f, "unproven", 2));
+    assert_non_null(find_held(f, "unproven", 3));
+    f->now->lanes[0].is_unproven = false;
+    pass_seconds(f, 10);
+    assert_null(find_held(f, "unproven", 1));
+    assert_non_null(find_held(f, "unproven", 3));
+    assert_int_equal(f->told[CRN_CONDITION_RAISED], 2);
+    assert_int_equal(f->told[CRN_CONDITION_ENDED], 1);
+}
+
 static void lanes_with_two_faults_leave_room_for_what_is_worse(void **state)
 {
     watch_fixture *f = *state;
@@ -338,6 +355,7 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             late_views_of_one_lane_do_not_hide_the_missing_ones_of_another, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(each_unproven_lane_is_said, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lanes_with_two_faults_leave_room_for_what_is_worse, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_lane_that_is_freed_leaves_nothing_that_was_refused,
