@@ -69,12 +69,26 @@ static bool keeps_memory(const crn_slots *slots)
     return atomic_load_explicit(&slots->keeps_memory, memory_order_relaxed);
 }
 
-/* Frees the memory of a ring that nobody uses, unless a lost device may read it. */
-static void free_ring(crn_slots *slots, crn_slots_ring *ring)
+/* The producer may keep its mapping for as long as it likes, and make rings again and again. */
+static void discard_pages(const crn_ring_memory *memory)
+{
+    int r = crn_ring_memory_discard(memory);
+    if (r < 0)
+        crn_log(CRN_LOG_WARNING,
+                "ingest: %zu MiB of a ring stay in memory while the producer that left maps them: "
+                "%s",
+                memory->slots_bytes >> 20, strerror(-r));
+}
+
+/* Frees the memory of a ring that nobody uses, unless a lost device may read it. `is_left`: nor
+ * does its producer any more. */
+static void free_ring(crn_slots *slots, crn_slots_ring *ring, bool is_left)
 {
     bool keeps = ring->is_for_devices && keeps_memory(slots);
     if (ring->is_pinned && !keeps)
         slots->devices.unpin(ring->memory.slots);
+    if (is_left && !keeps)
+        discard_pages(&ring->memory);
     if (!keeps)
         crn_ring_memory_free(&ring->memory);
     ring->is_pinned = false;
@@ -87,7 +101,7 @@ static void free_left_rings(crn_slots *slots)
         crn_slots_ring *ring = &slots->ring[i];
         if (atomic_load_explicit(&ring->phase, memory_order_acquire) != CRN_RING_LEFT)
             continue;
-        free_ring(slots, ring);
+        free_ring(slots, ring, true);
         atomic_store_explicit(&ring->phase, CRN_RING_FREE, memory_order_release);
     }
 }
@@ -238,7 +252,7 @@ static void answer_hello(crn_handshakes *self, waiting_hello *from)
     if (answer.status) {
         refuse(self, from, &answer);
     } else if (has_left(from)) { /* else its ring would count until latency.assemble_ms later */
-        free_ring(self->slots, ring);
+        free_ring(self->slots, ring, false);
         close(second);
         close(from->descriptor);
         from->descriptor = -1;
@@ -321,7 +335,8 @@ static void *run(void *argument)
         drop_slow(self, crn_now_ns());
     }
     for (uint32_t i = 0; i < self->slots->rings; i++)
-        free_ring(self->slots, &self->slots->ring[i]);
+        free_ring(self->slots, &self->slots->ring[i],
+                  false); /* it may connect and send them again */
     return NULL;
 }
 

@@ -65,6 +65,17 @@ int crn_ring_memory_create(uint32_t slots, uint64_t slot_bytes, crn_ring_memory 
     return 0;
 }
 
+int crn_ring_memory_discard(const crn_ring_memory *memory)
+{
+    /* Locked pages cannot be removed; mlockall locks all. */
+    if (munlock(memory->slots, memory->slots_bytes) < 0 ||
+        munlock((void *)memory->states, memory->states_bytes) < 0 ||
+        madvise(memory->slots, memory->slots_bytes, MADV_REMOVE) < 0 ||
+        madvise((void *)memory->states, memory->states_bytes, MADV_REMOVE) < 0)
+        return -errno;
+    return 0;
+}
+
 void crn_ring_memory_free(crn_ring_memory *memory)
 {
     if (memory->slots)

@@ -28,6 +28,11 @@ typedef struct crn_ring_memory {
  * multiple of CRN_SLOTS_PAGE_BYTES. Returns 0 or a negative errno. */
 int crn_ring_memory_create(uint32_t slots, uint64_t slot_bytes, crn_ring_memory *ret_memory);
 
+/* Gives all pages back to the kernel, also where the producer still maps them: it then reads 0.
+ * What it writes afterwards takes new pages, which are its own (in its control group). Nobody else
+ * may use the memory any more. Returns 0 or a negative errno. */
+int crn_ring_memory_discard(const crn_ring_memory *memory);
+
 /* Unmaps it, and empties it as CRN_RING_MEMORY_EMPTY is, which is allowed. The producer's mapping
  * remains. */
 void crn_ring_memory_free(crn_ring_memory *memory);

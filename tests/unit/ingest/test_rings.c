@@ -1,107 +1,12 @@
-/* Rings of slots: hello and answer, the book, producers that come, leave and err. */
+/* Rings of slots: hello and answer, the book, producers that err. */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/ingest/slots/slots.h"
-#include "stages/base/clock.h"
-#include "tests/support/cmocka_prelude.h"
-#include "tests/support/folder.h"
-#include "tests/support/slots/raw_producer.h"
-
-#define FIRST_SLOT 100
-#define VIEW_BYTES (3 * 5 * 7)
-
-static crn_config config;
-static crn_slots *slots;
-
-static int open_slots(void **state)
-{
-    (void)state;
-    crn_error error;
-    config = (crn_config){.ingest.slots = {.slots = 4, .producers = 2},
-                          .limits.view_mib = 1,
-                          .latency.assemble_ms = 60000};
-    snprintf(config.ingest.slots.path, sizeof config.ingest.slots.path, "%s/slots", test_folder);
-    int r = crn_slots_open(&config, FIRST_SLOT, (crn_slots_devices){0}, &slots, &error);
-    if (r < 0)
-        print_error("%s\n", error.text);
-    return r;
-}
-
-static int close_slots(void **state)
-{
-    (void)state;
-    crn_slots_close(&slots);
-    return 0;
-}
-
-static crn_view_header header_of(uint64_t sequence)
-{
-    return (crn_view_header){.sequence = sequence,
-                             .height = 5,
-                             .width = 7,
-                             .channels = 3,
-                             .type = CRN_U8,
-                             .layout = CRN_HWC,
-                             .payload_bytes = VIEW_BYTES};
-}
-
-/* The next packet of any producer; waits for it. */
-static void next_packet(crn_slots_packet *ret_packet)
-{
-    while (!crn_slots_receive(slots, ret_packet)) {
-        struct pollfd polled = {.fd = crn_slots_descriptor(slots), .events = POLLIN};
-        crn_slots_service(slots, crn_now_ns());
-        if (poll(&polled, 1, 60000) != 1)
-            fail_msg("no packet came");
-    }
-}
-
-static crn_slots_reference reference_of(const crn_slots_packet *packet)
-{
-    crn_slots_reference reference;
-    assert_int_equal(packet->size, CRN_WIRE_HEADER_BYTES + CRN_SLOTS_REFERENCE_BYTES);
-    assert_true(crn_slots_parse_reference(packet->bytes + CRN_WIRE_HEADER_BYTES,
-                                          CRN_SLOTS_REFERENCE_BYTES, &reference));
-    return reference;
-}
-
-/* Takes the view of the next packet. */
-static crn_view *take_next(uint64_t *ret_sequence)
-{
-    crn_slots_packet packet;
-    crn_view_header header;
-    crn_view *view;
-    next_packet(&packet);
-    crn_slots_reference reference = reference_of(&packet);
-    crn_wire_peek(packet.bytes, &header);
-    assert_int_equal(crn_slots_take(slots, packet.ring, &header, &reference, &view), CRN_WIRE_OK);
-    if (ret_sequence)
-        *ret_sequence = header.sequence;
-    return view;
-}
-
-/* What the line says to a reference that came by ZeroMQ. */
-static crn_wire_fault judge(crn_slots_reference reference, uint64_t payload_bytes)
-{
-    crn_view *view;
-    crn_view_header header = header_of(0);
-    header.payload_bytes = payload_bytes;
-    crn_wire_fault fault = crn_slots_take(slots, CRN_SLOTS_ANY_RING, &header, &reference, &view);
-    if (fault == CRN_WIRE_OK)
-        crn_slots_release(slots, view);
-    return fault;
-}
+#include "tests/unit/ingest/rings_fixture.h"
 
 /* --- hello --- */
 
@@ -125,7 +30,7 @@ static void refuse(crn_slots_hello hello, size_t size, uint32_t status, const ch
 static void a_hello_that_cannot_be_granted_is_answered_with_the_reason(void **state)
 {
     (void)state;
-    const crn_slots_hello good = {1, CRN_SLOTS_MEMFD, 4, VIEW_BYTES, {0}};
+    const crn_slots_hello good = {1, CRN_SLOTS_MEMFD, 4, CRN_RINGS_VIEW_BYTES, {0}};
     crn_slots_hello bad = good;
     refuse(good, CRN_SLOTS_HELLO_BYTES - 1, EPROTO, "40 bytes");
     refuse(good, CRN_SLOTS_HELLO_BYTES + 1, EPROTO, "40 bytes");
@@ -149,7 +54,7 @@ static void a_ring_is_as_large_as_granted_and_cannot_be_resized(void **state)
     (void)state;
     struct stat about;
     crn_raw_producer producer;
-    crn_raw_producer_open(config.ingest.slots.path, 100, VIEW_BYTES, &producer);
+    crn_raw_producer_open(config.ingest.slots.path, 100, CRN_RINGS_VIEW_BYTES, &producer);
     assert_int_equal(producer.answer.slots, 4); /* the line's limit */
     assert_int_equal(producer.answer.slot_bytes, 4096);
     const off_t sizes[] = {4 * 4096, 4096};
@@ -174,7 +79,7 @@ static void connections_that_say_nothing_do_not_keep_others_out(void **state)
     for (int i = 0; i < 40; i++)
         silent[i] = crn_raw_producer_connect(config.ingest.slots.path);
     crn_raw_producer producer;
-    crn_raw_producer_open(config.ingest.slots.path, 0, VIEW_BYTES, &producer);
+    crn_raw_producer_open(config.ingest.slots.path, 0, CRN_RINGS_VIEW_BYTES, &producer);
     assert_int_equal(producer.answer.slots, 4);
     crn_raw_producer_close(&producer);
     for (int i = 0; i < 40; i++)
@@ -188,7 +93,7 @@ static void a_view_is_where_the_producer_wrote_it(void **state)
     (void)state;
     crn_raw_producer producer;
     crn_raw_producer_open(config.ingest.slots.path, 4, 4096, &producer);
-    unsigned char maps[VIEW_BYTES], intensity[5 * 7];
+    unsigned char maps[CRN_RINGS_VIEW_BYTES], intensity[5 * 7];
     for (uint64_t i = 0; i < 9; i++) {
         crn_view_header header = header_of(i);
         memset(maps, (int)i, sizeof maps);
@@ -202,7 +107,7 @@ static void a_view_is_where_the_producer_wrote_it(void **state)
         assert_int_equal(sequence, i);
         assert_memory_equal(view->maps, maps, sizeof maps);
         assert_memory_equal(view->intensity, intensity, sizeof intensity);
-        assert_true(view->in_ring && view->slot >= FIRST_SLOT);
+        assert_true(view->in_ring && view->slot >= CRN_RINGS_FIRST_SLOT);
         assert_ptr_equal(crn_slots_at(slots, view->slot), view);
         assert_false(crn_raw_producer_is_free(&producer, slot));
         crn_slots_release(slots, view);
@@ -315,120 +220,6 @@ static void a_slot_whose_header_is_lost_is_taken_back(void **state)
     crn_raw_producer_close(&producer);
 }
 
-/* --- the end of a producer --- */
-
-/* True once the line has noticed that so many producers left. */
-static void wait_for_left(uint64_t left)
-{
-    crn_slots_packet packet;
-    while (crn_slots_get_stats(slots).left < left) {
-        struct pollfd polled = {.fd = crn_slots_descriptor(slots), .events = POLLIN};
-        crn_slots_service(slots, crn_now_ns());
-        assert_int_equal(poll(&polled, 1, 60000), 1);
-        assert_false(crn_slots_receive(slots, &packet));
-    }
-}
-
-static void what_a_killed_producer_sent_is_read(void **state)
-{
-    (void)state;
-    crn_raw_producer producer;
-    crn_raw_producer_open(config.ingest.slots.path, 4, 4096, &producer);
-    /* Wakes that it did not read make its end look like a failure of the connection. */
-    assert_int_equal(judge(crn_raw_producer_refer(&producer, 3), 100), CRN_WIRE_OK);
-    pid_t child = fork();
-    if (child == 0) {
-        for (uint32_t slot = 0; slot < 3; slot++) {
-            crn_view_header header = header_of(slot);
-            crn_raw_producer_send(&producer, slot, &header);
-        }
-        raise(SIGKILL);
-    }
-    crn_raw_producer_hang_up(&producer);
-    assert_int_equal(waitpid(child, NULL, 0), child);
-    crn_view *view[3];
-    for (uint64_t i = 0; i < 3; i++) {
-        uint64_t sequence;
-        view[i] = take_next(&sequence);
-        assert_int_equal(sequence, i);
-    }
-    wait_for_left(1);
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(view[i]->maps[0], 0); /* still there */
-        crn_slots_release(slots, view[i]);
-    }
-    crn_raw_producer_close(&producer);
-}
-
-/* However long the line's thread takes for the packets before it. */
-/* Or it would wake the line again and again. Among the copies is that of the line's connection. */
-static void an_end_is_read_once_where_copies_are_open(void **state)
-{
-    (void)state;
-    int copies[64];
-    crn_raw_producer producer;
-    crn_raw_producer_open(config.ingest.slots.path, 4, 4096, &producer);
-    for (int fd = 0; fd < 64; fd++)
-        copies[fd] = fd == producer.connection ? -1 : dup(fd);
-    crn_raw_producer_close(&producer);
-    wait_for_left(1);
-    struct pollfd polled = {.fd = crn_slots_descriptor(slots), .events = POLLIN};
-    assert_int_equal(poll(&polled, 1, 0), 0);
-    for (int fd = 0; fd < 64; fd++)
-        close(copies[fd]);
-}
-
-static void what_came_before_the_end_counts_whenever_it_is_read(void **state)
-{
-    (void)state;
-    crn_raw_producer producer;
-    crn_view *view[2];
-    crn_raw_producer_open(config.ingest.slots.path, 4, 4096, &producer);
-    for (uint32_t slot = 0; slot < 2; slot++) {
-        crn_view_header header = header_of(slot);
-        crn_raw_producer_send(&producer, slot, &header);
-    }
-    crn_raw_producer_hang_up(&producer);
-    view[0] = take_next(NULL);
-    assert_int_equal(crn_slots_get_stats(slots).left, 1); /* the end was read as well */
-    crn_clock_move(61 * CRN_NS_PER_S);
-    view[1] = take_next(NULL);
-    for (int i = 0; i < 2; i++)
-        crn_slots_release(slots, view[i]);
-    crn_raw_producer_close(&producer);
-}
-
-static void late_headers_count_and_then_the_ring_is_freed(void **state)
-{
-    (void)state;
-    crn_raw_producer one, other, third;
-    crn_view *view;
-    crn_raw_producer_open(config.ingest.slots.path, 4, 4096, &one);
-    crn_raw_producer_open(config.ingest.slots.path, 4, 4096, &other);
-    crn_slots_reference reference = crn_raw_producer_refer(&one, 0);
-    crn_raw_producer_hang_up(&one);
-    wait_for_left(1);
-    crn_view_header header = header_of(0);
-    assert_int_equal(crn_slots_take(slots, CRN_SLOTS_ANY_RING, &header, &reference, &view),
-                     CRN_WIRE_OK);
-    int64_t now_ns = crn_now_ns();
-    crn_clock_move(61 * CRN_NS_PER_S);
-    assert_int_equal(judge(crn_raw_producer_refer(&one, 1), 100), CRN_WIRE_RING);
-    crn_slots_service(slots, now_ns + 62 * CRN_NS_PER_S);
-    assert_int_equal(view->maps[0], 0); /* not freed: a view is in it */
-    crn_slots_release(slots, view);
-    crn_slots_service(slots, now_ns + 63 * CRN_NS_PER_S);
-    crn_raw_producer_open_when_free(config.ingest.slots.path, 4, 4096, &third);
-    assert_true(third.answer.ring != one.answer.ring);
-    assert_int_equal(judge(crn_raw_producer_refer(&third, 0), 100), CRN_WIRE_OK);
-    /* Whoever still has the old memory writes into nobody's. */
-    memset(one.slots, 0xff, 4096);
-    assert_int_equal(crn_raw_producer_slot(&third, 0)[0], 0);
-    crn_raw_producer_close(&one);
-    crn_raw_producer_close(&other);
-    crn_raw_producer_close(&third);
-}
-
 static void no_more_rings_are_made_than_allowed(void **state)
 {
     (void)state;
@@ -488,10 +279,6 @@ int main(void)
         WITH_SLOTS(the_page_of_states_is_only_the_producers_business),
         WITH_SLOTS(a_producer_that_never_reads_its_wakes_holds_nobody_up),
         WITH_SLOTS(a_slot_whose_header_is_lost_is_taken_back),
-        WITH_SLOTS(what_a_killed_producer_sent_is_read),
-        WITH_SLOTS(an_end_is_read_once_where_copies_are_open),
-        WITH_SLOTS(what_came_before_the_end_counts_whenever_it_is_read),
-        WITH_SLOTS(late_headers_count_and_then_the_ring_is_freed),
         WITH_SLOTS(no_more_rings_are_made_than_allowed),
         WITH_SLOTS(a_packet_of_any_size_is_given_on),
         cmocka_unit_test(without_a_path_there_are_no_slots),
