@@ -18,7 +18,7 @@ static void settle(crn_line *line, crn_view *view)
 {
     if (view->in_ring) {
         if (view->keep_maps)
-            crn_kept_maps_add_copy(line->kept_maps, view);
+            crn_kept_maps_add_copy(line->kept_maps, view, crn_now_ns());
         crn_slots_release(line->slots, view);
     } else if (view->keep_maps) {
         crn_kept_maps_add(line->kept_maps, view);

@@ -8,6 +8,10 @@
 #include "stages/base/clock.h"
 #include "stages/base/digits.h"
 
+/* Views of one fruit are copied in that time: a line all of whose fruits are late must not spend
+ * its thread on copies. */
+#define COPIES_NS (100 * CRN_NS_PER_MS)
+
 /* Only the line's thread fills and empties a place, and only the HTTP thread reads one: each has to
  * find it KEPT. */
 enum { PLACE_FREE, PLACE_KEPT, PLACE_READ };
@@ -21,6 +25,8 @@ typedef struct place {
 struct crn_kept_maps {
     crn_pool *pool;
     uint64_t added;
+    crn_kept_fruit copied; /* the last fruit whose views were copied */
+    int64_t copied_ns;     /* since when; 0: none was */
     uint32_t count;
     place places[];
 };
@@ -117,8 +123,22 @@ void crn_kept_maps_add(crn_kept_maps *maps, crn_view *view)
         crn_pool_release(maps->pool, view);
 }
 
-void crn_kept_maps_add_copy(crn_kept_maps *maps, const crn_view *view)
+/* False: another fruit's views were copied just before. */
+static bool may_copy(crn_kept_maps *maps, const crn_view *view, int64_t now_ns)
 {
+    if (maps->copied_ns && is_of(view, &maps->copied))
+        return true;
+    if (maps->copied_ns && now_ns - maps->copied_ns < COPIES_NS)
+        return false;
+    maps->copied = fruit_of(view);
+    maps->copied_ns = now_ns;
+    return true;
+}
+
+void crn_kept_maps_add_copy(crn_kept_maps *maps, const crn_view *view, int64_t now_ns)
+{
+    if (!may_copy(maps, view, now_ns))
+        return;
     place *one = make_room(maps, view);
     crn_view *copy = one ? crn_pool_copy_aside(maps->pool, view) : NULL;
     if (copy)

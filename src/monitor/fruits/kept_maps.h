@@ -28,8 +28,9 @@ void crn_kept_maps_free(crn_kept_maps **maps);
  */
 void crn_kept_maps_add(crn_kept_maps *maps, crn_view *view);
 
-/* The same with a copy of a view that does not lie in the pool. */
-void crn_kept_maps_add_copy(crn_kept_maps *maps, const crn_view *view);
+/* The same with a copy of a view that does not lie in the pool; does nothing if another fruit's
+ * were copied within 100 ms. */
+void crn_kept_maps_add_copy(crn_kept_maps *maps, const crn_view *view, int64_t now_ns);
 
 /* Names a fruit. */
 typedef struct crn_kept_fruit {

@@ -19,12 +19,14 @@ typedef struct kept_fixture {
     crn_kept_copy copy;
 } kept_fixture;
 
-static bool lie_elsewhere; /* views to be added, not in the pool: copies are kept */
+static bool lie_elsewhere;         /* views to be added, not in the pool: copies are kept */
+static int64_t added_ns, pause_ns; /* when the last one was, and how long after that the next is */
 
 static int set_up(void **state)
 {
     static kept_fixture f;
     memset(&f, 0, sizeof f);
+    added_ns = pause_ns = CRN_NS_PER_S;
     *state = &f;
     if (crn_pool_create(SLOTS, KEPT, BYTES, &f.pool) < 0)
         return -1;
@@ -71,8 +73,9 @@ static void add(kept_fixture *f, uint64_t fruit, uint16_t view, bool intensity)
     added->received_ns = crn_now_ns() - 5 * CRN_NS_PER_S;
     added->intensity = intensity ? added->maps + 5000 : NULL;
     memset(added->maps, value_of(fruit, view), 5200);
+    added_ns += pause_ns;
     if (lie_elsewhere)
-        crn_kept_maps_add_copy(f->maps, added);
+        crn_kept_maps_add_copy(f->maps, added, added_ns);
     else
         crn_kept_maps_add(f->maps, added);
     memset(bytes, 0, sizeof bytes);
@@ -164,6 +167,25 @@ static void a_fruit_of_many_views_keeps_its_first(void **state)
     expect(f, 3, "0");
 }
 
+/* The line's thread copies them, and needs its time most when many fruits are late. */
+static void copies_are_of_one_fruit_at_a_time(void **state)
+{
+    kept_fixture *f = *state;
+    pause_ns = 0;
+    add(f, 1, 0, false);
+    add(f, 2, 0, false);
+    add(f, 1, 1, false);
+    expect(f, 1, "01");
+    expect(f, 2, "");
+    pause_ns = 99 * CRN_NS_PER_MS;
+    add(f, 3, 0, false);
+    pause_ns = CRN_NS_PER_MS;
+    add(f, 3, 1, false);
+    expect(f, 3, "1");
+    add(f, 1, 2, false);
+    expect(f, 1, "01");
+}
+
 #define FRUITS 20000
 #define NAMES  6 /* of these fruits, again and again: two are kept at a time */
 
@@ -212,6 +234,8 @@ int main(void)
         ON_KEPT(views_are_copied_in_their_order),
         ON_KEPT(the_oldest_fruit_goes_as_a_whole),
         ON_KEPT(a_fruit_of_many_views_keeps_its_first),
+        cmocka_unit_test_setup_teardown(copies_are_of_one_fruit_at_a_time, set_up_elsewhere,
+                                        tear_down),
         ON_KEPT(copies_are_whole_while_others_come),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
