@@ -190,6 +190,11 @@ bool crn_fruits_evict(crn_fruits *fruits, crn_ticket ticket, uint32_t *ret_slot)
     return true;
 }
 
+static bool is_of_sender(const crn_fruits *fruits, uint32_t slot)
+{
+    return fruits->rules.ring_slots && slot >= fruits->rules.ring_slots;
+}
+
 bool crn_fruits_queue(crn_fruits *fruits, crn_ticket ticket, uint32_t slot)
 {
     crn_fruit_entry *entry = find_ticket(fruits, ticket, CRN_VIEW_ARRIVED);
@@ -200,7 +205,7 @@ bool crn_fruits_queue(crn_fruits *fruits, crn_ticket ticket, uint32_t slot)
     entry->views[ticket.view].state = CRN_VIEW_QUEUED;
     entry->views[ticket.view].slot = slot;
     crn_schedule_queue(fruits->schedule, ticket.fruit, ticket.view);
-    if (fruits->rules.ring_slots && slot >= fruits->rules.ring_slots)
+    if (is_of_sender(fruits, slot))
         crn_schedule_spare(fruits->schedule, ticket.fruit, ticket.view);
     return true;
 }
@@ -278,6 +283,8 @@ bool crn_fruits_hold_slot(crn_fruits *fruits, crn_ticket ticket)
     if (!entry || entry->serial != ticket.serial)
         return false;
     entry->views[ticket.view].holds_slot = true;
+    if (is_of_sender(fruits, entry->views[ticket.view].slot))
+        return true;
     entry->holding |= UINT64_C(1) << ticket.view;
     fruits->held_slots++;
     return true;

@@ -221,8 +221,8 @@ bool crn_fruits_done(crn_fruits *fruits, crn_ticket ticket, const crn_judgement 
  */
 bool crn_fruits_hold_slot(crn_fruits *fruits, crn_ticket ticket);
 
-/* Takes a slot back that a view holds after its end, of the oldest fruit: true with *ret_slot,
- * which is then the caller's, or false if none does. */
+/* Takes a slot back that a view holds after its end, of the oldest fruit, but none of a sender
+ * (ring_slots): true with *ret_slot, which is then the caller's, or false if there is none. */
 bool crn_fruits_take_slot(crn_fruits *fruits, uint32_t *ret_slot);
 
 /* Reports how long a view ran that the engine returned as UNFINISHED: see crn_schedule_give_up.

@@ -17,7 +17,7 @@ struct crn_fruits {
     crn_judged *judged;
     crn_refused_views refused; /* of fruits that were not open */
     crn_fruit_stats stats;
-    uint32_t held_slots;              /* views that hold a slot */
+    uint32_t held_slots;              /* views that hold a slot which another can take */
     int32_t open_of[CRN_GENERATIONS]; /* open fruits, by their settings */
     bool ended;
     int64_t latest_ns;         /* upper bound of all deadlines */

@@ -18,7 +18,7 @@ typedef struct crn_fruit_entry {
     uint64_t order;             /* sequence number of its opening */
     uint64_t captured_ns;       /* latest of its views; 0: unknown */
     uint64_t pending;           /* views arrived, queued or running */
-    uint64_t holding;           /* views that hold a slot */
+    uint64_t holding;           /* views that hold a slot which another can take */
     crn_fruit_rules rules;      /* those in force when it opened */
     int64_t header_deadline_ns; /* earliest of its views' header deadlines */
     int64_t next_event_ns;      /* deadline - guard once closed; before: when it closes */

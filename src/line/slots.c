@@ -2,8 +2,9 @@
  * A view's slot after its end. It is held until its fruit's verdict while more than half of the
  * slots are free; then the maps of a fruit that was late, partial or over budget are kept for
  * whoever asks (monitor.keep_slots), all others are released. A slot that is held never costs a
- * view: one that arrives takes it back. A producer's slot is held as well while more than half of
- * its ring is free; who wants its maps for longer, kept maps or the recorder, gets a copy.
+ * view: one that arrives takes it back. A producer's slot cannot be taken back for its next view,
+ * so at most a quarter of its ring is held; who wants its maps for longer, kept maps or the
+ * recorder, gets a copy.
  *
  * The recorder is lent slots, from which it writes: of every view at its end, or with record.only
  * of a bad fruit's views at its verdict. Then a view whose slot was released or taken back before
@@ -119,19 +120,19 @@ void crn_line_begin_view(const crn_line *line, crn_view *view)
     atomic_store_explicit(&view->cancelled, false, memory_order_relaxed);
 }
 
-/* True if most slots of the kind that the view has one of are free. */
-static bool are_mostly_free(const crn_line *line, const crn_view *view)
+/* True if enough slots of the kind that the view has one of are free. */
+static bool may_hold(const crn_line *line, const crn_view *view)
 {
     if (view->in_ring)
-        return crn_slots_are_mostly_free(line->slots, view);
+        return crn_slots_may_hold(line->slots, view);
     return crn_pool_free_slots(line->pool) > (uint32_t)line->config->limits.slots / 2;
 }
 
 void crn_line_end_view(crn_line *line, crn_view *view)
 {
     record_maps(line, view);
-    bool hold = (line->kept_maps || crn_line_records_bad_fruits(line->config)) &&
-                are_mostly_free(line, view);
+    bool hold =
+        (line->kept_maps || crn_line_records_bad_fruits(line->config)) && may_hold(line, view);
     if (!hold || !crn_fruits_hold_slot(line->fruits, view->ticket))
         leave(line, view);
 }

@@ -109,8 +109,8 @@ crn_view *crn_slots_at(crn_slots *slots, uint32_t slot)
                 .views[(slot - slots->first_slot) % slots->slots_of_ring];
 }
 
-bool crn_slots_are_mostly_free(const crn_slots *slots, const crn_view *view)
+bool crn_slots_may_hold(const crn_slots *slots, const crn_view *view)
 {
     const crn_slots_ring *ring = &slots->ring[number_of(slots, view->slot)];
-    return ring->slots - ring->in_use > ring->slots / 2;
+    return ring->in_use <= ring->slots / 4;
 }

@@ -83,8 +83,9 @@ void crn_slots_release(crn_slots *slots, crn_view *view);
 /* The view with that number (crn_view.slot). */
 crn_view *crn_slots_at(crn_slots *slots, uint32_t slot);
 
-/* True if most slots of the view's ring hold no view. */
-bool crn_slots_are_mostly_free(const crn_slots *slots, const crn_view *view);
+/* True if the view, which has ended, may keep its slot for now: at most a quarter of its ring then
+ * holds views. No slot is taken back from it for one that arrives. */
+bool crn_slots_may_hold(const crn_slots *slots, const crn_view *view);
 
 /* Looks for new producers, tells those whose slots became free, and looks for what is due with
  * time: rings of producers that have left, slots whose header never came. Call it before waiting

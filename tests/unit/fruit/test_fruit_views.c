@@ -103,6 +103,35 @@ static void test_a_view_that_cannot_end_in_time(void **state)
     judge(2, CRN_VERDICT_LATE);
 }
 
+static int senders_slots_from_101(void **state)
+{
+    (void)state;
+    crn_fruit_rules rules = bench_rules;
+    rules.ring_slots = 101;
+    return bench_start(&rules);
+}
+
+/* It would not become free for a view that lies elsewhere, and the maps would be gone. */
+static void test_a_senders_slot_is_held_until_the_verdict(void **state)
+{
+    (void)state;
+    uint32_t slot = 0;
+    crn_ticket of_sender, own;
+    own = arrive(1, 0, 2, CRN_FRUIT_NEVER);
+    of_sender = arrive(1, 1, 2, CRN_FRUIT_NEVER);
+    run_all();
+    assert_true(crn_fruits_hold_slot(fruits, of_sender));
+    assert_false(crn_fruits_take_slot(fruits, &slot));
+    assert_true(crn_fruits_hold_slot(fruits, own));
+    assert_true(crn_fruits_take_slot(fruits, &slot));
+    assert_int_equal(slot, 100);
+    assert_false(crn_fruits_take_slot(fruits, &slot));
+    assert_false(view_of(own)->holds_slot);
+    assert_true(view_of(of_sender)->holds_slot);
+    judge(1, CRN_VERDICT_COMPLETE);
+    assert_false(crn_fruits_take_slot(fruits, &slot));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +139,8 @@ int main(void)
         CRN_ON_BENCH(test_views_without_a_slot),
         CRN_ON_BENCH(test_views_that_the_engine_gives_back),
         CRN_ON_BENCH(test_a_view_that_cannot_end_in_time),
+        cmocka_unit_test_setup_teardown(test_a_senders_slot_is_held_until_the_verdict,
+                                        senders_slots_from_101, bench_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

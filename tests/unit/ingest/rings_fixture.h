@@ -17,11 +17,11 @@
 static crn_config config;
 static crn_slots *slots;
 
-/* Up to two producers, with four slots each. */
-static inline int open_slots_for(crn_slots_devices devices)
+/* For up to two producers, with so many slots each. */
+static inline int open_slots_for(int64_t count, crn_slots_devices devices)
 {
     crn_error error;
-    config = (crn_config){.ingest.slots = {.slots = 4, .producers = 2},
+    config = (crn_config){.ingest.slots = {.slots = count, .producers = 2},
                           .limits.view_mib = 1,
                           .latency.assemble_ms = 60000};
     snprintf(config.ingest.slots.path, sizeof config.ingest.slots.path, "%s/slots", test_folder);
@@ -34,7 +34,7 @@ static inline int open_slots_for(crn_slots_devices devices)
 static inline int open_slots(void **state)
 {
     (void)state;
-    return open_slots_for((crn_slots_devices){0});
+    return open_slots_for(4, (crn_slots_devices){0});
 }
 
 static inline int close_slots(void **state)

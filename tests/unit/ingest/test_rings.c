@@ -170,6 +170,32 @@ static void a_view_larger_than_its_slot_is_refused_and_the_slot_free_again(void 
     crn_raw_producer_close(&producer);
 }
 
+static int open_eight(void **state)
+{
+    (void)state;
+    return open_slots_for(8, (crn_slots_devices){0});
+}
+
+/* Held until its fruit's verdict: its producer cannot have it back before. */
+static void at_most_a_quarter_of_a_ring_may_be_held(void **state)
+{
+    (void)state;
+    crn_raw_producer producer;
+    crn_view *view[3];
+    crn_raw_producer_open(config.ingest.slots.path, 8, 4096, &producer);
+    for (uint32_t slot = 0; slot < 3; slot++) {
+        crn_view_header header = header_of(slot);
+        crn_raw_producer_send(&producer, slot, &header);
+        view[slot] = take_next(NULL);
+        assert_int_equal(crn_slots_may_hold(slots, view[slot]), slot < 2);
+    }
+    crn_slots_release(slots, view[0]);
+    assert_true(crn_slots_may_hold(slots, view[1]));
+    for (uint32_t slot = 1; slot < 3; slot++)
+        crn_slots_release(slots, view[slot]);
+    crn_raw_producer_close(&producer);
+}
+
 static void the_page_of_states_is_only_the_producers_business(void **state)
 {
     (void)state;
@@ -276,6 +302,8 @@ int main(void)
         WITH_SLOTS(a_view_is_where_the_producer_wrote_it),
         WITH_SLOTS(only_the_reference_of_a_free_slot_is_taken),
         WITH_SLOTS(a_view_larger_than_its_slot_is_refused_and_the_slot_free_again),
+        cmocka_unit_test_setup_teardown(at_most_a_quarter_of_a_ring_may_be_held, open_eight,
+                                        close_slots),
         WITH_SLOTS(the_page_of_states_is_only_the_producers_business),
         WITH_SLOTS(a_producer_that_never_reads_its_wakes_holds_nobody_up),
         WITH_SLOTS(a_slot_whose_header_is_lost_is_taken_back),
