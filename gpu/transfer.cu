@@ -21,7 +21,11 @@ void crn_gpu_pinned_free(void *memory)
 
 int crn_gpu_pin(int32_t device, void *memory, size_t bytes)
 {
-    cudaSetDevice(device);
+    cudaError_t error = cudaSetDevice(device);
+    if (error != cudaSuccess) {
+        cudaGetLastError(); /* clears the error */
+        return crn_gpu_errno(error);
+    }
     cudaHostRegister(memory, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped);
     return crn_gpu_launch_error();
 }

@@ -74,6 +74,7 @@ static int open_devices(crn_engine *engine, const crn_ops *ops, const crn_gpu *g
     crn_device_base base = {gpu, memory, engine->done_descriptor};
     int r = crn_devices_open(engine->config, ops, &base, &engine->devices, error);
     stats->devices = devices->count;
+    stats->first_device = devices->count > 0 ? devices->number[0] : 0;
     stats->left_out = devices->left_out_count;
     memcpy(stats->left_out_why, devices->left_out_why, sizeof stats->left_out_why);
     return r;

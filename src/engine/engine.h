@@ -23,6 +23,7 @@ typedef struct crn_engine_stats {
     uint64_t device, processor; /* views, by what ran them */
     CRN_ENGINE_COUNTS(CRN_COUNT_MEMBER)
     int32_t devices;
+    int32_t first_device;                    /* number of the first one, if there are any */
     int32_t left_out;                        /* auto: devices that did not work at the start */
     char left_out_why[CRN_ENGINE_WHY_BYTES]; /* of the first of these, a clause that names it */
 } crn_engine_stats;

@@ -191,9 +191,9 @@ static int open_engine(crn_line *line, const crn_gpu *gpu, crn_error *error)
 static int open_slots(crn_line *line, const crn_gpu *gpu, crn_error *error)
 {
     crn_slots_devices devices = {0};
-    if (crn_engine_get_stats(line->engine)->devices > 0)
-        devices =
-            (crn_slots_devices){(int32_t)line->config->run.devices.item[0], gpu->pin, gpu->unpin};
+    const crn_engine_stats *stats = crn_engine_get_stats(line->engine);
+    if (stats->devices > 0)
+        devices = (crn_slots_devices){stats->first_device, gpu->pin, gpu->unpin};
     return crn_slots_open(line->config, crn_pool_count(line->pool), devices, &line->slots, error);
 }
 

@@ -21,13 +21,21 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void start(const char *backend, const crn_gpu *gpu)
+static void start_on(const char *backend, const crn_gpu *gpu, const char *devices)
 {
-    every_stage_start(
-        &line, &(every_stage_settings){
-                   .backend = backend, .workers = 2, .threads = 1, .gpu = gpu, .slots = true});
+    every_stage_start(&line, &(every_stage_settings){.backend = backend,
+                                                     .workers = 2,
+                                                     .threads = 1,
+                                                     .devices = devices,
+                                                     .gpu = gpu,
+                                                     .slots = true});
     crn_raw_producer_open(line.config.ingest.slots.path, 0, 1 << 20, &producer);
     line.producer = &producer;
+}
+
+static void start(const char *backend, const crn_gpu *gpu)
+{
+    start_on(backend, gpu, NULL);
 }
 
 /* Sends these fruits on lanes of their own, and receives their verdicts, by lane. */
@@ -106,6 +114,15 @@ static void a_device_reads_rings_that_are_pinned(void **state)
     free_verdicts(expected);
 }
 
+static void rings_are_pinned_for_a_device_that_is_used(void **state)
+{
+    (void)state;
+    start_on("auto", crn_fake_gpu(1, false), "[7, 0]");
+    line_stop(&line);
+    assert_int_equal(line.metrics.engine.left_out, 1);
+    assert_int_equal(atomic_load(&crn_fake_gpu_used.pinned_for), 0);
+}
+
 static void rings_stay_when_a_device_is_lost(void **state)
 {
     (void)state;
@@ -135,6 +152,7 @@ int main(void)
 #define ON_LINE(test) cmocka_unit_test_teardown(test, tear_down)
     const struct CMUnitTest tests[] = {
         ON_LINE(a_device_reads_rings_that_are_pinned),
+        ON_LINE(rings_are_pinned_for_a_device_that_is_used),
         ON_LINE(cuda_reads_rings),
         ON_LINE(rings_stay_when_a_device_is_lost),
     };

@@ -12,6 +12,7 @@
 /* Resources in use; all 0 when everything was freed. */
 typedef struct crn_fake_gpu_use {
     atomic_int contexts, graphs, pinned, pins;
+    atomic_int pinned_for;     /* device that the last pin named */
     atomic_int unpinned_early; /* total: unpinned while a context existed that might read it */
     atomic_int launches;       /* total */
     atomic_int batched;        /* views in launches */

@@ -25,7 +25,7 @@ void crn_fake_gpu_pinned_free(void *memory)
 
 int crn_fake_gpu_pin(int32_t device, void *memory, size_t bytes)
 {
-    (void)device;
+    atomic_store(&crn_fake_gpu_used.pinned_for, device);
     if ((uintptr_t)memory % 4096 != 0 || bytes % 4096 != 0)
         return -EINVAL;
     void *before = NULL;
