@@ -263,6 +263,16 @@ static void answer_hello(crn_handshakes *self, waiting_hello *from)
 
 /* --- connections --- */
 
+/* Hangs up on a connection whose hello has not come. One may have come, in time, while another
+ * one's ring was made. */
+static void give_up(crn_handshakes *self, waiting_hello *one)
+{
+    answer_hello(self, one);
+    if (one->descriptor >= 0)
+        close(one->descriptor);
+    one->descriptor = -1;
+}
+
 static waiting_hello *find_place(crn_handshakes *self)
 {
     waiting_hello *oldest = &self->waiting[0];
@@ -273,7 +283,7 @@ static waiting_hello *find_place(crn_handshakes *self)
         if (one->since_ns < oldest->since_ns)
             oldest = one;
     }
-    close(oldest->descriptor);
+    give_up(self, oldest);
     return oldest;
 }
 
@@ -296,10 +306,8 @@ static void drop_slow(crn_handshakes *self, int64_t now_ns)
 {
     for (int i = 0; i < WAITING_MAX; i++) {
         waiting_hello *one = &self->waiting[i];
-        if (one->descriptor >= 0 && now_ns - one->since_ns > HELLO_NS) {
-            close(one->descriptor);
-            one->descriptor = -1;
-        }
+        if (one->descriptor >= 0 && now_ns - one->since_ns > HELLO_NS)
+            give_up(self, one);
     }
 }
 

@@ -37,10 +37,12 @@ static int allocate_rings(crn_slots *slots)
     slots->ring = calloc(slots->rings, sizeof *slots->ring);
     if (!slots->ring)
         return -ENOMEM;
+    for (uint32_t i = 0; i < slots->rings; i++) { /* all: crn_slots_close looks at them */
+        slots->ring[i].memory = CRN_RING_MEMORY_EMPTY;
+        slots->ring[i].connection = -1;
+    }
     for (uint32_t i = 0; i < slots->rings; i++) {
         crn_slots_ring *ring = &slots->ring[i];
-        ring->memory = CRN_RING_MEMORY_EMPTY;
-        ring->connection = -1;
         ring->book = calloc(slots->slots_of_ring, sizeof *ring->book);
         ring->views = calloc(slots->slots_of_ring, sizeof *ring->views);
         if (!ring->book || !ring->views)
