@@ -12,8 +12,11 @@
 
 #include "stages/base/file/path_lock.h"
 
-#define BACKLOG 8
-#define MODE    0660
+/* Connections that may wait to be accepted: after a restart some forty producers of a line connect
+ * at once. */
+#define BACKLOG 64
+
+#define MODE 0660
 
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83 /* Linux 6.16; not in older headers */

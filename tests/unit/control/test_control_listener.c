@@ -131,11 +131,31 @@ static void a_start_that_fails_lets_go_of_the_path(void **state)
     crn_listener_close(&listener);
 }
 
+/* As many producers may do after a restart of the daemon, before it accepts the first. */
+static void many_may_connect_at_once(void **state)
+{
+    (void)state;
+    crn_listener listener;
+    crn_error error;
+    int waiting[40];
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    strcpy(address.sun_path, path);
+    assert_int_equal(crn_listener_open("control.path", path, &listener, &error), 0);
+    for (int i = 0; i < 40; i++) {
+        waiting[i] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        assert_int_equal(connect(waiting[i], (struct sockaddr *)&address, sizeof address), 0);
+    }
+    for (int i = 0; i < 40; i++)
+        close(waiting[i]);
+    crn_listener_close(&listener);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_of_many_that_start_at_once_listens, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_one_that_listens_is_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(many_may_connect_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_start_that_fails_lets_go_of_the_path, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
