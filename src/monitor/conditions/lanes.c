@@ -15,6 +15,10 @@
 /* For so long the belt may move after the first view of a lane, until one of another comes. */
 #define FIRST_VIEW_NS (8 * CRN_NS_PER_S)
 
+/* A belt that stands for so long is at rest: of a lane that ran empty before the others at the end
+ * of a shift there is nothing to say all night. */
+#define RESTS_NS (60 * CRN_NS_PER_S)
+
 /* Of the views that are announced, so many may be missing. */
 #define MISSING_SHARE 0.01
 
@@ -60,8 +64,10 @@ static bool is_listed(const crn_condition_look *look, const crn_lane_snapshot *l
 
 /* The belt stands. Lanes that empty one after another, and fill so again, miss a part of two
  * movements; a dead one whole movements. */
-static void pause_lane(const crn_lane_snapshot *now, crn_condition_lane *lane)
+static void pause_lane(const crn_lane_snapshot *now, crn_condition_lane *lane, bool rests)
 {
+    if (rests)
+        lane->quiet_ns = 0;
     if (!lane->missed_movement && !crn_lane_meters_is_silence(&now->meters, lane->quiet_ns))
         lane->quiet_ns = 0;
     lane->missed_movement = true; /* the next one, until a view comes */
@@ -90,8 +96,8 @@ void crn_condition_follow_lanes(const crn_condition_look *look, crn_condition_me
     const crn_lane_snapshot *latest = find_latest(look->now);
     if (!latest)
         return;
-    bool stands =
-        crn_lane_meters_is_silence(&latest->meters, look->now_ns - latest->meters.arrived_ns);
+    int64_t stood_ns = look->now_ns - latest->meters.arrived_ns;
+    bool stands = crn_lane_meters_is_silence(&latest->meters, stood_ns);
     int64_t moved_ns = find_movement(memory, latest);
     follow_movement(look, memory, stands ? 0 : moved_ns);
     for (int32_t i = 0; i < look->now->lane_count; i++) {
@@ -104,7 +110,7 @@ void crn_condition_follow_lanes(const crn_condition_look *look, crn_condition_me
             lane->quiet_ns +=
                 crn_lane_meters_is_silence(&now->meters, moved_ns) ? AT_ONCE_NS : moved_ns;
         if (stands)
-            pause_lane(now, lane);
+            pause_lane(now, lane, stood_ns >= RESTS_NS);
     }
     memory->moved_ns = stands ? look->now_ns : latest->meters.arrived_ns;
 }

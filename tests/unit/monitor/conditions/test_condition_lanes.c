@@ -137,6 +137,19 @@ static void a_lane_that_is_silent_stays_so_while_the_belt_stands(void **state)
     assert_int_equal(f->told[CRN_CONDITION_ENDED], 1);
 }
 
+/* As at the end of a shift, where it ran empty first. */
+static void a_silent_lane_is_over_once_the_belt_rests(void **state)
+{
+    watch_fixture *f = *state;
+    pass_seconds(f, LONG_TIME);
+    move_and_stand(f, 20, LONG_TIME - 10);
+    assert_non_null(find_held(f, "lane_silent", 2));
+    pass_seconds(f, 20);
+    assert_null(find_held(f, "lane_silent", 2));
+    move_and_stand(f, 20, 0);
+    assert_non_null(find_held(f, "lane_silent", 2));
+}
+
 static void a_dead_lane_of_a_belt_that_moves_for_seconds_only_is_silent(void **state)
 {
     watch_fixture *f = *state;
@@ -340,6 +353,8 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_lane_that_is_silent_stays_so_while_the_belt_stands,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_silent_lane_is_over_once_the_belt_rests, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_dead_lane_of_a_belt_that_moves_for_seconds_only_is_silent,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(lanes_that_empty_and_fill_one_after_another_are_not_silent,
