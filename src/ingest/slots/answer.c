@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 /* By crn_slots_kind. */
 static const char *const kind_names[] = {
@@ -46,6 +47,9 @@ void crn_slots_decide(const crn_config *config, const void *bytes, size_t size,
             ret_answer, EOPNOTSUPP,
             "kind %u (%s): this line has memfd (1), in host memory (ingest.slots.kinds)",
             (unsigned)hello.kind, name_of(hello.kind));
+    else if (memcmp(hello.device, (unsigned char[sizeof hello.device]){0}, sizeof hello.device) !=
+             0)
+        crn_slots_refuse(ret_answer, EINVAL, "device is not 0, as it must be for host memory");
     else if (hello.slot_bytes == 0)
         crn_slots_refuse(ret_answer, EINVAL, "slot_bytes is 0: give the size of the largest view");
     else if (hello.slot_bytes > max)

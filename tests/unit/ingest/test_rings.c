@@ -42,11 +42,14 @@ static void a_hello_that_cannot_be_granted_is_answered_with_the_reason(void **st
     bad.kind = 77;
     refuse(bad, CRN_SLOTS_HELLO_BYTES, EOPNOTSUPP, "77 (unknown)");
     bad = good;
+    bad.device[15] = 1;
+    refuse(bad, CRN_SLOTS_HELLO_BYTES, EINVAL, "device");
+    bad = good;
     bad.slot_bytes = 0;
     refuse(bad, CRN_SLOTS_HELLO_BYTES, EINVAL, "largest view");
     bad.slot_bytes = UINT64_MAX;
     refuse(bad, CRN_SLOTS_HELLO_BYTES, EMSGSIZE, "limits.view_mib");
-    assert_int_equal(crn_slots_get_stats(slots).producers_refused, 7);
+    assert_int_equal(crn_slots_get_stats(slots).producers_refused, 8);
 }
 
 static void a_ring_is_as_large_as_granted_and_cannot_be_resized(void **state)
