@@ -25,6 +25,7 @@ void crn_preflight_memory(crn_preflight_check *check)
     uint64_t there = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t used, resident;
     struct rlimit space;
+    const char *rings = config->ingest.slots.path[0] ? ", ingest.slots" : "";
     crn_machine_memory(&used, &resident);
     if (bytes > there)
         crn_preflight_fail(
@@ -34,15 +35,15 @@ void crn_preflight_memory(crn_preflight_check *check)
             " MiB of memory; lower limits.slots, monitor.keep_slots%s or limits.view_mib",
             bytes >> 20, config->limits.slots,
             crn_line_kept_slots(config) + crn_line_recorded_slots(config), config->limits.view_mib,
-            there >> 20, config->ingest.slots.path[0] ? ", ingest.slots" : "");
+            there >> 20, rings);
     else if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY &&
              bytes + used > space.rlim_cur)
-        crn_preflight_fail(
-            check, "limits",
-            "they reserve %" PRIu64 " MiB, and this process may have %" PRIu64
-            " MiB of address space; lower limits.slots, monitor.keep_slots or limits.view_mib, or "
-            "raise it (ulimit -v, LimitAS= of a unit)",
-            bytes >> 20, (uint64_t)space.rlim_cur >> 20);
+        crn_preflight_fail(check, "limits",
+                           "they reserve %" PRIu64 " MiB, and this process may have %" PRIu64
+                           " MiB of address space; lower limits.slots, monitor.keep_slots%s or "
+                           "limits.view_mib, or "
+                           "raise it (ulimit -v, LimitAS= of a unit)",
+                           bytes >> 20, (uint64_t)space.rlim_cur >> 20, rings);
 }
 
 /* Same computation as crn_descriptors_reserve: the soft limit is

@@ -23,9 +23,12 @@ static void check_free(crn_self_check *check)
     else if (!check->config)
         crn_self_check_add(check, name, CRN_FINDING_OK, NULL, NULL, "%" PRId64 " MiB", kib >> 10);
     else
-        crn_self_check_add(check, name, kib >> 10 > needed ? CRN_FINDING_OK : CRN_FINDING_BAD,
-                           COST_FREE, "lower limits.slots or limits.view_mib, or stop others",
-                           "%" PRId64 " MiB, the line reserves %" PRId64 " MiB", kib >> 10, needed);
+        crn_self_check_add(
+            check, name, kib >> 10 > needed ? CRN_FINDING_OK : CRN_FINDING_BAD, COST_FREE,
+            check->config->ingest.slots.path[0]
+                ? "lower limits.slots, ingest.slots or limits.view_mib, or stop others"
+                : "lower limits.slots or limits.view_mib, or stop others",
+            "%" PRId64 " MiB, the line reserves %" PRId64 " MiB", kib >> 10, needed);
 }
 
 static void check_swap(crn_self_check *check)

@@ -140,6 +140,11 @@ static void memory(void **state)
     made_up_file(&the, "/proc/meminfo",
                  "MemTotal: 9 kB\nMemAvailable:  524288 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n");
     expect(crn_self_check_memory, "free memory", CRN_FINDING_BAD, "512 MiB, the line reserves");
+    assert_null(strstr(the.check.item[0].cure, "ingest.slots"));
+    strcpy(the.config.ingest.slots.path, "/run/slots");
+    expect(crn_self_check_memory, "free memory", CRN_FINDING_BAD, "512 MiB, the line reserves");
+    assert_non_null(strstr(the.check.item[0].cure, "ingest.slots"));
+    the.config.ingest.slots.path[0] = '\0';
     expect(crn_self_check_memory, "swap", CRN_FINDING_OK, "none");
     made_up_file(&the, "/proc/meminfo",
                  "MemAvailable: 33554432 kB\nSwapTotal:  2097152 kB\nSwapFree: 1048576 kB\n");
