@@ -106,6 +106,7 @@ crn_widen_fn crn_widen_cuda;
 crn_narrow_fn crn_narrow_cuda;
 crn_sum_runs_fn crn_sum_runs_cuda;
 crn_mean_boxes_fn crn_mean_boxes_cuda;
+crn_see_values_fn crn_see_values_cuda;
 }
 
 #endif

@@ -364,8 +364,8 @@ static int widen_on_host(crn_context *context, const crn_image *in, crn_image *o
 }
 
 /* What the finish halves of stages read lies in host memory here. */
-static const crn_ops host_ops =
-    CRN_OPS("cuda", , _on_host, widen_on_host, crn_narrow, crn_sum_runs, crn_mean_boxes);
+static const crn_ops host_ops = CRN_OPS("cuda", , _on_host, widen_on_host, crn_narrow, crn_sum_runs,
+                                        crn_mean_boxes, crn_see_values);
 
 const crn_ops *crn_gpu_ops(const char **ret_why)
 {

@@ -45,8 +45,9 @@ static int32_t count_devices(void)
     return all;
 }
 
-static const crn_ops device_ops = CRN_OPS("cuda", crn_, _cuda, crn_widen_cuda, crn_narrow_cuda,
-                                          crn_sum_runs_cuda, crn_mean_boxes_cuda);
+static const crn_ops device_ops =
+    CRN_OPS("cuda", crn_, _cuda, crn_widen_cuda, crn_narrow_cuda, crn_sum_runs_cuda,
+            crn_mean_boxes_cuda, crn_see_values_cuda);
 
 static const crn_gpu table = {
     &device_ops,           count_devices,          crn_gpu_describe,

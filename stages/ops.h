@@ -36,6 +36,7 @@
 #include "stages/base/api.h"
 #include "stages/cernita.h"
 #include "stages/image.h"
+#include "stages/maps/seen.h"
 
 CRN_C_BEGIN
 
@@ -207,6 +208,20 @@ typedef int crn_mean_boxes_fn(crn_context *context, const crn_image *in, const c
 
 crn_mean_boxes_fn crn_mean_boxes; /**< the CPU implementation */
 
+/** Parts in which crn_see_values() validates a view: blocks of a device, which share nothing. */
+#define CRN_VALUES_PARTS 64
+
+/**
+ * Validates the probabilities of each view of the context.
+ *
+ * @param in u8, f16 or f32, dense
+ * @param parts CRN_VALUES_PARTS of each view, on a device aligned to 8 bytes; crn_values_join() of
+ *        them is the view's
+ */
+typedef int crn_see_values_fn(crn_context *context, const crn_image *in, crn_values_seen *parts);
+
+crn_see_values_fn crn_see_values; /**< the CPU implementation, for a context of one view */
+
 /** The operator table of a backend. */
 typedef struct crn_ops {
     const char *name;
@@ -220,6 +235,7 @@ typedef struct crn_ops {
     crn_narrow_fn *narrow;
     crn_sum_runs_fn *sum_runs;
     crn_mean_boxes_fn *mean_boxes;
+    crn_see_values_fn *see_values;
 } crn_ops;
 
 /** Initialises a crn_ops with the functions `<prefix><operator><suffix>`, crn_convolve_serial, and
@@ -232,7 +248,7 @@ typedef struct crn_ops {
     }
 
 /** The CPU's functions that read maps, for CRN_OPS. */
-#define CRN_OPS_ON_MAPS crn_widen, crn_narrow, crn_sum_runs, crn_mean_boxes
+#define CRN_OPS_ON_MAPS crn_widen, crn_narrow, crn_sum_runs, crn_mean_boxes, crn_see_values
 
 CRN_C_END
 

@@ -7,6 +7,7 @@
 #include "gpu/range.h"
 #include "stages/base/clock.h"
 #include "stages/context.h"
+#include "stages/openmp/values.h"
 
 /* A contour has at least two points, so the point limit bounds the number of contours. */
 static uint32_t contour_capacity(const crn_config *config)
@@ -318,6 +319,18 @@ static bool select_contours(const crn_chain_input *input, const crn_device_resul
     return true;
 }
 
+/* The values as the device saw them. */
+static void report_seen(const crn_device_result *done, const crn_chain_input *input)
+{
+    crn_values_watch *watch = input->watch;
+    if (!watch || !done->seen)
+        return;
+    watch->seen = done->seen[0];
+    for (int32_t i = 1; i < CRN_VALUES_PARTS; i++)
+        watch->seen = crn_values_join(watch->seen, done->seen[i], input->maps.type);
+    watch->is_seen = true;
+}
+
 int crn_chain_finish(crn_chain *chain, const crn_chain_input *input, const crn_device_result *done,
                      crn_defects *defects, crn_judgement *ret_judgement)
 {
@@ -335,6 +348,7 @@ int crn_chain_finish(crn_chain *chain, const crn_chain_input *input, const crn_d
     crn_context_limit(chain->context, NULL, NULL);
     if (r < 0)
         return r;
+    report_seen(done, input);
     /* Includes waiting: devices hold many views at once, and the time from submission to completion
      * is what one of them costs. */
     int64_t end_ns = crn_now_ns();

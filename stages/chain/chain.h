@@ -42,6 +42,7 @@
 #include "stages/config/config.h"
 #include "stages/cernita.h"
 #include "stages/image.h"
+#include "stages/maps/seen.h"
 
 /** One view as input; the caller owns the memory. */
 typedef struct crn_chain_input {
@@ -49,7 +50,8 @@ typedef struct crn_chain_input {
     crn_image intensity; /**< one u8 plane of the same size; data NULL if there is none */
     int64_t received_ns; /**< CLOCK_MONOTONIC */
     int64_t deadline_ns; /**< CLOCK_MONOTONIC; CRN_NEVER_NS for none */
-    /** For the first step that reads the maps, crn_context_watch(); NULL: none is asked. */
+    /** For the first step that reads the maps, crn_context_watch(), or what a device saw of them;
+     * NULL: none is asked. */
     struct crn_values_watch *watch;
     /** Set when the result is no longer needed; NULL: never cancelled. */
     const atomic_bool *cancelled;
@@ -96,6 +98,8 @@ typedef struct crn_device_result {
     /** Contours of the whole batch, owned by the device; plane numbers are view * channels +
      * channel. */
     crn_contours *contours;
+    /** Of the view's values, CRN_VALUES_PARTS; owned by the device. NULL: not validated. */
+    const crn_values_seen *seen;
     int32_t index;         /**< index of the view within the batch */
     uint32_t first, count; /**< range of its contours: crn_device_result_find */
     uint32_t skipped;      /**< bit per step of the chain */

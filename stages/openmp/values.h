@@ -1,32 +1,16 @@
 /*
  * Validation of probabilities, fused into the copy of a view's maps from the socket's memory into
- * their slot, so that it needs no pass of its own.
- *
- * A probability is a number from -0.001 to 1.001 (a margin for rounding); for f16, the halves
- * nearest to these bounds. NaN and infinities are invalid. A u8 value of 255 is certainty: u8 maps
- * with a maximum of 1 are probably masks of zeros and ones. Operators accept any value; the line
- * decides what to do about a failed validation (src/fruit/values/values.h).
+ * their slot, so that it needs no pass of its own. What is valid: stages/maps/seen.h.
  */
 #ifndef CRN_STAGES_OPENMP_VALUES_H
 #define CRN_STAGES_OPENMP_VALUES_H
 
 #include "stages/base/api.h"
 #include "stages/image.h"
+#include "stages/maps/seen.h"
 #include "stages/openmp/simd.h"
 
-#define CRN_VALUES_MIN     (-0.001f)
-#define CRN_VALUES_MAX     1.001f
-#define CRN_VALUES_MIN_F16 0x9419u /* bit pattern of -1049 x 2^-20 */
-#define CRN_VALUES_MAX_F16 0x3c01u /* 1 + 2^-10 */
-
 #define CRN_VALUES_CHANNELS_MAX 256 /* maximum number of channels per count */
-
-/* What a copy saw of its values. */
-typedef struct crn_values_seen {
-    bool suspect; /* need a detailed count: f32 and f16, one is not a probability; u8, the maximum
-                     is exactly 1 */
-    float max;    /* of 0 and all values, u8 as 0 to 255; undefined if f16 or f32 are suspect */
-} crn_values_seen;
 
 /* Copies elements. `to` may be NULL: no copy. Pointers need no alignment, not even to elements. */
 typedef crn_values_seen crn_values_copy_fn(void *restrict to, const void *restrict from,
@@ -50,13 +34,6 @@ typedef struct crn_values_watch {
     bool is_seen;     /* an operator did; then: */
     crn_values_seen seen;
 } crn_values_watch;
-
-/* Of two parts of a map. */
-static inline crn_values_seen crn_values_join(crn_values_seen a, crn_values_seen b, crn_type type)
-{
-    float max = a.max > b.max ? a.max : b.max;
-    return (crn_values_seen){type == CRN_U8 ? max == 1 : a.suspect || b.suspect, max};
-}
 
 /* Statistics of one channel. */
 typedef struct crn_values_count {

@@ -34,9 +34,12 @@ static size_t block_bytes(const crn_config *config)
     return points * sizeof(crn_point) + points / POINTS_PER_CONTOUR * sizeof(crn_contour);
 }
 
+/* What a slot's batch sees of its views' values. */
+#define SEEN_BYTES (CRN_DEVICE_BATCH_MAX * CRN_VALUES_PARTS * sizeof(crn_values_seen))
+
 size_t crn_device_bytes(const crn_config *config)
 {
-    return CRN_DEVICE_SLOTS * (sizeof(crn_job) + block_bytes(config));
+    return CRN_DEVICE_SLOTS * (sizeof(crn_job) + SEEN_BYTES + block_bytes(config));
 }
 
 int crn_slot_create(crn_device *device, crn_device_slot *slot)
@@ -53,7 +56,8 @@ int crn_slot_create(crn_device *device, crn_device_slot *slot)
     contours->points = gpu->pinned_create(points * sizeof *contours->points);
     contours->contours =
         gpu->pinned_create(contours->contour_capacity * sizeof *contours->contours);
-    return contours->points && contours->contours ? 0 : -ENOMEM;
+    slot->seen = gpu->pinned_create(SEEN_BYTES);
+    return contours->points && contours->contours && slot->seen ? 0 : -ENOMEM;
 }
 
 void crn_slot_free(crn_device *device, crn_device_slot *slot)
@@ -66,10 +70,13 @@ void crn_slot_free(crn_device *device, crn_device_slot *slot)
     gpu->pinned_free(slot->job->contours.points);
     gpu->pinned_free(slot->job->contours.contours);
     gpu->pinned_free(slot->job);
+    gpu->pinned_free(slot->seen);
     slot->job = NULL;
+    slot->seen = NULL;
 }
 
-/* Enqueues a batch's enqueue halves, with an event before the first and after each. */
+/* Enqueues the validation of a batch's values and its enqueue halves, with an event before the
+ * first of these and after each. */
 static int enqueue(crn_device *device, crn_device_slot *slot, int32_t batch, const crn_shape *shape,
                    uint32_t skipped)
 {
@@ -84,7 +91,11 @@ static int enqueue(crn_device *device, crn_device_slot *slot, int32_t batch, con
         crn_image_dense(crn_context_scratch(context, CRN_DEVICE_RECEIVED, crn_shape_bytes(shape)),
                         shape->type, shape->layout, shape->channels, shape->height, shape->width);
     job->maps = job->received;
-    int r = job->received.data ? gpu->record_event(context, 0) : -ENOMEM;
+    int r = job->received.data ? 0 : -ENOMEM;
+    if (r == 0 && crn_device_sees_values(config))
+        r = gpu->ops->see_values(context, &job->received, slot->seen);
+    if (r == 0)
+        r = gpu->record_event(context, 0);
     for (int32_t i = 0; i < config->steps && r == 0; i++) {
         const crn_step *step = &config->chain[i];
         if (!step->stage->enqueue || skipped & UINT32_C(1) << i)

@@ -46,7 +46,8 @@ typedef struct crn_shape_graphs {
 
 struct crn_device_slot {
     crn_context *context[CRN_DEVICE_BATCHES];
-    crn_job *job; /* pinned, with its contours' arrays: the device writes them */
+    crn_job *job;          /* pinned, with its contours' arrays: the device writes them */
+    crn_values_seen *seen; /* pinned, too: CRN_VALUES_PARTS of each view of the largest batch */
     /* Number of views whose finish halves still read the results. */
     atomic_int unfinished;
     /* Of the batch in flight: */
@@ -154,6 +155,13 @@ void crn_device_note_batch(crn_device *device, const crn_device_slot *slot, int6
 
 /* The settings of such views, or NULL if they were given back. */
 crn_device_settings *crn_device_settings_of(crn_device *device, const crn_shape *shape);
+
+/* True if the device validates the values of views with these settings. */
+static inline bool crn_device_sees_values(const crn_config *config)
+{
+    return config->ingest.values != CRN_VALUES_TRUST;
+}
+
 void crn_device_settings_free(crn_device_settings *settings); /* NULL is allowed */
 
 /* The device thread's main function. */

@@ -84,12 +84,15 @@ static void finish_batch(crn_device *self, crn_device_slot *slot, int64_t now_ns
     /* Clamped: a longer time is a stall from outside; the next batch must be polled in time. */
     int64_t took_ns = now_ns - slot->begun_ns;
     graph->expected_ns += ((took_ns < limit_ns ? took_ns : limit_ns) - graph->expected_ns) / 4;
+    const crn_config *config = &crn_device_settings_of(self, &slot->views[0]->shape)->config;
+    bool has_seen = crn_device_sees_values(config);
     slot->graph = NULL;
     atomic_store_explicit(&slot->unfinished, slot->count, memory_order_relaxed);
     for (int32_t i = 0; i < slot->count; i++) {
         crn_device_view *view = slot->views[i];
         crn_device_result *done = &view->enqueued;
         done->contours = &slot->job->contours;
+        done->seen = has_seen ? slot->seen + (ptrdiff_t)i * CRN_VALUES_PARTS : NULL;
         done->index = i;
         done->skipped = slot->skipped;
         done->begun_ns = slot->begun_ns;

@@ -209,6 +209,18 @@ static int run_mean_boxes(crn_context *context, const asked *it)
                                        it->to);
 }
 
+static int run_see_values(crn_context *context, const asked *it)
+{
+    crn_values_seen *parts = it->to;
+    int r = 0;
+    for (int32_t v = 0; v < crn_context_views(context) && r == 0; v++) {
+        crn_image in = view_of(&it->in, v);
+        r = processor_ops()->see_values(stand_of(context)->processor, &in,
+                                        parts + (ptrdiff_t)v * CRN_VALUES_PARTS);
+    }
+    return r;
+}
+
 static int morphology(crn_context *context, const crn_morphology_params *params,
                       const crn_image *in, crn_image *out)
 {
@@ -265,6 +277,12 @@ static int mean_boxes(crn_context *context, const crn_image *in, const crn_boxes
     return ask(context, &it);
 }
 
+static int see_values(crn_context *context, const crn_image *in, crn_values_seen *parts)
+{
+    asked it = {.run = run_see_values, .in = *in, .to = parts};
+    return ask(context, &it);
+}
+
 static const crn_ops fake_ops = {
     .name = "cuda",
     .contours = contours,
@@ -276,6 +294,7 @@ static const crn_ops fake_ops = {
     .narrow = narrow,
     .sum_runs = sum_runs,
     .mean_boxes = mean_boxes,
+    .see_values = see_values,
 };
 
 /* --- operator table --- */

@@ -85,6 +85,11 @@ static int mean_boxes(crn_context *context, const crn_image *in, const crn_boxes
     FAULTY(ops->mean_boxes(context, in, boxes, means));
 }
 
+static int see_values(crn_context *context, const crn_image *in, crn_values_seen *parts)
+{
+    FAULTY(ops->see_values(context, in, parts));
+}
+
 static int context_create(int32_t device, int32_t views, crn_context **ret_context)
 {
     FAULTY(context_create(device, views, ret_context));
@@ -220,6 +225,7 @@ const crn_gpu *crn_faulty_gpu(const crn_gpu *sound)
     faulty_ops.narrow = narrow;
     faulty_ops.sum_runs = sum_runs;
     faulty_ops.mean_boxes = mean_boxes;
+    faulty_ops.see_values = see_values;
     table.ops = &faulty_ops;
     table.context_create = context_create;
     table.use = use;

@@ -7,6 +7,7 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/operators/guarded.h"
 #include "tests/support/operators/operator_tests.h"
+#include "tests/support/operators/probabilities.h"
 
 static const crn_values_kernels *const kernels[CRN_TARGETS] = {
     &crn_values_kernels_baseline, &crn_values_kernels_avx2, &crn_values_kernels_avx512};
@@ -18,49 +19,11 @@ static crn_values_copy_fn *copier(const crn_values_kernels *target, crn_type typ
     return type == CRN_U8 ? target->copy_u8 : type == CRN_F16 ? target->copy_f16 : target->copy_f32;
 }
 
-/* --- the definition --------------------------------------------------------------------------- */
-
-static float value_at(const void *from, crn_type type, size_t i)
-{
-    const unsigned char *at = (const unsigned char *)from + i * crn_type_bytes(type);
-    uint16_t half;
-    float value;
-    memcpy(&half, at, sizeof half);
-    if (type == CRN_F16)
-        return crn_f16_to_f32(half);
-    memcpy(&value, at, sizeof value);
-    return value;
-}
+/* --- the definition of counts ----------------------------------------------------------------- */
 
 static bool is_finite(float v)
 {
     return v - v == 0;
-}
-
-static bool is_probability(float v, crn_type type)
-{
-    float min = type == CRN_F16 ? crn_f16_to_f32(CRN_VALUES_MIN_F16) : -0.001f;
-    float max = type == CRN_F16 ? crn_f16_to_f32(CRN_VALUES_MAX_F16) : 1.001f;
-    return v >= min && v <= max;
-}
-
-static crn_values_seen look_at(const void *from, crn_type type, size_t count)
-{
-    crn_values_seen seen = {false, 0};
-    for (size_t i = 0; i < count; i++) {
-        float value = type == CRN_U8 ? ((const uint8_t *)from)[i] : value_at(from, type, i);
-        seen.suspect |= type != CRN_U8 && !is_probability(value, type);
-        seen.max = value > seen.max ? value : seen.max;
-    }
-    seen.suspect |= type == CRN_U8 && seen.max == 1;
-    return seen;
-}
-
-/* The maximum is defined where no f16 or f32 is suspect. */
-static bool is_same(crn_values_seen seen, crn_values_seen expected, crn_type type)
-{
-    bool defined = type == CRN_U8 || !expected.suspect;
-    return seen.suspect == expected.suspect && (!defined || seen.max == expected.max);
 }
 
 static void count_plainly(const void *from, crn_type type, size_t pixels, int32_t channels,
@@ -69,12 +32,12 @@ static void count_plainly(const void *from, crn_type type, size_t pixels, int32_
     for (int32_t c = 0; c < channels; c++) {
         crn_values_count count = {0};
         for (size_t p = 0; p < pixels; p++) {
-            float v = value_at(from, type, p * (size_t)channels + (size_t)c);
+            float v = probabilities_value(from, type, p * (size_t)channels + (size_t)c);
             if (!is_finite(v)) {
                 count.not_finite++;
                 continue;
             }
-            count.out_of_range += !is_probability(v, type);
+            count.out_of_range += !probabilities_is_valid(v, type);
             count.min = v < count.min ? v : count.min;
             count.max = v > count.max ? v : count.max;
         }
@@ -82,45 +45,7 @@ static void count_plainly(const void *from, crn_type type, size_t pixels, int32_
     }
 }
 
-/* --- values ----------------------------------------------------------------------------------- */
-
-/* As bits: infinities, NaNs of either sign, the nearest values beyond the range, the farthest. */
-static const uint32_t bad_f32[] = {0x7f800000, 0xff800000, 0x7fc00000, 0xffc00000, 0x7f800001,
-                                   0xff800001, 0xffffffff, 0x7fffffff, 0x3f8020c6, 0xba831270,
-                                   0x3fc00000, 0xbf000000, 0x437f0000, 0x7f7fffff, 0xff7fffff};
-static const uint32_t bad_f16[] = {0x7c00, 0xfc00, 0x7e00, 0xfe00, 0x7c01, 0xffff, 0x7fff,
-                                   0x3c02, 0x941a, 0x3e00, 0xb800, 0x5bf8, 0x7bff, 0xfbff};
-/* The limits of the range, zeros, subnormals of either sign. */
-static const uint32_t good_f32[] = {0,          0x80000000, 1,          0x80000001,
-                                    0x007fffff, 0x807fffff, 0x00800000, 0x3f800000,
-                                    0x3f8020c5, 0xba83126f, 0x3f000000, 0x3f7fffff};
-static const uint32_t good_f16[] = {0,      0x8000, 1,      0x8001, 0x03ff, 0x83ff,
-                                    0x0400, 0x3c00, 0x3c01, 0x9419, 0x3800, 0x3bff};
-
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
-
-static void put(void *to, crn_type type, size_t i, uint32_t bits)
-{
-    size_t bytes = type == CRN_U8 ? 1 : type == CRN_F16 ? 2 : sizeof bits;
-    memcpy((unsigned char *)to + i * bytes, &bits, bytes);
-}
-
-static uint32_t pick_good(crn_random *random, crn_type type)
-{
-    if (type == CRN_U8)
-        return crn_random_below(random, 2);
-    if (crn_random_once_in(random, 4))
-        return type == CRN_F16 ? good_f16[crn_random_below(random, LENGTH(good_f16))]
-                               : good_f32[crn_random_below(random, LENGTH(good_f32))];
-    return crn_random_below(random, type == CRN_F16 ? 0x3c02 : 0x3f8020c6);
-}
-
-static uint32_t pick_bad(crn_random *random, crn_type type)
-{
-    return type == CRN_U8    ? (uint32_t)crn_random_between(random, 2, 255)
-           : type == CRN_F16 ? bad_f16[crn_random_below(random, LENGTH(bad_f16))]
-                             : bad_f32[crn_random_below(random, LENGTH(bad_f32))];
-}
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
@@ -141,12 +66,12 @@ static void check_copy(crn_target target, crn_type type, const value_position *f
                        const char *what)
 {
     size_t bytes = count * crn_type_bytes(type);
-    crn_values_seen expected = look_at(from->data, type, count);
+    crn_values_seen expected = probabilities_see(from->data, type, count);
     crn_values_copy_fn *copy = copier(kernels[target], type);
     for (int at_end = 0; at_end < 2; at_end++) {
         value_position to = create_place(bytes, at_end);
         crn_values_seen seen = copy(to.data, from->data, bytes);
-        if (!is_same(seen, expected, type))
+        if (!probabilities_same(seen, expected, type))
             fail_msg("%s, %s, %s, %zu elements: suspect is %d, the maximum %g not %g", what,
                      operator_target_names[target], crn_type_name(type), count, seen.suspect,
                      (double)seen.max, (double)expected.max);
@@ -154,7 +79,7 @@ static void check_copy(crn_target target, crn_type type, const value_position *f
         crn_guarded_check(&to.memory, what);
         crn_guarded_free(&to.memory);
     }
-    if (!is_same(copy(NULL, from->data, bytes), expected, type))
+    if (!probabilities_same(copy(NULL, from->data, bytes), expected, type))
         fail_msg("%s, %s, %s, %zu elements: without a copy it is not %d and %g", what,
                  operator_target_names[target], crn_type_name(type), count, expected.suspect,
                  (double)expected.max);
@@ -170,9 +95,10 @@ static void try_case(uint64_t seed)
         create_place(count * crn_type_bytes(type), crn_random_once_in(&random, 2));
     uint32_t bad_once_in = crn_random_below(&random, 3) * (uint32_t)(count + 1);
     for (size_t i = 0; i < count; i++)
-        put(from.data, type, i,
-            bad_once_in && crn_random_once_in(&random, bad_once_in) ? pick_bad(&random, type)
-                                                                    : pick_good(&random, type));
+        probabilities_put(from.data, type, i,
+                          bad_once_in && crn_random_once_in(&random, bad_once_in)
+                              ? probabilities_pick_bad(&random, type)
+                              : probabilities_pick_good(&random, type));
     char what[80];
     snprintf(what, sizeof what, "CRN_SEED=%llu CRN_CASES=1", (unsigned long long)seed);
     for (crn_target target = 0; target <= crn_target_best(); target++)
@@ -209,16 +135,15 @@ static void one_bad_value_is_found_wherever_it_is(void **state)
         for (size_t t = 0; t < LENGTH(types); t++) {
             crn_type type = types[t];
             size_t count = 3 * 64 / crn_type_bytes(type) + 7;
-            const uint32_t *bad = type == CRN_F16 ? bad_f16 : bad_f32;
-            size_t kinds = type == CRN_U8 ? 1 : type == CRN_F16 ? LENGTH(bad_f16) : LENGTH(bad_f32);
-            for (size_t i = 0; i < count * LENGTH(offsets) * kinds; i++) {
+            probabilities_list bad = probabilities_bad(type);
+            for (size_t i = 0; i < count * LENGTH(offsets) * bad.count; i++) {
                 unsigned char *from = memory + offsets[i / count % LENGTH(offsets)];
                 memset(memory, 0, sizeof memory);
                 size_t bytes = count * crn_type_bytes(type);
                 assert_false(copier(kernels[target], type)(NULL, from, bytes).suspect);
-                put(from, type, i % count, type == CRN_U8 ? 1 : bad[i / count / LENGTH(offsets)]);
+                probabilities_put(from, type, i % count, bad.bits[i / count / LENGTH(offsets)]);
                 assert_true(copier(kernels[target], type)(NULL, from, bytes).suspect);
-                put(from, type, i % count, type == CRN_U8 ? 2 : 0);
+                probabilities_put(from, type, i % count, type == CRN_U8 ? 2 : 0);
                 assert_false(copier(kernels[target], type)(NULL, from, bytes).suspect);
             }
         }
@@ -241,14 +166,14 @@ static void the_range_ends_where_it_is_said_to(void **state)
 {
     (void)state;
     for (crn_target target = 0; target <= crn_target_best(); target++) {
-        for (size_t i = 0; i < LENGTH(good_f32); i++)
-            assert_false(is_bad(target, CRN_F32, good_f32[i]));
-        for (size_t i = 0; i < LENGTH(bad_f32); i++)
-            assert_true(is_bad(target, CRN_F32, bad_f32[i]));
-        for (size_t i = 0; i < LENGTH(good_f16); i++)
-            assert_false(is_bad(target, CRN_F16, good_f16[i]));
-        for (size_t i = 0; i < LENGTH(bad_f16); i++)
-            assert_true(is_bad(target, CRN_F16, bad_f16[i]));
+        for (size_t t = 0; t < LENGTH(types); t++) {
+            probabilities_list good = probabilities_good(types[t]);
+            probabilities_list bad = probabilities_bad(types[t]);
+            for (size_t i = 0; i < good.count; i++)
+                assert_false(is_bad(target, types[t], good.bits[i]));
+            for (size_t i = 0; i < bad.count; i++)
+                assert_true(is_bad(target, types[t], bad.bits[i]));
+        }
         assert_false(is_bad(target, CRN_F32, bits_of(-0.001f)));
         assert_false(is_bad(target, CRN_F32, bits_of(1.001f)));
         assert_true(is_bad(target, CRN_F32, bits_of(-0.0010001f)));
@@ -265,7 +190,7 @@ static void every_half_is_judged_as_its_value_is(void **state)
     for (crn_target target = 0; target <= crn_target_best(); target++)
         for (uint32_t half = 0; half <= UINT16_MAX; half++)
             if (is_bad(target, CRN_F16, half) ==
-                is_probability(value_at(&half, CRN_F16, 0), CRN_F16))
+                probabilities_is_valid(probabilities_value(&half, CRN_F16, 0), CRN_F16))
                 fail_msg("%s: half %04x", operator_target_names[target], half);
 }
 
@@ -288,9 +213,10 @@ static void count_case(uint64_t seed)
     value_position from = create_place(count * crn_type_bytes(type), true);
     uint32_t bad_once_in = crn_random_below(&random, 1000) + 1;
     for (size_t i = 0; i < count; i++)
-        put(from.data, type, i,
-            crn_random_once_in(&random, bad_once_in) ? pick_bad(&random, type)
-                                                     : pick_good(&random, type));
+        probabilities_put(from.data, type, i,
+                          crn_random_once_in(&random, bad_once_in)
+                              ? probabilities_pick_bad(&random, type)
+                              : probabilities_pick_good(&random, type));
     crn_values_count expected[CRN_VALUES_CHANNELS_MAX], counts[CRN_VALUES_CHANNELS_MAX];
     count_plainly(from.data, type, pixels, channels, expected);
     for (crn_target target = 0; target <= crn_target_best(); target++) {
