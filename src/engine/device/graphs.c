@@ -17,6 +17,8 @@
 #define VIEWS_OF_POINTS 4
 #define POINTS_MAX      (4u << 20)
 
+_Static_assert(CRN_STAGES_MAX < CRN_DEVICE_EVENT_BEGUN, "each stage has an event of its own");
+
 /* A contour has at least two points; those of real maps have many. */
 #define POINTS_PER_CONTOUR 4
 
@@ -135,6 +137,10 @@ int crn_slot_launch(crn_device *device, crn_device_slot *slot, int32_t batch,
     char *received = crn_context_scratch(context, CRN_DEVICE_RECEIVED, bytes);
     int r = received ? gpu->use(context) : -ENOMEM;
     *ret_what = "choosing it";
+    if (r == 0) {
+        *ret_what = "an event";
+        r = gpu->record_event(context, CRN_DEVICE_EVENT_BEGUN);
+    }
     for (int32_t i = 0; i < 1 << batch && r == 0; i++) {
         *ret_what = "an upload";
         r = upload(device, context, received + (size_t)i * bytes, views[i], bytes);

@@ -22,6 +22,9 @@
 /* Graphs exist for no optional step skipped and for all optional image steps skipped only. */
 #define CRN_DEVICE_MASKS 2
 
+/* Timing event before a batch's uploads; the first ones are those around the stages. */
+#define CRN_DEVICE_EVENT_BEGUN (CRN_GPU_EVENTS - 1)
+
 /* Scratch slot of the maps as received on the device: the last of the stages' slots. */
 #define CRN_DEVICE_RECEIVED (CRN_SCRATCH_SLOTS - 1)
 
@@ -32,7 +35,7 @@
 typedef struct crn_batch_graph {
     crn_gpu_graph *captured; /* NULL if capturing this graph failed */
     uint32_t generation;     /* its context's generation at the time of capture */
-    int64_t expected_ns;     /* recent time from launch to completion */
+    int64_t expected_ns;     /* recent time from its uploads to completion, by the device's clock */
 } crn_batch_graph;
 
 /* All graphs of one shape. */
@@ -205,8 +208,8 @@ crn_batch_graph *crn_shape_graphs_choose(crn_device *device, crn_shape_graphs *g
 int crn_slot_create(crn_device *device, crn_device_slot *slot);
 void crn_slot_free(crn_device *device, crn_device_slot *slot);
 
-/* Uploads the maps of a batch's views, of one shape, and launches the graph. Returns 0, or the
- * error with the failed call in *ret_what. */
+/* Uploads the maps of a batch's views, of one shape, after an event, and launches the graph.
+ * Returns 0, or the error with the failed call in *ret_what. */
 int crn_slot_launch(crn_device *device, crn_device_slot *slot, int32_t batch,
                     const crn_batch_graph *graph, crn_device_view *const *views,
                     const char **ret_what);

@@ -50,10 +50,12 @@ static void return_view(crn_device *self, crn_device_view *view, int status)
 
 /* --- completion ------------------------------------------------------------------------------- */
 
-/* Reads the times between the events and adds each step's to its recent durations. */
-static int read_times(crn_device *self, const crn_device_slot *slot, int32_t batch,
+/* Reads the times between the events and adds each step's to its recent durations. *ret_batch_ns:
+ * from the uploads to the end. */
+static int read_times(crn_device *self, const crn_device_slot *slot, int64_t *ret_batch_ns,
                       int64_t stage_ns[CRN_STAGES_MAX])
 {
+    crn_context *context = slot->context[slot->batch];
     crn_device_settings *settings = crn_device_settings_of(self, &slot->views[0]->shape);
     const crn_config *config = &settings->config;
     int32_t before = 0;
@@ -61,19 +63,19 @@ static int read_times(crn_device *self, const crn_device_slot *slot, int32_t bat
     for (int32_t i = 0; i < config->steps; i++) {
         if (!config->chain[i].stage->enqueue || slot->skipped & UINT32_C(1) << i)
             continue;
-        int r = self->gpu->elapsed(slot->context[batch], before, i + 1, &stage_ns[i]);
+        int r = self->gpu->elapsed(context, before, i + 1, &stage_ns[i]);
         if (r < 0)
             return r;
         crn_recent_add(&settings->recent[i], stage_ns[i]);
         before = i + 1;
     }
-    return 0;
+    return self->gpu->elapsed(context, CRN_DEVICE_EVENT_BEGUN, before, ret_batch_ns);
 }
 
 static void finish_batch(crn_device *self, crn_device_slot *slot, int64_t now_ns)
 {
-    int64_t stage_ns[CRN_STAGES_MAX];
-    int r = read_times(self, slot, slot->batch, stage_ns);
+    int64_t took_ns, stage_ns[CRN_STAGES_MAX];
+    int r = read_times(self, slot, &took_ns, stage_ns);
     if (r < 0) {
         crn_device_lose(self, CRN_DEVICE_FAILED, "reading its times: %s", strerror(-r));
         return;
@@ -81,8 +83,9 @@ static void finish_batch(crn_device *self, crn_device_slot *slot, int64_t now_ns
     crn_batch_graph *graph = slot->graph;
     int64_t limit_ns = crn_device_batch_limit_ns(self, graph);
     crn_device_note_batch(self, slot, now_ns);
-    /* Clamped: a longer time is a stall from outside; the next batch must be polled in time. */
-    int64_t took_ns = now_ns - slot->begun_ns;
+    /* By the device's clock: this thread sees the end of a batch only some time after it, and would
+     * wait that long for the next one, too. Clamped: a longer time is a stall from outside; the
+     * next batch must be polled in time. */
     graph->expected_ns += ((took_ns < limit_ns ? took_ns : limit_ns) - graph->expected_ns) / 4;
     const crn_config *config = &crn_device_settings_of(self, &slot->views[0]->shape)->config;
     bool has_seen = crn_device_sees_values(config);

@@ -34,9 +34,9 @@ static void a_step_that_was_held_up_once_comes_back(void **state)
     (void)state;
     bench it;
     start_warm(&it, "chain: [morphology: {size: 3, optional: true}, contours: {}]\n");
-    /* The calls are: selecting the device, upload, launch,
-     * and polls; this is the poll after the first event. */
-    hold_up(&it, 5, 4 * CRN_NS_PER_S);
+    /* The calls are: selecting the device, an event, upload, launch, and polls, for that event, the
+     * upload, the check of values, and so on; this is the poll after the stages' first event. */
+    hold_up(&it, 8, 4 * CRN_NS_PER_S);
     int left_out = -1;
     bool whole;
     do {
@@ -60,7 +60,7 @@ static void hold_up_and_go_on(int64_t held_ns, uint64_t after)
     budget_ms = 24000;
     start_warm(&it, plain_chain);
     uint64_t before = crn_engine_get_stats(it.engine)->device;
-    hold_up(&it, 2, held_ns);
+    hold_up(&it, 3, held_ns);
     for (uint64_t i = 0; i < after; i++)
         judgement_of(&it);
     assert_int_equal(crn_engine_get_stats(it.engine)->lost, 0);
