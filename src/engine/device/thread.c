@@ -132,7 +132,7 @@ static void poll_batches(crn_device *self)
             crn_device_lose(self, CRN_DEVICE_FAILED, "a batch did not end in %" PRId64 " ms",
                             (now_ns - slot->launched_ns) / CRN_NS_PER_MS);
         else if (now_ns >= slot->poll_ns)
-            slot->poll_ns = crn_poll_next_ns(slot->begun_ns, now_ns);
+            slot->poll_ns = crn_poll_next_ns(slot->launched_ns, now_ns);
     }
 }
 
