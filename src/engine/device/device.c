@@ -270,7 +270,9 @@ int crn_device_measure(crn_device *device, const crn_shape *shape, const void *m
 
 void crn_device_finished(crn_device_view *view)
 {
-    if (view->status == 0 &&
-        atomic_fetch_sub_explicit(&view->slot->unfinished, 1, memory_order_acq_rel) == 1)
+    /* Decrement before reading `starved`: of this thread and the device's, the second sees the
+     * first's store. */
+    if (view->status == 0 && atomic_fetch_sub(&view->slot->unfinished, 1) == 1 &&
+        atomic_load(&view->device->starved))
         sem_post(&view->device->work);
 }

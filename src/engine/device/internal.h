@@ -107,6 +107,8 @@ struct crn_device {
     /* Shared by both threads. */
     _Alignas(64) atomic_int held; /* views held; written by the submitting thread */
     atomic_bool preparing;        /* no view is accepted; written by the device's thread */
+    atomic_bool starved;          /* its thread has views, and no slot for them: whoever frees one
+                                     wakes it */
     atomic_int state;             /* crn_device_state; never returns to RUNNING */
     atomic_bool ready;            /* set-up has ended, with `status` */
     atomic_bool stop, request_pending;

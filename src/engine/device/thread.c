@@ -168,10 +168,21 @@ static crn_device_slot *find_free_slot(crn_device *self)
 {
     for (int32_t i = 0; i < CRN_DEVICE_SLOTS; i++) {
         crn_device_slot *slot = &self->slots[i];
-        if (!slot->graph && atomic_load_explicit(&slot->unfinished, memory_order_acquire) == 0)
+        if (!slot->graph && atomic_load(&slot->unfinished) == 0)
             return slot;
     }
     return NULL;
+}
+
+/* NULL: there is none, and whoever frees one wakes this thread (crn_device_finished). */
+static crn_device_slot *take_free_slot(crn_device *self)
+{
+    atomic_store(&self->starved, false);
+    crn_device_slot *slot = find_free_slot(self);
+    if (slot)
+        return slot;
+    atomic_store(&self->starved, true);
+    return find_free_slot(self); /* one that was freed before the worker could see it */
 }
 
 /* Collects up to `most` waiting views that fit the first one's batch; returns their number. */
@@ -244,7 +255,7 @@ static void start_batches(crn_device *self)
             drop_waiting(self, 0);
             continue;
         }
-        crn_device_slot *slot = find_free_slot(self);
+        crn_device_slot *slot = take_free_slot(self);
         if (!slot)
             return;
         int32_t indices[CRN_DEVICE_BATCH_MAX], batch = 0;
