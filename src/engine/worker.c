@@ -76,8 +76,8 @@ static int run_chain(crn_worker *self, task *it, crn_values_watch *watch)
     return r;
 }
 
-/* The values of a view that was not copied: the chain checked them as it read the maps, or, where
- * its first step cannot, they are checked now. Returns the time that it took. */
+/* The values of a view that was not copied: the chain checked them as it read the maps, or a device
+ * did; where neither can, they are checked now. Returns the time that it took. */
 static int64_t check_values(crn_view *view, const crn_values_watch *watch)
 {
     if (!view->check)
