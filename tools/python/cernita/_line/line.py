@@ -152,15 +152,14 @@ class Line:
         timeout_ms = _milliseconds("timeout_s", timeout_s)
         end_s = time.monotonic() + timeout_ms / 1000
         if self._slots:
-            self._await_slots(self._slots, end_s)
+            self._await_slots(self._slots, end_s, timeout_ms > 0)
         elif self._socket:
             self._socket.update(timeout_ms)
         if self.connected and self._refusals and not self._refusals.heard.is_set():
             self._await_status(end_s - time.monotonic())
         return self.connected
 
-    def _await_slots(self, slots: SlotsSender, end_s: float) -> None:
-        waits = end_s > time.monotonic()
+    def _await_slots(self, slots: SlotsSender, end_s: float, waits: bool) -> None:
         while not self._find_path(slots, end_s) and (left_s := end_s - time.monotonic()) > 0:
             time.sleep(min(_POLL_S, left_s))
         if slots.fault and not self.connected and (waits or not slots.absent):
