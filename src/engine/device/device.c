@@ -17,7 +17,7 @@
  * same call this many times, at intervals of an eighth of the limit. */
 #define SUSPICIONS 5
 
-/* Time limit for set-up, requests and shutdown. */
+/* Time limit for set-up and requests; for the end, if no call of the device may take longer. */
 #define ANSWER_LIMIT_NS (60 * CRN_NS_PER_S)
 #define END_LIMIT_NS    (3 * CRN_NS_PER_S)
 
@@ -114,6 +114,14 @@ int crn_device_open(const crn_config *config, const crn_device_base *base, int32
     return 0;
 }
 
+static int64_t end_limit_ns(const crn_device *device)
+{
+    if (atomic_load(&device->state) == CRN_DEVICE_ABANDONED)
+        return 0;
+    int64_t call_ns = crn_device_limit_ns(device);
+    return call_ns > END_LIMIT_NS ? call_ns : END_LIMIT_NS;
+}
+
 bool crn_device_close(crn_device **device)
 {
     crn_device *self = *device;
@@ -123,8 +131,7 @@ bool crn_device_close(crn_device **device)
     crn_watchdog_remove(&self->pulse);
     atomic_store(&self->stop, true);
     sem_post(&self->work);
-    bool hopeless = atomic_load(&self->state) == CRN_DEVICE_ABANDONED;
-    bool ended = wait_for(&self->ended, hopeless ? 0 : END_LIMIT_NS);
+    bool ended = wait_for(&self->ended, end_limit_ns(self));
     if (ended) {
         pthread_join(self->thread, NULL);
     } else {

@@ -32,7 +32,7 @@ static const char bench_classes[] =
 static const char plain_chain[] = "chain: [morphology: {size: 3}, contours: {}]\n";
 
 /* A device may take a quarter of it. */
-static int budget_ms = 20000;
+static int budget_ms = 60000;
 
 static inline void start_with(bench *it, const char *chain, const char *rest, const crn_gpu *gpu,
                               crn_device_memory memory)
