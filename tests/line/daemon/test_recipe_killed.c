@@ -320,7 +320,7 @@ static void put_away(bool away)
 static void what_could_not_be_kept_is_told_and_kept_later(void **state)
 {
     (void)state;
-    static const char not_kept[] = "The chosen recipe is not saved";
+    static const char not_kept[] = "The recipe is not saved";
     char output[4096];
     start();
     assert_int_equal(control("recipe apricot", output), 0);
