@@ -44,10 +44,10 @@ crn_state crn_line_state(const crn_line *line)
     return crn_lanes_count(line->lanes) > 0 ? CRN_STATE_RUNNING : CRN_STATE_READY;
 }
 
-static crn_levels levels_of(const crn_line *line, const crn_metrics *metrics, int64_t now_ns)
+/* All but lanes_unproven, which fill_lanes counts. */
+static crn_levels levels_of(const crn_line *line, const crn_metrics *metrics)
 {
     return (crn_levels){
-        .lanes_unproven = crn_lanes_unproven(line->lanes, now_ns),
         .senders = metrics->ingest.connected - metrics->ingest.disconnected +
                    metrics->slots.producers - metrics->slots.left,
         .lanes = (uint64_t)metrics->lane_count,
@@ -81,6 +81,7 @@ static void fill_lanes(crn_line *line, int64_t now_ns, crn_snapshot *snapshot)
                                                  .meters = *meters,
                                                  .values = lane->values.stats,
                                                  .is_unproven = crn_lane_is_unproven(lane, now_ns)};
+        snapshot->levels.lanes_unproven += snapshot->lanes[i].is_unproven;
     }
 }
 
@@ -90,7 +91,7 @@ static void fill(crn_line *line, int64_t now_ns, crn_snapshot *ret_snapshot)
     ret_snapshot->taken_ns = now_ns;
     ret_snapshot->state = crn_line_state(line);
     ret_snapshot->metrics = crn_line_metrics(line);
-    ret_snapshot->levels = levels_of(line, &ret_snapshot->metrics, now_ns);
+    ret_snapshot->levels = levels_of(line, &ret_snapshot->metrics);
     crn_line_settings_report(line, &ret_snapshot->settings);
     ret_snapshot->views = line->meters.views;
     fill_lanes(line, now_ns, ret_snapshot);

@@ -247,14 +247,6 @@ bool crn_lane_is_unproven(const crn_lane *lane, int64_t now_ns)
            now_ns - lane->used_ns < CRN_LANE_SILENT_NS;
 }
 
-uint64_t crn_lanes_unproven(const crn_lanes *lanes, int64_t now_ns)
-{
-    uint64_t count = 0;
-    for (int32_t i = 0; i < lanes->count; i++)
-        count += crn_lane_is_unproven(&lanes->lanes[i], now_ns);
-    return count;
-}
-
 void crn_lane_delay(crn_lane *lane, int64_t delay_ns, int64_t now_ns)
 {
     if (now_ns >= lane->slowest_until_ns) {

@@ -116,7 +116,6 @@ int64_t crn_lane_longest_delay_ns(const crn_lane *lane);
 
 /* True if the lane is unproven (scale.h) and had a message in the last CRN_LANE_SILENT_NS. */
 bool crn_lane_is_unproven(const crn_lane *lane, int64_t now_ns);
-uint64_t crn_lanes_unproven(const crn_lanes *lanes, int64_t now_ns); /* how many are */
 
 /* Returns the sequence number of the lane's next verdict, 0, 1, 2, …, or skips one, so that the
  * grader sees that a fruit gets none. */

@@ -365,8 +365,8 @@ static void a_cnn_that_knows_nothing_is_unproven(void **state)
         assert_false(crn_scale_is_unproven(&line->lane->values.scale));
         assert_int_equal(judge_value(line, 1 / (float)line->view.header.channels), CRN_REASON_NONE);
     }
-    assert_int_equal(crn_lanes_unproven(line->lanes, CRN_LANE_SILENT_NS - 1), 1);
-    assert_int_equal(crn_lanes_unproven(line->lanes, CRN_LANE_SILENT_NS), 0);
+    assert_true(crn_lane_is_unproven(line->lane, CRN_LANE_SILENT_NS - 1));
+    assert_false(crn_lane_is_unproven(line->lane, CRN_LANE_SILENT_NS));
     close_line(line);
 }
 
