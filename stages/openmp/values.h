@@ -54,6 +54,15 @@ typedef struct crn_values_kernels {
     crn_values_judge_fn *judge;
 } crn_values_kernels;
 
+/* The copy for elements of that type: u8, f16 or f32. */
+static inline crn_values_copy_fn *crn_values_copy_of(const crn_values_kernels *kernels,
+                                                     crn_type type)
+{
+    return type == CRN_U8    ? kernels->copy_u8
+           : type == CRN_F16 ? kernels->copy_f16
+                             : kernels->copy_f32;
+}
+
 CRN_API extern const crn_values_kernels crn_values_kernels_baseline;
 CRN_API extern const crn_values_kernels crn_values_kernels_avx2;
 CRN_API extern const crn_values_kernels crn_values_kernels_avx512;

@@ -98,8 +98,7 @@ static crn_values_copy_fn *copier(int variant, crn_type type)
         return copy_only;
     if (variant == LINE)
         return crn_values_copier(&values, type);
-    const crn_values_kernels *target = kernels[variant - FIRST_TARGET];
-    return type == CRN_U8 ? target->copy_u8 : type == CRN_F16 ? target->copy_f16 : target->copy_f32;
+    return crn_values_copy_of(kernels[variant - FIRST_TARGET], type);
 }
 
 static double run_chain_us(const values_trial *t, int variant, int32_t map)

@@ -28,9 +28,7 @@ crn_values_copy_fn *crn_values_copier(const crn_values *values, crn_type type)
 {
     if (values->config->ingest.values == CRN_VALUES_TRUST)
         return copy_unchecked;
-    return type == CRN_U8    ? values->kernels->copy_u8
-           : type == CRN_F16 ? values->kernels->copy_f16
-                             : values->kernels->copy_f32;
+    return crn_values_copy_of(values->kernels, type);
 }
 
 /* --- invalid values --------------------------------------------------------------------------- */

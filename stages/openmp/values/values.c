@@ -18,13 +18,10 @@ const crn_values_kernels *crn_values_kernels_best(void)
 int crn_see_values(crn_context *context, const crn_image *in, crn_values_seen *parts)
 {
     (void)context;
-    const crn_values_kernels *kernels = crn_values_kernels_best();
-    crn_values_copy_fn *see = in->type == CRN_U8    ? kernels->copy_u8
-                              : in->type == CRN_F16 ? kernels->copy_f16
-                              : in->type == CRN_F32 ? kernels->copy_f32
-                                                    : NULL;
-    if (!see || !crn_image_is_dense(in))
+    if (!crn_image_is_dense(in) ||
+        (in->type != CRN_U8 && in->type != CRN_F16 && in->type != CRN_F32))
         return -EINVAL;
+    crn_values_copy_fn *see = crn_values_copy_of(crn_values_kernels_best(), in->type);
     memset(parts, 0, CRN_VALUES_PARTS * sizeof *parts);
     parts[0] = see(NULL, in->data, crn_image_elements(in) * crn_type_bytes(in->type));
     return 0;

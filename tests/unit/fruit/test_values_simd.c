@@ -14,11 +14,6 @@ static const crn_values_kernels *const kernels[CRN_TARGETS] = {
 
 static const crn_type types[] = {CRN_U8, CRN_F16, CRN_F32};
 
-static crn_values_copy_fn *copier(const crn_values_kernels *target, crn_type type)
-{
-    return type == CRN_U8 ? target->copy_u8 : type == CRN_F16 ? target->copy_f16 : target->copy_f32;
-}
-
 /* --- the definition of counts ----------------------------------------------------------------- */
 
 static bool is_finite(float v)
@@ -67,7 +62,7 @@ static void check_copy(crn_target target, crn_type type, const value_position *f
 {
     size_t bytes = count * crn_type_bytes(type);
     crn_values_seen expected = probabilities_see(from->data, type, count);
-    crn_values_copy_fn *copy = copier(kernels[target], type);
+    crn_values_copy_fn *copy = crn_values_copy_of(kernels[target], type);
     for (int at_end = 0; at_end < 2; at_end++) {
         value_position to = create_place(bytes, at_end);
         crn_values_seen seen = copy(to.data, from->data, bytes);
@@ -118,8 +113,9 @@ static void nothing_is_copied_of_nothing(void **state)
     unsigned char byte = 7;
     for (crn_target target = 0; target <= crn_target_best(); target++) {
         for (size_t t = 0; t < LENGTH(types); t++) {
-            assert_false(copier(kernels[target], types[t])(&byte, &byte + 1, 0).suspect);
-            assert_false(copier(kernels[target], types[t])(NULL, &byte, 0).suspect);
+            assert_false(
+                crn_values_copy_of(kernels[target], types[t])(&byte, &byte + 1, 0).suspect);
+            assert_false(crn_values_copy_of(kernels[target], types[t])(NULL, &byte, 0).suspect);
             assert_int_equal(byte, 7);
         }
     }
@@ -140,11 +136,11 @@ static void one_bad_value_is_found_wherever_it_is(void **state)
                 unsigned char *from = memory + offsets[i / count % LENGTH(offsets)];
                 memset(memory, 0, sizeof memory);
                 size_t bytes = count * crn_type_bytes(type);
-                assert_false(copier(kernels[target], type)(NULL, from, bytes).suspect);
+                assert_false(crn_values_copy_of(kernels[target], type)(NULL, from, bytes).suspect);
                 probabilities_put(from, type, i % count, bad.bits[i / count / LENGTH(offsets)]);
-                assert_true(copier(kernels[target], type)(NULL, from, bytes).suspect);
+                assert_true(crn_values_copy_of(kernels[target], type)(NULL, from, bytes).suspect);
                 probabilities_put(from, type, i % count, type == CRN_U8 ? 2 : 0);
-                assert_false(copier(kernels[target], type)(NULL, from, bytes).suspect);
+                assert_false(crn_values_copy_of(kernels[target], type)(NULL, from, bytes).suspect);
             }
         }
     }
@@ -152,7 +148,7 @@ static void one_bad_value_is_found_wherever_it_is(void **state)
 
 static bool is_bad(crn_target target, crn_type type, uint32_t bits)
 {
-    return copier(kernels[target], type)(NULL, &bits, crn_type_bytes(type)).suspect;
+    return crn_values_copy_of(kernels[target], type)(NULL, &bits, crn_type_bytes(type)).suspect;
 }
 
 static uint32_t bits_of(float value)

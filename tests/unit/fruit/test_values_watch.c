@@ -27,10 +27,7 @@ static void set(crn_type type, size_t at, float value)
 
 static crn_values_copy_fn *copier(crn_type type)
 {
-    const crn_values_kernels *kernels = crn_values_kernels_best();
-    return type == CRN_U8    ? kernels->copy_u8
-           : type == CRN_F16 ? kernels->copy_f16
-                             : kernels->copy_f32;
+    return crn_values_copy_of(crn_values_kernels_best(), type);
 }
 
 /* Whatever the layout, the strips, the threads and the border; also with planes without a level,
