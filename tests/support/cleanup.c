@@ -2,7 +2,9 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define STARTED_MAX 64
 
@@ -71,6 +73,20 @@ static void kill_process(void *pid)
 void crn_cleanup_add_process(pid_t pid)
 {
     crn_cleanup_add(kill_process, (void *)(intptr_t)pid);
+}
+
+pid_t crn_cleanup_fork(void)
+{
+    pid_t parent = getpid(), child = fork();
+    assert_true(child >= 0);
+    if (child > 0) {
+        crn_cleanup_add_process(child);
+        return child;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) /* it has died meanwhile */
+        _exit(1);
+    return 0;
 }
 
 pid_t crn_cleanup_wait(pid_t pid, int *ret_status)

@@ -17,6 +17,9 @@ void crn_cleanup_drop(const void *what);
 
 /* The same for a child process, which is killed. crn_cleanup_wait is waitpid, and drops it. */
 void crn_cleanup_add_process(pid_t pid);
+
+/* fork(), whose child is killed so, and also dies when this process does. */
+pid_t crn_cleanup_fork(void);
 pid_t crn_cleanup_wait(pid_t pid, int *ret_status);
 
 #endif

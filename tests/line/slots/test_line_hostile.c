@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -107,15 +106,11 @@ static void expect_honest(uint64_t fruits)
 
 static pid_t start_process(void (*run)(uint32_t number), uint32_t number)
 {
-    pid_t parent = getpid(), child = fork();
-    assert_true(child >= 0);
+    pid_t child = crn_cleanup_fork();
     if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() == parent)
-            run(number);
+        run(number);
         _exit(0);
     }
-    crn_cleanup_add_process(child);
     return child;
 }
 

@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -206,15 +205,11 @@ static void produce(void)
 
 static pid_t start_producer(void)
 {
-    pid_t parent = getpid(), child = fork();
-    assert_true(child >= 0);
+    pid_t child = crn_cleanup_fork();
     if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() == parent)
-            produce();
+        produce();
         _exit(1);
     }
-    crn_cleanup_add_process(child);
     return child;
 }
 

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "stages/base/clock.h"
@@ -85,15 +84,11 @@ static void send_for_ever(uint32_t lane)
 
 static pid_t start_sender(uint32_t lane)
 {
-    pid_t parent = getpid(), child = fork();
-    assert_true(child >= 0);
+    pid_t child = crn_cleanup_fork();
     if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() == parent)
-            send_for_ever(lane);
+        send_for_ever(lane);
         _exit(1);
     }
-    crn_cleanup_add_process(child);
     return child;
 }
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "src/line/internal.h"
@@ -304,14 +303,11 @@ static void a_producer_that_keeps_writing_harms_nobody(void **state)
     every_stage_start(&line, &(every_stage_settings){
                                  .backend = "openmp", .workers = 2, .threads = 1, .slots = true});
     crn_raw_producer_open(line.config.ingest.slots.path, 0, 1 << 16, &producer);
-    pid_t parent = getpid(), writer = fork();
+    pid_t writer = crn_cleanup_fork();
     if (writer == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() == parent)
-            write_for_ever();
+        write_for_ever();
         _exit(1);
     }
-    crn_cleanup_add_process(writer);
     verdict_bytes verdict;
     uint64_t fruits = crn_random_cases(30);
     for (uint64_t fruit = 0; fruit < fruits; fruit++) {

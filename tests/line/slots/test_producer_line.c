@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <zmq.h>
@@ -220,15 +219,10 @@ static void it_leaves_though_a_forked_child_lives(void **state)
 {
     line_of_slots *f = *state;
     await(f);
-    pid_t parent = getpid(), child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() == parent)
-            pause();
+    if (crn_cleanup_fork() == 0) {
+        pause();
         _exit(1);
     }
-    crn_cleanup_add_process(child);
     crn_producer_free(&f->producer);
     daemon_read_until(&f->daemon, "a producer left");
 }

@@ -3,12 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -190,18 +188,14 @@ static void fork_child(ends_fixture *f, bool frees)
     int said[2];
     char byte = 1;
     assert_int_equal(pipe(said), 0);
-    pid_t parent = getpid(), child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (crn_cleanup_fork() == 0) {
         close(f->peer.connection);
         if (frees)
             crn_producer_free(&f->producer);
-        if (getppid() == parent && write(said[1], &byte, 1) == 1)
+        if (write(said[1], &byte, 1) == 1)
             pause();
         _exit(1);
     }
-    crn_cleanup_add_process(child);
     close(said[1]);
     assert_int_equal(read(said[0], &byte, 1), 1);
     close(said[0]);

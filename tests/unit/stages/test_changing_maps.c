@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "stages/backend.h"
@@ -73,16 +72,10 @@ static void write_for_ever(bool floats)
 
 static void start_writer(bool floats)
 {
-    pid_t parent = getpid();
-    writer = fork();
-    assert_true(writer >= 0);
-    if (writer > 0) {
-        crn_cleanup_add_process(writer);
+    writer = crn_cleanup_fork();
+    if (writer > 0)
         return;
-    }
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() == parent)
-        write_for_ever(floats);
+    write_for_ever(floats);
     _exit(0);
 }
 
