@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,7 +22,6 @@ static void run_program(int out, const char *const arguments[])
     const char *argv[ARGUMENTS_MAX + 4] = {"cernita-workbench", "--listen", "127.0.0.1:0"};
     for (int i = 0; arguments && arguments[i] && i < ARGUMENTS_MAX; i++)
         argv[3 + i] = arguments[i];
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(out, STDOUT_FILENO);
     execv(CRN_BIN "/cernita-workbench", (char *const *)(uintptr_t)argv);
     _exit(127);
@@ -35,11 +33,9 @@ void workbench_start(workbench *bench, const char *const arguments[])
     char line[512] = "", address[256] = "";
     *bench = (workbench){0};
     assert_int_equal(pipe(out), 0);
-    bench->pid = fork();
-    assert_true(bench->pid >= 0);
+    bench->pid = crn_cleanup_fork();
     if (bench->pid == 0)
         run_program(out[1], arguments);
-    crn_cleanup_add_process(bench->pid);
     close(out[1]);
     FILE *lines = fdopen(out[0], "r");
     assert_non_null(lines);

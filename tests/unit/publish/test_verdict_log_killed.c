@@ -8,13 +8,13 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "src/publish/log.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
+#include "tests/support/cleanup.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/parts/logged.h"
 #include "tests/support/random.h"
@@ -29,7 +29,6 @@ typedef struct progress {
 /* Logs verdicts until it is killed. */
 static _Noreturn void log_verdicts(uint64_t first, progress *shared)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     crn_verdict_log *log;
     crn_verdict_log_settings settings = {logged_folder, 8 << 20, 0, 0};
     if (crn_verdict_log_open(&settings, 1 << 20, &log, NULL) < 0)
@@ -56,8 +55,7 @@ static void run_and_kill(uint64_t first, uint32_t verdicts, uint32_t spins, prog
 {
     atomic_store(&shared->offered, 0);
     atomic_store(&shared->written, 0);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = crn_cleanup_fork();
     if (child == 0)
         log_verdicts(first, shared);
     int status;
@@ -68,7 +66,7 @@ static void run_and_kill(uint64_t first, uint32_t verdicts, uint32_t spins, prog
     for (volatile uint32_t i = 0; i < spins; i++)
         continue;
     kill(child, SIGKILL);
-    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(crn_cleanup_wait(child, &status), child);
     assert_true(WIFSIGNALED(status));
 }
 

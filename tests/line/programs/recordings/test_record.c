@@ -69,7 +69,7 @@ static void start(const char *arguments)
     assert_int_equal(pipe(ends), 0);
     snprintf(command, sizeof command, "exec " CRN_BIN "/cernita-record --from %s --dir %s %s 2>&1",
              from, recorded_folder, arguments);
-    recorder = fork();
+    recorder = crn_cleanup_fork();
     if (!recorder) {
         dup2(ends[1], STDOUT_FILENO);
         close(ends[0]);
@@ -77,7 +77,6 @@ static void start(const char *arguments)
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);
         _exit(127);
     }
-    crn_cleanup_add_process(recorder);
     close(ends[1]);
     said = ends[0];
 }

@@ -5,10 +5,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "src/monitor/alarms/file.h"
+#include "tests/support/cleanup.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/folder.h"
 #include "tests/support/random.h"
@@ -92,8 +92,7 @@ static written_steps kill_after(uint32_t rounds, uint32_t spins, written_steps f
     int pipe_ends[2];
     written_steps told = from;
     assert_int_equal(pipe(pipe_ends), 0);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = crn_cleanup_fork();
     if (child == 0) {
         close(pipe_ends[0]);
         write_for_ever(pipe_ends[1], from);
@@ -104,7 +103,7 @@ static written_steps kill_after(uint32_t rounds, uint32_t spins, written_steps f
     for (volatile uint32_t i = 0; i < spins; i++)
         continue;
     kill(child, SIGKILL);
-    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(crn_cleanup_wait(child, NULL), child);
     while (read(pipe_ends[0], &told, sizeof told) == sizeof told)
         continue;
     close(pipe_ends[0]);
