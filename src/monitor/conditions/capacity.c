@@ -74,8 +74,8 @@ const crn_condition crn_condition_no_free_slot = {
                "Den Service verständigen."}},
     .details =
         "more views came at once than limits.slots holds (default: 4 x workers + 16), while "
-        "the processor had time: raise limits.slots, or ingest.slots.slots for programs that "
-        "use slots",
+        "the processor had time: raise limits.slots; for programs that use slots the number they "
+        "ask for (crn_producer_settings.slots, slots_count= in Python) and ingest.slots.slots",
 };
 
 /* Where time is short for optional steps, one view in so many may be lost: the first ones, and
