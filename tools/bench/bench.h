@@ -30,7 +30,7 @@ int crn_bench_receiver(int argc, char **argv);
 /* `cernita-bench floor LINE.yaml OUT`: the least that a line with slots can cost, see floor.c. */
 int crn_bench_floor(int argc, char **argv);
 
-/* `cernita-bench reader-writer IN PORT`: the least between a camera and a PLC, see
+/* `cernita-bench reader-writer IN PORT COILS`: the least between a camera and a PLC, see
  * line/outlets/reader_writer.c. */
 int crn_bench_reader_writer(int argc, char **argv);
 

@@ -1,4 +1,5 @@
-/* cernita-bench outlets: a few fruits go through line and sorter to a PLC, and past the floor. */
+/* cernita-bench outlets: a few fruits go through line and sorter to a PLC's register and coil,
+ * and past the floor. */
 #include <string.h>
 
 #include <yajl/yajl_tree.h>
@@ -8,7 +9,7 @@
 #include "tests/support/programs/shell.h"
 
 #define FRUITS 5
-#define ROWS   5
+#define ROWS   10
 
 static double number_of(yajl_val row, const char *key)
 {

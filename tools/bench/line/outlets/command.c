@@ -1,7 +1,7 @@
 /*
- * cernita-bench outlets: from the camera to a PLC's register, through cernitad and cernita-sorter,
- * beside the least program that does so (reader_writer.c). Both get the same views, by turns within
- * each fruit's time, so that they have the same machine.
+ * cernita-bench outlets: from the camera to a PLC's register and coil, through cernitad and
+ * cernita-sorter, beside the least program that does so (reader_writer.c). Both get the same views,
+ * by turns within each fruit's time, so that they have the same machine.
  */
 #include <errno.h>
 #include <math.h>
@@ -28,11 +28,12 @@ static const crn_tool tool = {
     .name = "cernita-bench outlets",
     .operands = "",
     .about =
-        "Times the way of a fruit from the camera to a register that a PLC reads: views to\n"
-        "cernitad, verdicts to cernita-sorter, decisions by Modbus, polled by this program once\n"
-        "the last view is sent. Beside it, by turns, the floor: one thread that only receives the\n"
-        "views, copies them, and writes the register. A CNN is stood in for by sleeping between\n"
-        "the camera and the sending of the last view. With the defaults it takes 5 minutes.",
+        "Times the way of a fruit from the camera to a register that a PLC reads, and to a coil\n"
+        "that is written in it: views to cernitad, verdicts to cernita-sorter, decisions by\n"
+        "Modbus, polled by this program once the last view is sent; the coil is due at once.\n"
+        "Beside it, by turns, the floor: one thread that only receives the views, copies them,\n"
+        "and writes register and coil. A CNN is stood in for by sleeping between the camera and\n"
+        "the sending of the last view. With the defaults it takes 5 minutes.",
     .options =
         (const crn_option[]){
             CRN_OPTION_AT("recording", "REC.tif|DIR", outlets_settings, recording,
@@ -100,17 +101,41 @@ static void print_load(const char *when)
         printf("load average %s: %.2f\n", when, load[0]);
 }
 
+static void print_way(const crn_outlets_result *result, crn_outlets_end end, bool json)
+{
+    static const struct {
+        const char *name[5];
+        double limit_ms[3];
+    } ways[CRN_OUTLETS_ENDS] = {
+        [CRN_OUTLETS_REGISTER] = {{"verdict published to register read",
+                                   "last view sent to register read",
+                                   "camera to register read, CNN included",
+                                   "floor: last view sent to register read",
+                                   "floor: camera to register read, CNN included"},
+                                  {1, NAN, NAN}},
+        [CRN_OUTLETS_COIL] = {{"verdict published to coil written",
+                               "last view sent to coil written",
+                               "camera to coil written, CNN included",
+                               "floor: last view sent to coil written",
+                               "floor: camera to coil written, CNN included"},
+                              {NAN, 3, 9}},
+    };
+    const crn_outlets_way *line = &result->line[end], *floor = &result->floor[end];
+    const char *const *name = ways[end].name;
+    const double *limit_ms = ways[end].limit_ms;
+    print_times(name[0], &line->from_verdict, limit_ms[0], json);
+    print_times(name[1], &line->from_view, limit_ms[1], json);
+    print_times(name[2], &line->from_camera, limit_ms[2], json);
+    print_times(name[3], &floor->from_view, NAN, json);
+    print_times(name[4], &floor->from_camera, NAN, json);
+}
+
 static void print_results(const outlets_settings *given, const crn_outlets_result *result)
 {
     if (!given->json)
         crn_bench_print_headings(columns);
-    print_times("verdict published to register read", &result->from_verdict, 1, given->json);
-    print_times("last view sent to register read", &result->line.from_view, 3, given->json);
-    print_times("camera to register read, CNN included", &result->line.from_camera, 9, given->json);
-    print_times("floor: last view sent to register read", &result->floor.from_view, NAN,
-                given->json);
-    print_times("floor: camera to register read, CNN included", &result->floor.from_camera, NAN,
-                given->json);
+    for (int end = 0; end < CRN_OUTLETS_ENDS; end++)
+        print_way(result, end, given->json);
 }
 
 static int run(const outlets_settings *given, const crn_outlets_plan *plan)
@@ -132,7 +157,7 @@ static int run(const outlets_settings *given, const crn_outlets_plan *plan)
         print_load("after");
     print_results(given, &result);
     if (result.missing)
-        crn_tool_note(&tool, "%llu decisions were not read within 1 s",
+        crn_tool_note(&tool, "%llu decisions were not read, or their coils not written, within 1 s",
                       (unsigned long long)result.missing);
     crn_outlets_result_free(&result);
     return result.missing ? -ETIMEDOUT : 0;

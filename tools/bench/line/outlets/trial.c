@@ -10,6 +10,7 @@
 #include "src/formats/verdict/decode.h"
 #include "stages/base/clock.h"
 #include "stages/base/process/priority.h"
+#include "tools/bench/line/outlets/coils.h"
 #include "tools/bench/line/outlets/plc.h"
 #include "tools/bench/line/senders/sender.h"
 #include "tools/bench/time.h"
@@ -17,9 +18,16 @@
 #define READ_WITHIN_NS    CRN_NS_PER_S
 #define VERDICT_WITHIN_MS 1000
 
-/* When something happened to a fruit; 0: it did not. Of crn_now_ns() but for read_utc_ns. */
+/* The belt, as the views tell its position. Each fruit's coil is due one tick after the camera, so
+ * when its decision comes it is written at once. */
+#define NS_PER_TICK   100000
+#define TICKS_PER_S   (CRN_NS_PER_S / NS_PER_TICK)
+#define COIL_WITHIN_S 10
+
+/* When something happened to a fruit, of crn_now_ns(); 0: it did not. */
 typedef struct fruit_times {
-    int64_t captured_ns, sent_ns, read_ns, read_utc_ns;
+    int64_t captured_ns, sent_ns, end_ns[CRN_OUTLETS_ENDS];
+    int64_t to_realtime_ns; /* from these to crn_realtime_ns() */
 } fruit_times;
 
 /* What the views are sent to: the line, or the floor. */
@@ -27,6 +35,8 @@ typedef struct subject {
     crn_peer peer;
     crn_bench_sender sender;
     crn_bench_plc *plc;
+    crn_bench_coils *coils;
+    uint16_t coils_port;
     fruit_times *times;
 } subject;
 
@@ -36,26 +46,40 @@ typedef struct outlets_trial {
     void *zmq, *viewer;
     crn_peer sorter;
     subject line, floor;
-    int64_t *published_ns; /* by fruit */
+    int64_t *published_ns; /* by fruit, of crn_realtime_ns() */
 } outlets_trial;
 
 /* --- starting --------------------------------------------------------------------------------- */
 
-static int write_sorter_file(const crn_peer *line, uint16_t port, const char *path)
+static int write_sorter_file(const subject *line, uint16_t port, const char *path)
 {
     FILE *file = fopen(path, "w");
     if (!file)
         return -errno;
     fprintf(file,
             "line: {endpoint: '%s'}\n"
-            "outlets: {names: [first, second, waste, again], default: first, late: again,\n"
-            "          partial: rules, silence: again, unmeasured: again}\n"
+            "outlets: {names: [first, second, waste, again], default: first, late: waste,\n"
+            "          partial: rules, silence: again, unmeasured: waste}\n"
             "rules:\n"
             "  - {outlet: waste, when: 'rot.area_px > 40 or any(rot, mean_probability > 0.9)'}\n"
             "  - {outlet: second, when: 'bruise.outlines > 0 and bruise.area_px > 300'}\n"
-            "outputs: {modbus_server: {bind: '127.0.0.1:%u'}}\n",
-            line->out, (unsigned)port);
+            "outputs:\n"
+            "  modbus_server: {bind: '127.0.0.1:%u'}\n"
+            "  modbus_client: {address: '127.0.0.1:%u', timeout_ms: 10000}\n"
+            "firing: {source: views, width: 64, speed_max: %lld, age_ms: 60000, tolerance: %lld}\n"
+            "ejectors:\n"
+            "  - {outlet: first, distance: 1, coil: 0}\n"
+            "  - {outlet: second, distance: 1, coil: 1}\n"
+            "  - {outlet: waste, distance: 1, coil: 2}\n",
+            line->peer.out, (unsigned)port, (unsigned)line->coils_port, 2LL * TICKS_PER_S,
+            (long long)COIL_WITHIN_S * TICKS_PER_S);
     return fclose(file) == 0 ? 0 : -errno;
+}
+
+static int open_coils(subject *of)
+{
+    int r = crn_peer_find_port(&of->coils_port);
+    return r == 0 ? crn_bench_coils_open(of->coils_port, &of->coils) : r;
 }
 
 static int start_line(outlets_trial *self)
@@ -65,10 +89,12 @@ static int start_line(outlets_trial *self)
     subject *line = &self->line;
     int r = crn_peer_start(&line->peer, CRN_PEER_DAEMON, self->plan->config, CRN_PEER_IPC);
     if (r == 0)
+        r = open_coils(line);
+    if (r == 0)
         r = crn_peer_find_port(&port);
     snprintf(yaml, sizeof yaml, "%s/sorter.yaml", line->peer.folder);
     if (r == 0)
-        r = write_sorter_file(&line->peer, port, yaml);
+        r = write_sorter_file(line, port, yaml);
     const char *const arguments[] = {"cernita-sorter", "--config", yaml, NULL};
     if (r == 0)
         r = crn_peer_start_beside(&line->peer, arguments[0], arguments, &self->sorter);
@@ -78,12 +104,15 @@ static int start_line(outlets_trial *self)
 static int start_floor(outlets_trial *self)
 {
     uint16_t port = 0;
-    char in[sizeof self->floor.peer.in], number[8];
+    char in[sizeof self->floor.peer.in], number[8], coils[8];
     subject *floor = &self->floor;
-    int r = crn_peer_find_port(&port);
+    int r = open_coils(floor);
+    if (r == 0)
+        r = crn_peer_find_port(&port);
     snprintf(in, sizeof in, "ipc://%s/floor", self->line.peer.folder);
     snprintf(number, sizeof number, "%u", (unsigned)port);
-    const char *const arguments[] = {"cernita-bench", "reader-writer", in, number, NULL};
+    snprintf(coils, sizeof coils, "%u", (unsigned)floor->coils_port);
+    const char *const arguments[] = {"cernita-bench", "reader-writer", in, number, coils, NULL};
     if (r == 0)
         r = crn_peer_start_beside(&self->line.peer, arguments[0], arguments, &floor->peer);
     strcpy(floor->peer.in, in);
@@ -127,6 +156,7 @@ static void close_subject(subject *of)
 {
     crn_bench_sender_close(&of->sender);
     crn_bench_plc_close(&of->plc);
+    crn_bench_coils_close(&of->coils);
     free(of->times);
 }
 
@@ -159,6 +189,7 @@ static int send_views(outlets_trial *self, subject *of, uint64_t fruit, int64_t 
         crn_bench_wait_until(start_ns + view * gap_ns);
         times->captured_ns = crn_now_ns();
         crn_view_header header = crn_bench_header(frames, number, self->epoch);
+        header.encoder = header.captured_ns / NS_PER_TICK;
         if (view + 1 == frames->views)
             crn_bench_wait_until(times->captured_ns + (int64_t)(plan->cnn_ms * 1e6));
         times->sent_ns = crn_now_ns();
@@ -167,19 +198,30 @@ static int send_views(outlets_trial *self, subject *of, uint64_t fruit, int64_t 
     return r;
 }
 
-static int run_fruit(outlets_trial *self, subject *of, uint64_t fruit, int64_t start_ns)
+/* Waits for the fruit's register and coil. */
+static int await_ends(subject *of, uint64_t fruit)
 {
     fruit_times *times = &of->times[fruit];
+    int64_t until_ns = times->sent_ns + READ_WITHIN_NS;
+    int r = crn_bench_plc_await(of->plc, fruit, until_ns);
+    if (r == 0) {
+        times->end_ns[CRN_OUTLETS_REGISTER] = crn_now_ns();
+        times->to_realtime_ns = crn_realtime_ns() - times->end_ns[CRN_OUTLETS_REGISTER];
+        r = crn_bench_coils_await(of->coils, times->sent_ns, until_ns,
+                                  &times->end_ns[CRN_OUTLETS_COIL]);
+    }
+    return r;
+}
+
+static int run_fruit(outlets_trial *self, subject *of, uint64_t fruit, int64_t start_ns)
+{
     int r = send_views(self, of, fruit, start_ns);
     if (r == 0)
-        r = crn_bench_plc_await(of->plc, fruit, times->sent_ns + READ_WITHIN_NS);
-    if (r == -ETIMEDOUT) {
-        self->missing += fruit >= CRN_DRIVE_WARM_UP;
-        return 0;
-    }
-    times->read_ns = crn_now_ns();
-    times->read_utc_ns = crn_realtime_ns();
-    return r;
+        r = await_ends(of, fruit);
+    if (r != -ETIMEDOUT)
+        return r;
+    self->missing += fruit >= CRN_DRIVE_WARM_UP;
+    return 0;
 }
 
 /* --- evaluating ------------------------------------------------------------------------------- */
@@ -218,45 +260,59 @@ static void add(crn_outlets_times *times, int64_t from_ns, int64_t until_ns)
         times->ms[times->count++] = (double)(until_ns - from_ns) / 1e6;
 }
 
+#define WAYS (2 * CRN_OUTLETS_ENDS)
+
+static crn_outlets_way *way_of(crn_outlets_result *result, int i)
+{
+    return i < CRN_OUTLETS_ENDS ? &result->line[i] : &result->floor[i - CRN_OUTLETS_ENDS];
+}
+
 static int allocate(crn_outlets_result *result, uint64_t fruits)
 {
-    crn_outlets_times *all[] = {&result->line.from_view, &result->line.from_camera,
-                                &result->floor.from_view, &result->floor.from_camera,
-                                &result->from_verdict};
     int r = 0;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (!(all[i]->ms = calloc(fruits, sizeof *all[i]->ms)))
-            r = -ENOMEM;
+    for (int i = 0; i < WAYS; i++) {
+        crn_outlets_way *way = way_of(result, i);
+        crn_outlets_times *all[] = {&way->from_verdict, &way->from_view, &way->from_camera};
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+            if (!(all[k]->ms = calloc(fruits, sizeof *all[k]->ms)))
+                r = -ENOMEM;
+    }
     return r;
+}
+
+static void evaluate_way(const outlets_trial *self, const subject *of, crn_outlets_end end,
+                         crn_outlets_way *way)
+{
+    for (uint64_t fruit = CRN_DRIVE_WARM_UP; fruit < self->fruits; fruit++) {
+        const fruit_times *times = &of->times[fruit];
+        int64_t published_ns = of == &self->line ? self->published_ns[fruit] : 0;
+        if (published_ns)
+            add(&way->from_verdict, published_ns - times->to_realtime_ns, times->end_ns[end]);
+        add(&way->from_view, times->sent_ns, times->end_ns[end]);
+        add(&way->from_camera, times->captured_ns, times->end_ns[end]);
+    }
+    crn_bench_sort(way->from_verdict.ms, way->from_verdict.count);
+    crn_bench_sort(way->from_view.ms, way->from_view.count);
+    crn_bench_sort(way->from_camera.ms, way->from_camera.count);
 }
 
 static void evaluate(const outlets_trial *self, crn_outlets_result *result)
 {
-    const subject *subjects[] = {&self->line, &self->floor};
-    crn_outlets_way *ways[] = {&result->line, &result->floor};
-    for (uint64_t fruit = CRN_DRIVE_WARM_UP; fruit < self->fruits; fruit++) {
-        for (int i = 0; i < 2; i++) {
-            const fruit_times *times = &subjects[i]->times[fruit];
-            add(&ways[i]->from_view, times->sent_ns, times->read_ns);
-            add(&ways[i]->from_camera, times->captured_ns, times->read_ns);
-        }
-        add(&result->from_verdict, self->published_ns[fruit], self->line.times[fruit].read_utc_ns);
+    for (int end = 0; end < CRN_OUTLETS_ENDS; end++) {
+        evaluate_way(self, &self->line, end, &result->line[end]);
+        evaluate_way(self, &self->floor, end, &result->floor[end]);
     }
-    for (int i = 0; i < 2; i++) {
-        crn_bench_sort(ways[i]->from_view.ms, ways[i]->from_view.count);
-        crn_bench_sort(ways[i]->from_camera.ms, ways[i]->from_camera.count);
-    }
-    crn_bench_sort(result->from_verdict.ms, result->from_verdict.count);
     result->missing = self->missing;
 }
 
 void crn_outlets_result_free(crn_outlets_result *result)
 {
-    free(result->line.from_view.ms);
-    free(result->line.from_camera.ms);
-    free(result->floor.from_view.ms);
-    free(result->floor.from_camera.ms);
-    free(result->from_verdict.ms);
+    for (int i = 0; i < WAYS; i++) {
+        crn_outlets_way *way = way_of(result, i);
+        free(way->from_verdict.ms);
+        free(way->from_view.ms);
+        free(way->from_camera.ms);
+    }
 }
 
 int crn_outlets_run(const crn_outlets_plan *plan, crn_outlets_result *ret_result)

@@ -16,21 +16,28 @@ typedef struct crn_outlets_plan {
     double cnn_ms;   /* between the camera and the sending of the last view */
 } crn_outlets_plan;
 
-/* Of each fruit whose register was read, in ascending order. */
+/* Of each fruit that came so far, in ascending order. */
 typedef struct crn_outlets_times {
     double *ms;
     size_t count;
 } crn_outlets_times;
 
-/* Until the register was read: since the last view was sent, and since it was captured. */
+/* What a way from the camera ends with. */
+typedef enum crn_outlets_end {
+    CRN_OUTLETS_REGISTER, /* the PLC has read the fruit's register */
+    CRN_OUTLETS_COIL,     /* the fruit's coil has been written in the PLC */
+    CRN_OUTLETS_ENDS
+} crn_outlets_end;
+
+/* Until then, since: the verdict's published_ns (none of the floor); when the last view was sent;
+ * when it was captured. */
 typedef struct crn_outlets_way {
-    crn_outlets_times from_view, from_camera;
+    crn_outlets_times from_verdict, from_view, from_camera;
 } crn_outlets_way;
 
 typedef struct crn_outlets_result {
-    crn_outlets_way line, floor;
-    crn_outlets_times from_verdict; /* since the verdict's published_ns */
-    uint64_t missing;               /* fruits of both whose register was not read within 1 s */
+    crn_outlets_way line[CRN_OUTLETS_ENDS], floor[CRN_OUTLETS_ENDS];
+    uint64_t missing; /* fruits of both without register or coil within 1 s */
 } crn_outlets_result;
 
 /* 0 or a negative errno; -ENOTSUP: built without libmodbus. */
