@@ -8,8 +8,10 @@
 #include "tools/common/verdicts/sequence_check.h"
 
 #define LANES_MAX    CRN_DECIDER_LANES_MAX
-#define MISSED_ALIVE 3  /* messages in a row, until the line counts as silent */
-#define LATE_PART    16 /* of the limit of silence: who looks so late was held up */
+#define MISSED_ALIVE 3 /* messages in a row, until the line counts as silent */
+/* Of the limit of silence: the line is looked for so long before it, so that a wait that ends late
+ * is within it. Who looks past it was held up. */
+#define EARLY_PART 16
 
 const char *const crn_decision_reason_names[CRN_DECISION_REASONS] = {
     "rule", "default", "unmeasured", "partial", "late", "stale", "lost", "silence"};
@@ -240,11 +242,12 @@ int64_t crn_decider_look(crn_decider *decider, int64_t now_ns)
     int64_t limit_ns = crn_decider_silence_ns(decider);
     if (decider->state != CRN_LINE_HEARD || !limit_ns)
         return CRN_NEVER_NS;
-    int64_t late_ns = now_ns - (decider->heard_ns + limit_ns);
-    if (!decider->granted_ns && late_ns > limit_ns / LATE_PART)
+    int64_t early_ns = limit_ns / EARLY_PART, due_ns = decider->heard_ns + limit_ns - early_ns;
+    int64_t late_ns = now_ns - due_ns;
+    if (!decider->granted_ns && late_ns > early_ns)
         decider->granted_ns = late_ns + (late_ns < limit_ns ? late_ns : limit_ns);
     if (late_ns < decider->granted_ns || late_ns < 0)
-        return decider->heard_ns + limit_ns + decider->granted_ns;
+        return due_ns + decider->granted_ns;
     decider->state = CRN_LINE_SILENT;
     decider->stats.silences++;
     for (int32_t i = 0; i < decider->lane_count; i++)

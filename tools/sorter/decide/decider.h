@@ -72,9 +72,10 @@ void crn_decider_verdict(crn_decider *decider, const crn_decoded *verdict, int64
 /* An `alive` message arrived. */
 void crn_decider_alive(crn_decider *decider, const crn_decoded_status *status, int64_t now_ns);
 
-/* Notices silence. A sorter that looks later than it wanted to was held up, and what it reads from
- * probably, too: it waits as long again, at most as long as the limit of silence, before it takes
- * the line for silent. Returns when to call it next at the latest, or CRN_NEVER_NS. */
+/* Notices silence, shortly before the limit is over. A sorter that looks past it was held up, and
+ * what it reads from probably, too: it waits as long again, at most as long as the limit of
+ * silence, before it takes the line for silent. Returns when to call it next at the latest, or
+ * CRN_NEVER_NS. */
 int64_t crn_decider_look(crn_decider *decider, int64_t now_ns);
 
 crn_line_state crn_decider_state(const crn_decider *decider);
