@@ -134,6 +134,18 @@ static void answer(crn_control_socket *self, control_client *asking, const char 
     free(text);
 }
 
+/* Takes the line end off. One in the middle, or a zero, must not cut the request unseen: what does
+ * not print becomes question marks, as it goes to the log, and to terminals. */
+static void clean(char *request, size_t size)
+{
+    while (size > 0 && (request[size - 1] == '\n' || request[size - 1] == '\r'))
+        size--;
+    request[size] = '\0';
+    for (char *zero; (zero = memchr(request, '\0', size)) != NULL;)
+        *zero = '?';
+    crn_utf8_clean(request);
+}
+
 static void serve_client(crn_control_socket *self, control_client *asking)
 {
     char request[CRN_CONTROL_REQUEST_BYTES + 1];
@@ -145,9 +157,7 @@ static void serve_client(crn_control_socket *self, control_client *asking)
         drop(asking);
         return;
     }
-    request[size] = '\0';
-    request[strcspn(request, "\r\n")] = '\0';
-    crn_utf8_clean(request); /* it goes to the log, and to terminals */
+    clean(request, (size_t)size);
     answer(self, asking, request);
 }
 
