@@ -17,7 +17,7 @@
 #include "stages/config/config.h"
 #include "src/ingest/access/access.h"
 #include "src/control/control.h"
-#include "src/control/kept_recipe.h"
+#include "src/control/kept/kept_recipe.h"
 #include "src/ingest/socket/descriptors.h"
 #include "src/line/line.h"
 #include "src/monitor/log_messages/report.h"

@@ -6,16 +6,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/control/kept_recipe.h"
+#include "src/control/kept/kept_file.h"
+#include "src/control/kept/kept_recipe.h"
 #include "src/ingest/access/access.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 
 /* How often to look whether former settings are free. */
 #define LOOK_NS (10 * CRN_NS_PER_MS)
-
-/* How often it is tried again to keep a recipe. */
-#define KEEP_AGAIN_NS CRN_NS_PER_S
 
 /* Faults of a file that go to the log; another kind of file has hundreds. */
 #define FAULTS_LOGGED 20
@@ -258,7 +256,7 @@ static int try_to_keep(crn_reloader *self, crn_error *error)
 {
     const char *dir = self->from->running->state.dir;
     int r = dir[0] ? crn_kept_recipe_write(dir, self->from->file->file, self->recipe, error) : 0;
-    self->keep_again_ns = r < 0 ? crn_now_ns() + KEEP_AGAIN_NS : 0;
+    self->keep_again_ns = r < 0 ? crn_now_ns() + CRN_KEEP_AGAIN_NS : 0;
     crn_line_note_kept(self->from->line, r);
     return r;
 }

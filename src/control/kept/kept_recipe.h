@@ -3,8 +3,8 @@
  * by it. The file `recipe` names it and the line's file; it is replaced as a whole, and is on the
  * disk when crn_kept_recipe_write() returns.
  */
-#ifndef CRN_SRC_CONTROL_KEPT_RECIPE_H
-#define CRN_SRC_CONTROL_KEPT_RECIPE_H
+#ifndef CRN_SRC_CONTROL_KEPT_KEPT_RECIPE_H
+#define CRN_SRC_CONTROL_KEPT_KEPT_RECIPE_H
 
 #include "stages/base/error.h"
 #include "stages/config/config.h"
