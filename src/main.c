@@ -17,6 +17,7 @@
 #include "stages/config/config.h"
 #include "src/ingest/access/access.h"
 #include "src/control/control.h"
+#include "src/control/kept/kept_lot.h"
 #include "src/control/kept/kept_recipe.h"
 #include "src/ingest/socket/descriptors.h"
 #include "src/line/line.h"
@@ -318,6 +319,8 @@ static int run(crn_config *config, const crn_config *file, int32_t backend, cons
     if (r == 0) {
         crn_control_settings settings = {.reload = {running_line, file, config, backend},
                                          .reloading = tell_reloading};
+        crn_kept_lot_resume(config, &settings.lot);
+        crn_line_begin_lot(running_line, &settings.lot);
         r = crn_control_open(&settings, &running_control, &error);
     }
     if (r < 0) {

@@ -19,13 +19,12 @@
 /* Below the workers' 10: a reload can wait, a view cannot. */
 #define NICE 15
 
-/* How often settings that are no longer in use are freed, a recipe that is not kept is tried again,
- * and idle clients are looked for at least. */
+/* How often settings that are no longer in use are freed, a recipe or lot that is not kept is tried
+ * again, and idle clients are looked for at least. */
 #define TICK_MS 1000
 
 struct crn_control {
-    crn_control_settings settings;
-    crn_reloader *reloader;
+    crn_request_target target;
     crn_control_socket *socket;
     int wake_descriptor; /* readable: one of the next two was set */
     atomic_bool hung_up, stop;
@@ -57,7 +56,7 @@ static void answer(void *context, const char *request, const crn_control_asker *
     if (crn_request_changes(request))
         crn_log(CRN_LOG_INFO, "control: '%s' by user %u, group %u, process %d", request,
                 (unsigned)asker->user, (unsigned)asker->group, (int)asker->process);
-    crn_request_answer(&control->settings, control->reloader, request, by, out);
+    crn_request_answer(&control->target, request, by, out);
 }
 
 /* --- the thread --- */
@@ -72,7 +71,7 @@ static void reload(crn_control *control)
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return;
-    crn_request_reload(&control->settings, control->reloader, out);
+    crn_request_reload(&control->target, out);
     fclose(out);
     free(text);
 }
@@ -102,8 +101,9 @@ static void *run(void *argument)
     while (!atomic_load(&control->stop)) {
         if (atomic_exchange(&control->hung_up, false))
             reload(control);
-        crn_line_tidy(control->settings.reload.line);
-        crn_reloader_keep_again(control->reloader);
+        crn_line_tidy(control->target.settings.reload.line);
+        crn_reloader_keep_again(control->target.reloader);
+        crn_lots_keep_again(&control->target.lots);
         wait_for_work(control);
     }
     return NULL;
@@ -127,11 +127,13 @@ static int make_link(const char *link, const char *path, crn_error *error)
 /* Listens at control.path. Elsewhere than where the unit has it, a link there leads to it. */
 static int listen_to_clients(crn_control *control, crn_error *error)
 {
-    const crn_config *config = control->settings.reload.running;
+    const crn_config *config = control->target.settings.reload.running;
     const char *path = config->control.path, *of_unit = config->control.unit_path;
     bool elsewhere = of_unit[0] && strcmp(path, of_unit) != 0;
-    const crn_control_plan plan = {
-        .path = path, .answer = answer, .context = control, .idle_ns = control->settings.idle_ns};
+    const crn_control_plan plan = {.path = path,
+                                   .answer = answer,
+                                   .context = control,
+                                   .idle_ns = control->target.settings.idle_ns};
     int r = crn_control_socket_open(&plan, &control->socket, error);
     if (!path[0])
         return r;
@@ -152,11 +154,13 @@ int crn_control_open(const crn_control_settings *settings, crn_control **ret_con
     crn_control *control = calloc(1, sizeof *control);
     if (!control)
         return crn_error_set(error, -ENOMEM, "control: no memory");
-    control->settings = *settings;
+    crn_request_target *target = &control->target;
+    target->settings = *settings;
+    target->lots = (crn_lots){.from = &target->settings.reload, .lot = settings->lot};
     control->wake_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int r = control->wake_descriptor < 0 ? -errno : 0;
     if (r == 0)
-        r = crn_reloader_create(&control->settings.reload, &control->reloader);
+        r = crn_reloader_create(&target->settings.reload, &target->reloader);
     if (r < 0)
         crn_error_set(error, r, "control: %s", strerror(-r));
     if (r == 0)
@@ -184,7 +188,7 @@ void crn_control_close(crn_control **control)
         pthread_join(closing->thread, NULL);
     }
     crn_control_socket_close(&closing->socket);
-    crn_reloader_free(&closing->reloader);
+    crn_reloader_free(&closing->target.reloader);
     if (closing->wake_descriptor >= 0)
         close(closing->wake_descriptor);
     free(closing);

@@ -3,10 +3,10 @@
  * files and makes settings ready, so that the line's thread does neither.
  *
  * A request is one packet, a line of text: `status`, `status json`, `reload`, `recipe NAME`
- * (without a name: the file's own settings), `recipes`, `alarms`, `alarms acknowledge N` (or
- * `all`, or `all N`), `alarms shelve N MINUTES`, `trace`. The answer is one packet: the line `ok`
- * or `refused`, then lines of text. Clients are few, requests and answers bounded, idle clients
- * closed.
+ * (without a name: the file's own settings), `recipes`, `lot`, `lot ID --grower G --variety V`,
+ * `lot --end`, `alarms`, `alarms acknowledge N` (or `all`, or `all N`), `alarms shelve N MINUTES`,
+ * `trace`. The answer is one packet: the line `ok` or `refused`, then lines of text. Clients are
+ * few, requests and answers bounded, idle clients closed.
  */
 #ifndef CRN_SRC_CONTROL_CONTROL_H
 #define CRN_SRC_CONTROL_CONTROL_H
@@ -19,6 +19,7 @@ typedef struct crn_control crn_control;
 
 typedef struct crn_control_settings {
     crn_reload_settings reload;
+    crn_lot lot; /* the line begins with it */
     /* Called when a reload begins and when it has ended, by the control thread; NULL: nothing. */
     void (*reloading)(bool begins);
     int64_t idle_ns; /* a client that asks nothing for so long is closed; 0: 10 s */

@@ -7,23 +7,24 @@
 #include "src/control/alarm_requests.h"
 #include "src/formats/encoding/encoder.h"
 #include "src/monitor/conditions/json.h"
+#include "src/monitor/events/health.h"
 #include "src/service/control_socket.h"
 #include "stages/base/clock.h"
 
-int crn_request_reload(const crn_control_settings *settings, crn_reloader *reloader, FILE *out)
+int crn_request_reload(crn_request_target *target, FILE *out)
 {
-    if (settings->reloading)
-        settings->reloading(true);
-    int r = crn_reloader_reload(reloader, out);
-    if (settings->reloading)
-        settings->reloading(false);
+    if (target->settings.reloading)
+        target->settings.reloading(true);
+    int r = crn_reloader_reload(target->reloader, out);
+    if (target->settings.reloading)
+        target->settings.reloading(false);
     return r;
 }
 
 bool crn_request_changes(const char *request)
 {
     return strcmp(request, "reload") == 0 || strcmp(request, "recipe") == 0 ||
-           strncmp(request, "recipe ", 7) == 0;
+           strncmp(request, "recipe ", 7) == 0 || crn_lots_request_changes(request);
 }
 
 /* "2026-11-21T08:00:00Z" */
@@ -52,6 +53,7 @@ static void put_status_text(const crn_reload_settings *from, const crn_line_stat
     fprintf(out, "recipe    %s\n",
             status->settings.recipe[0] ? status->settings.recipe
                                        : "none (the file's own settings)");
+    crn_lot_print(&status->settings.lot, out);
     fprintf(out, "settings  %016" PRIx64 " since %s, budget %" PRId64 " ms\n",
             status->settings.hash, since, status->settings.budget_ms);
     fprintf(out,
@@ -71,13 +73,14 @@ static void put_status_json(const crn_reload_settings *from, const crn_line_stat
         return;
     snprintf(hash, sizeof hash, "%016" PRIx64, status->settings.hash);
     crn_encoder_begin(encoder);
-    crn_encoder_map(encoder, 14 + CRN_CONDITIONS_PAIRS);
+    crn_encoder_map(encoder, 14 + CRN_LOT_PAIRS + CRN_CONDITIONS_PAIRS);
     crn_encoder_pair_text(encoder, "file", from->file->file);
     crn_encoder_pair_text(encoder, "page", crn_line_http(from->line));
     crn_encoder_pair_text(encoder, "state", crn_state_names[status->state]);
     crn_conditions_json(conditions, crn_now_ns(), encoder);
     crn_encoder_pair_text(encoder, "recipe", status->settings.recipe);
     crn_encoder_pair_text(encoder, "settings", hash);
+    crn_health_lot(&status->settings.lot, encoder);
     crn_encoder_pair_real(encoder, "since_s", (double)(status->settings.since_ns / 1000000) / 1e3);
     crn_encoder_pair_unsigned(encoder, "budget_ms", (uint64_t)status->settings.budget_ms);
     crn_encoder_pair_unsigned(encoder, "complete", status->complete);
@@ -141,8 +144,7 @@ static void answer_trace(const crn_line *line, FILE *out)
 }
 
 typedef struct asked_change {
-    const crn_control_settings *settings;
-    crn_reloader *reloader;
+    crn_request_target *target;
     const char *request;
 } asked_change;
 
@@ -150,28 +152,34 @@ static int do_change(void *context, FILE *lines)
 {
     const asked_change *asked = context;
     const char *request = asked->request;
+    if (crn_lots_request_changes(request))
+        return crn_lots_change(&asked->target->lots, request, lines);
     return strcmp(request, "reload") == 0
-               ? crn_request_reload(asked->settings, asked->reloader, lines)
-               : crn_reloader_use_recipe(asked->reloader, request[6] ? request + 7 : "", lines);
+               ? crn_request_reload(asked->target, lines)
+               : crn_reloader_use_recipe(asked->target->reloader, request[6] ? request + 7 : "",
+                                         lines);
 }
 
-void crn_request_answer(const crn_control_settings *settings, crn_reloader *reloader,
-                        const char *request, const char *by, FILE *out)
+void crn_request_answer(crn_request_target *target, const char *request, const char *by, FILE *out)
 {
+    const crn_reload_settings *reload = &target->settings.reload;
     if (crn_request_changes(request)) {
-        asked_change asked = {settings, reloader, request};
+        asked_change asked = {target, request};
         crn_control_answer_change(do_change, &asked, NULL, out);
     } else if (strcmp(request, "status") == 0 || strcmp(request, "status json") == 0) {
-        answer_status(&settings->reload, request[6] != '\0', out);
+        answer_status(reload, request[6] != '\0', out);
     } else if (strcmp(request, "recipes") == 0) {
         fputs("ok\n", out);
-        crn_reloader_list_recipes(reloader, out);
+        crn_reloader_list_recipes(target->reloader, out);
+    } else if (strcmp(request, "lot") == 0) {
+        fputs("ok\n", out);
+        crn_lot_print(&target->lots.lot, out);
     } else if (strcmp(request, "trace") == 0) {
-        answer_trace(settings->reload.line, out);
-    } else if (!crn_alarm_request_answer(crn_line_alarms(settings->reload.line), request, by,
-                                         out)) {
+        answer_trace(reload->line, out);
+    } else if (!crn_alarm_request_answer(crn_line_alarms(reload->line), request, by, out)) {
         fputs("refused\nunknown request; known: status, status json, reload, recipe NAME, recipes, "
-              "alarms, alarms acknowledge N, alarms shelve N MINUTES, trace\n",
+              "lot, lot ID --grower G --variety V, lot --end, alarms, alarms acknowledge N, alarms "
+              "shelve N MINUTES, trace\n",
               out);
     }
 }

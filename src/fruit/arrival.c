@@ -1,5 +1,8 @@
 /* Valid and refused messages: which fruit a view belongs to. */
 #include "src/fruit/internal.h"
+
+#include <string.h>
+
 #include "src/fruit/lane/senders.h"
 
 /* Makes the oldest fruit due, because one more than open_fruits is about to open. */
@@ -81,6 +84,7 @@ static crn_fruit_entry *open_fruit(crn_fruits *fruits, crn_lane *lane,
     entry->fruit.opened_ns = now_ns;
     entry->fruit.closed_ns = CRN_NEVER_NS;
     entry->fruit.config = fruits->rules.config;
+    memcpy(entry->fruit.lot, fruits->lot, sizeof entry->fruit.lot);
     entry->rules = fruits->rules;
     fruits->open_of[crn_config_slot(entry->fruit.config)]++;
     crn_lane_hold(lane, 1);

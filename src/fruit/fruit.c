@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/fruit/internal.h"
 
@@ -61,6 +62,11 @@ int crn_fruits_set_rules(crn_fruits *fruits, const crn_fruit_rules *rules)
     fruits->rules = *rules;
     crn_schedule_forget_costs(fruits->schedule, rules->budget_ns / BRIEF_SHARE);
     return 0;
+}
+
+void crn_fruits_set_lot(crn_fruits *fruits, const char id[CRN_LOT_ID_BYTES])
+{
+    memcpy(fruits->lot, id, sizeof fruits->lot);
 }
 
 int32_t crn_fruits_open_of(const crn_fruits *fruits, uint32_t slot)

@@ -43,6 +43,7 @@
 #include "src/counts/counts.h"
 #include "src/formats/verdict/kind.h"
 #include "src/fruit/lane/lane.h"
+#include "src/fruit/lot.h"
 #include "src/formats/view/refusal.h"
 #include "src/ingest/ticket.h"
 
@@ -108,6 +109,7 @@ typedef struct crn_fruit {
     crn_fruit_close closed_by; /* valid once closed */
     int64_t deadline_ns;       /* once closed: its deadline; before: the latest possible deadline */
     const crn_config *config;  /* the settings in force at its first view; may be NULL in tests */
+    char lot[CRN_LOT_ID_BYTES];              /* that began before its first view came; "": none */
     const crn_fruit_view *views;             /* indexed by view, crn_fruit_rules.views entries */
     const struct crn_fruit_surface *surface; /* its measures (src/publish/surface.h); NULL: none */
     bool surface_skipped;                    /* they, or some view's part, for want of time */
@@ -148,6 +150,9 @@ void crn_fruits_free(crn_fruits **fruits);
 /* For fruits that open from now on; open_fruits, views and judged_fruits must stay. Forgets what
  * views cost recently, as they may cost something else now. Returns 0 or -EINVAL. */
 int crn_fruits_set_rules(crn_fruits *fruits, const crn_fruit_rules *rules);
+
+/* The lot of fruits that open from now on. */
+void crn_fruits_set_lot(crn_fruits *fruits, const char id[CRN_LOT_ID_BYTES]);
 
 /* Number of open fruits with settings of that slot (crn_config_slot). */
 int32_t crn_fruits_open_of(const crn_fruits *fruits, uint32_t slot);

@@ -10,6 +10,7 @@
 
 struct crn_fruits {
     crn_fruit_rules rules;
+    char lot[CRN_LOT_ID_BYTES]; /* of fruits that open from now on */
     crn_lanes *lanes;
     crn_fruit_table
         *table; /* open_fruits and one more: a forced fruit waits there for its judging */

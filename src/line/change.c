@@ -1,5 +1,5 @@
 /*
- * Settings that change while the line runs, and what other threads ask it.
+ * Settings and the lot, which change while the line runs, and what other threads ask it.
  *
  * Another thread makes new settings ready and offers them; the line's thread takes them in between
  * two messages, so that each fruit is judged by those of its first view. When no fruit and no view
@@ -20,6 +20,7 @@
 enum {
     NOTHING,
     TAKE_IN,
+    SET_LOT,
     TELL_STATUS,
 };
 
@@ -112,6 +113,12 @@ int crn_line_change(crn_line *line, crn_config *config, crn_error *error)
     return 0;
 }
 
+int crn_line_set_lot(crn_line *line, const crn_lot *lot)
+{
+    line->settings.offered_lot = lot;
+    return ask(line, SET_LOT);
+}
+
 int crn_line_status_get(crn_line *line, crn_line_status *ret_status)
 {
     int r = ask(line, TELL_STATUS);
@@ -151,6 +158,13 @@ void crn_line_settings_report(const crn_line *line, crn_settings_in_force *ret_s
     memcpy(ret_settings->recipe, settings->in_force->recipe, sizeof ret_settings->recipe);
     memcpy(ret_settings->lost_recipe, settings->in_force->lost_recipe,
            sizeof ret_settings->lost_recipe);
+    ret_settings->lot = settings->lot;
+}
+
+void crn_line_begin_lot(crn_line *line, const crn_lot *lot)
+{
+    line->settings.lot = *lot;
+    crn_fruits_set_lot(line->fruits, lot->id);
 }
 
 static int take_in(crn_line *line)
@@ -199,6 +213,8 @@ void crn_line_answer(crn_line *line)
     settings->answer = 0;
     if (asked == TAKE_IN)
         settings->answer = take_in(line);
+    else if (asked == SET_LOT)
+        crn_line_begin_lot(line, settings->offered_lot);
     else
         tell_status(line);
     atomic_store(&settings->asked, NOTHING);

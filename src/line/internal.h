@@ -39,6 +39,7 @@ typedef struct crn_line_settings {
     uint32_t in_use;                  /* bit per slot: in force, or some fruit or view has them */
     int32_t running[CRN_GENERATIONS]; /* views in the engine */
     int64_t since_ns;                 /* CLOCK_REALTIME: since when those in force are */
+    crn_lot lot;
 
     /* The other thread's: */
     crn_config *own[CRN_GENERATIONS]; /* NULL: not in use, or the start's */
@@ -51,6 +52,7 @@ typedef struct crn_line_settings {
     atomic_int asked;    /* 0: nothing, or answered */
     int answer;          /* 0 or a negative errno */
     const crn_config *offered;
+    const crn_lot *offered_lot;
     crn_surfaces *offered_surfaces; /* NULL: the line has them, or needs none */
     crn_line_status status;
     sem_t answered;

@@ -12,6 +12,7 @@
 #include "gpu/gpu.h"
 #include "stages/base/error.h"
 #include "stages/config/config.h"
+#include "src/fruit/lot.h"
 #include "src/monitor/metrics.h"
 #include "src/monitor/alarms/thread.h"
 #include "src/monitor/conditions/conditions.h"
@@ -56,6 +57,15 @@ void crn_line_stop(crn_line *line);
  * negative errno; with *error. Then nothing has changed.
  */
 int crn_line_change(crn_line *line, crn_config *config, crn_error *error);
+
+/*
+ * For the same thread, while the line runs: the lot of fruits that open from now on; those that are
+ * open keep theirs. Waits until the line's thread has taken it in. Returns 0 or -ESHUTDOWN.
+ */
+int crn_line_set_lot(crn_line *line, const crn_lot *lot);
+
+/* The same before the line runs, by the thread that opened it. */
+void crn_line_begin_lot(crn_line *line, const crn_lot *lot);
 
 /* For the same thread: frees settings that are no longer in use; call it from time to time. */
 void crn_line_tidy(crn_line *line);

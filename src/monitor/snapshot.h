@@ -6,6 +6,7 @@
 #ifndef CRN_SRC_MONITOR_SNAPSHOT_H
 #define CRN_SRC_MONITOR_SNAPSHOT_H
 
+#include "src/fruit/lot.h"
 #include "src/monitor/meters.h"
 #include "src/monitor/metrics.h"
 
@@ -40,11 +41,12 @@ typedef struct crn_levels {
     uint64_t backlog_bytes; /* of verdicts that wait for a grader */
 } crn_levels;
 
-/* The settings that fruits are judged by from now on, and what became of others. */
+/* The settings that fruits are judged by from now on, their lot, and what became of others. */
 typedef struct crn_settings_in_force {
     uint64_t hash;
     char recipe[CRN_RECIPE_NAME_BYTES];      /* "": none */
     char lost_recipe[CRN_RECIPE_NAME_BYTES]; /* as crn_config has it */
+    crn_lot lot;
     int64_t budget_ms;
     crn_lane_ranges lanes;      /* that exist: ingest.lanes; none: any */
     int64_t since_ns;           /* CLOCK_REALTIME */

@@ -182,23 +182,31 @@ static void put_surface(crn_encoder *encoder, const crn_fruit_surface *surface)
         memcpy(to, surface->bytes[format], surface->sizes[format]);
 }
 
+/* By what it was judged, and the lot. */
+static void put_names(const crn_verdict *verdict, crn_encoder *encoder, const crn_fruit *fruit,
+                      const crn_verdict_facts *facts)
+{
+    char settings[17];
+    snprintf(settings, sizeof settings, "%016" PRIx64, verdict->config->hash);
+    crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, v), CRN_VERDICT_VERSION);
+    crn_encoder_pair_text(encoder, CRN_KEY(verdict, run), facts->run);
+    crn_encoder_pair_text(encoder, CRN_KEY(verdict, settings), settings);
+    crn_encoder_pair_text(encoder, CRN_KEY(verdict, recipe), verdict->config->recipe);
+    crn_encoder_pair_text(encoder, CRN_KEY(verdict, lot), fruit->lot);
+}
+
 int crn_verdict_pack(crn_verdict *verdict, crn_encoder *encoder, const crn_fruit *fruit,
                      const crn_verdict_facts *facts, const crn_result_store *store,
                      crn_verdict_bytes *ret_bytes)
 {
     verdict_summary sum;
-    char settings[17];
     use_settings(verdict, fruit);
-    snprintf(settings, sizeof settings, "%016" PRIx64, verdict->config->hash);
     summarize(verdict, fruit, facts, store, &sum);
     bool cut = facts->without_defects && facts->kind == CRN_VERDICT_COMPLETE;
     crn_encoder_begin(encoder);
     bool measures = crn_config_measures(verdict->config);
     crn_encoder_map(encoder, CRN_KEYS_verdict_always + measures);
-    crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, v), CRN_VERDICT_VERSION);
-    crn_encoder_pair_text(encoder, CRN_KEY(verdict, run), facts->run);
-    crn_encoder_pair_text(encoder, CRN_KEY(verdict, settings), settings);
-    crn_encoder_pair_text(encoder, CRN_KEY(verdict, recipe), verdict->config->recipe);
+    put_names(verdict, encoder, fruit, facts);
     crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, lane), facts->lane);
     crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, epoch), fruit->epoch);
     crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, fruit), fruit->fruit);

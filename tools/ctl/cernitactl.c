@@ -30,6 +30,8 @@ static const char usage[] =
     "       cernitactl [--line NAME | --socket PATH] reload\n"
     "       cernitactl [--line NAME | --socket PATH] recipes\n"
     "       cernitactl [--line NAME | --socket PATH] recipe NAME | --none\n"
+    "       cernitactl [--line NAME | --socket PATH] lot\n"
+    "                  [ID [--grower G] [--variety V] | --end]\n"
     "       cernitactl [--line NAME | --socket PATH] alarms\n"
     "                  [--acknowledge N | --acknowledge all [--newest N] |\n"
     "                   --shelve N --minutes M]\n"
@@ -44,6 +46,8 @@ static const char usage[] =
     "  reload               read its file again; all faults are listed, and then nothing changes\n"
     "  recipes              the recipes of its file; * marks what is in force\n"
     "  recipe NAME          switch to a recipe; --none: to the file's own settings\n"
+    "  lot                  the lot in force\n"
+    "  lot ID               the next fruit begins a lot of that name, which each verdict carries\n"
     "  alarms               the alarms that are open or shelved, and 20 others, the newest first\n"
     "  trace FILE           write the last fruits as a trace for ui.perfetto.dev\n"
     "\n"
@@ -52,6 +56,9 @@ static const char usage[] =
     "  -s, --socket PATH    a socket elsewhere\n"
     "      --sorter         ask the line's cernita-sorter instead: " SORTER_FOLDER "/NAME/control\n"
     "      --json           status as JSON\n"
+    "      --grower G       whose fruit the lot is\n"
+    "      --variety V      what fruit it is\n"
+    "      --end            end the lot: fruits from now on have none\n"
     "      --acknowledge N  confirm the alarm of that number; all: all of them, also those that\n"
     "                       came after they were listed\n"
     "      --newest N       of all none after that number, which the list begins with\n"
@@ -70,6 +77,9 @@ static const struct option long_options[] = {
     {"sorter", no_argument, NULL, 'o'},
     {"json", no_argument, NULL, 'j'},
     {"none", no_argument, NULL, 'n'},
+    {"grower", required_argument, NULL, 'g'},
+    {"variety", required_argument, NULL, 'y'},
+    {"end", no_argument, NULL, 'e'},
     {"acknowledge", required_argument, NULL, 'a'},
     {"newest", required_argument, NULL, 'w'},
     {"shelve", required_argument, NULL, 'p'},
@@ -83,7 +93,8 @@ static const struct option long_options[] = {
 typedef struct ctl_options {
     const char *line, *socket, *command, *operand; /* NULL: none */
     const char *acknowledge, *newest, *shelve, *minutes;
-    bool json, none, sorter;
+    const char *grower, *variety; /* NULL: not given */
+    bool json, none, end, sorter;
 } ctl_options;
 
 /* --- the daemon --- */
@@ -223,16 +234,21 @@ static int download(const char *url, const char *path)
 static bool is_usage(const ctl_options *given)
 {
     const char *command = given->command, *operand = given->operand;
-    bool recipe = strcmp(command, "recipe") == 0, alarms = strcmp(command, "alarms") == 0;
+    bool recipe = strcmp(command, "recipe") == 0, alarms = strcmp(command, "alarms") == 0,
+         lot = strcmp(command, "lot") == 0;
     bool known = false;
     if (recipe)
         known = given->none ? !operand : operand && operand[0];
+    else if (lot)
+        known = operand ? operand[0] && !given->end : true;
     else if (strcmp(command, "trace") == 0)
         known = operand && operand[0];
     else if (alarms || strcmp(command, "status") == 0 || strcmp(command, "reload") == 0 ||
              strcmp(command, "recipes") == 0)
         known = !operand;
     known &= !given->none || recipe;
+    known &= !given->end || lot;
+    known &= !(given->grower || given->variety) || (lot && operand);
     known &= !given->json || strcmp(command, "status") == 0;
     known &= alarms || !(given->acknowledge || given->shelve || given->minutes);
     known &= !given->acknowledge || !given->shelve;
@@ -241,7 +257,7 @@ static bool is_usage(const ctl_options *given)
     return known;
 }
 
-/* Writes the request of a command; false if the usage is wrong. */
+/* Writes the request of a command; false if it is too long. */
 static bool make_request(const ctl_options *given, char request[CRN_CONTROL_REQUEST_BYTES + 1])
 {
     const size_t capacity = CRN_CONTROL_REQUEST_BYTES + 1;
@@ -253,9 +269,16 @@ static bool make_request(const ctl_options *given, char request[CRN_CONTROL_REQU
         length = snprintf(request, capacity, "alarms shelve %s %s", given->shelve, given->minutes);
     else if (strcmp(given->command, "recipe") == 0 && given->operand)
         length = snprintf(request, capacity, "recipe %s", given->operand);
+    else if (given->end)
+        length = snprintf(request, capacity, "lot --end");
+    else if (strcmp(given->command, "lot") == 0 && given->operand)
+        length =
+            snprintf(request, capacity, "lot %s%s%s%s%s", given->operand,
+                     given->grower ? " --grower " : "", given->grower ? given->grower : "",
+                     given->variety ? " --variety " : "", given->variety ? given->variety : "");
     else
         length = snprintf(request, capacity, "%s%s", given->command, given->json ? " json" : "");
-    return is_usage(given) && length <= CRN_CONTROL_REQUEST_BYTES;
+    return length <= CRN_CONTROL_REQUEST_BYTES;
 }
 
 /* Takes an option. Returns as parse(). */
@@ -276,6 +299,15 @@ static int take_option(int option, ctl_options *given)
         break;
     case 'n':
         given->none = true;
+        break;
+    case 'g':
+        given->grower = optarg;
+        break;
+    case 'y':
+        given->variety = optarg;
+        break;
+    case 'e':
+        given->end = true;
         break;
     case 'a':
         given->acknowledge = optarg;
@@ -350,11 +382,18 @@ int main(int argc, char **argv)
     int r = parse(argc, argv, &given);
     if (r > 0)
         return r - 1;
-    if (!make_request(&given, request)) {
+    if (!is_usage(&given)) {
         fprintf(stderr,
                 "cernitactl: '%s' is not a command, or has the wrong operands; see "
                 "cernitactl --help\n",
                 given.command);
+        return EXIT_USAGE;
+    }
+    if (!make_request(&given, request)) {
+        fprintf(stderr,
+                "cernitactl: the operands are longer than a request may be, %d bytes: shorten "
+                "them\n",
+                CRN_CONTROL_REQUEST_BYTES);
         return EXIT_USAGE;
     }
     r = ask(&given, request, answer);

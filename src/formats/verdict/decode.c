@@ -14,6 +14,7 @@ static const crn_decode_field verdict_fields[] = {
     {&CRN_FIELD(verdict, run), offsetof(crn_decoded, run), true},
     {&CRN_FIELD(verdict, settings), offsetof(crn_decoded, settings), false},
     {&CRN_FIELD(verdict, recipe), offsetof(crn_decoded, recipe), false},
+    {&CRN_FIELD(verdict, lot), offsetof(crn_decoded, lot), false},
     {&CRN_FIELD(verdict, lane), offsetof(crn_decoded, lane), true},
     {&CRN_FIELD(verdict, epoch), offsetof(crn_decoded, epoch), false},
     {&CRN_FIELD(verdict, fruit), offsetof(crn_decoded, fruit), true},

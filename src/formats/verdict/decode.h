@@ -91,6 +91,7 @@ typedef struct crn_decoded_surface {
 typedef struct crn_decoded {
     char run[CRN_DECODED_TEXT_BYTES]; /* decimal text if it came as a number */
     char settings[CRN_DECODED_TEXT_BYTES], recipe[CRN_DECODED_TEXT_BYTES];
+    char lot[CRN_DECODED_TEXT_BYTES]; /* empty: none, or of a daemon without lots */
     uint64_t lane, epoch, fruit, sequence;
     crn_verdict_kind kind;
     bool stale, truncated;

@@ -19,6 +19,7 @@
                              "recipe's levels, chain and latency stand in the place of the " \
                              "file's own") \
     X(m, recipe, TEXT, "", "the recipe in force at its first view; empty: none, the file's own settings") \
+    X(m, lot, TEXT, "", "the lot in force at its first view, at most 47 bytes; empty: none") \
     X(m, lane, UNSIGNED, "", "as its views said") \
     X(m, epoch, UNSIGNED, "", "as its views said, of several senders that are joined that of the first; in JSON also as a text (below)") \
     X(m, fruit, UNSIGNED, "", "as its views said; in JSON also as a text (below)") \

@@ -32,6 +32,14 @@ void crn_health_state(const crn_observation *observation, crn_encoder *encoder)
     crn_conditions_json(observation->conditions, observation->now_ns, encoder);
 }
 
+void crn_health_lot(const crn_lot *lot, crn_encoder *encoder)
+{
+    crn_encoder_pair_text(encoder, "lot", lot->id);
+    crn_encoder_pair_text(encoder, "grower", lot->grower);
+    crn_encoder_pair_text(encoder, "variety", lot->variety);
+    crn_encoder_pair_unsigned(encoder, "lot_since_s", (uint64_t)lot->since_s);
+}
+
 void crn_health_settings(const crn_observation *observation, crn_encoder *encoder)
 {
     const crn_config *start = observation->facts->config;
@@ -41,6 +49,7 @@ void crn_health_settings(const crn_observation *observation, crn_encoder *encode
     snprintf(hash, sizeof hash, "%016" PRIx64, runs ? settings->hash : start->hash);
     crn_encoder_pair_text(encoder, "settings", hash);
     crn_encoder_pair_text(encoder, "recipe", runs ? settings->recipe : start->recipe);
+    crn_health_lot(&settings->lot, encoder);
 }
 
 void crn_health_page(const crn_observation *observation, crn_encoder *encoder)

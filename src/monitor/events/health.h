@@ -24,12 +24,18 @@ bool crn_health_is_ready(const crn_observation *observation);
 #define CRN_HEALTH_PAIRS (3 + CRN_CONDITIONS_PAIRS)
 void crn_health_state(const crn_observation *observation, crn_encoder *encoder);
 
-/* The pairs settings (16 hex digits, as in verdicts) and recipe ("": none) in force. */
-#define CRN_SETTINGS_PAIRS 2
+/* The pairs lot, grower, variety and lot_since_s. */
+#define CRN_LOT_PAIRS 4
+void crn_health_lot(const crn_lot *lot, crn_encoder *encoder);
+
+/* The pairs settings (16 hex digits, as in verdicts) and recipe ("": none) in force, and those of
+ * the lot. */
+#define CRN_SETTINGS_PAIRS (2 + CRN_LOT_PAIRS)
 void crn_health_settings(const crn_observation *observation, crn_encoder *encoder);
 
 /* {state, healthy, ready, headline, conditions, reasons, version, run, settings, recipe,
- * uptime_s}. */
+ * lot, grower,
+ * variety, lot_since_s, uptime_s}. */
 void crn_health_page(const crn_observation *observation, crn_encoder *encoder);
 
 CRN_C_END

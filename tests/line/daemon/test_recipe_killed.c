@@ -33,7 +33,7 @@ static const char *const recipes[] = {"", "apricot", "peach"};
 static daemon_process line;
 static void *zmq;
 static crn_peer_message *message;
-static char named[64], settings[64]; /* by the last verdict */
+static char named[64], settings[64], lot[64]; /* by the last verdict */
 
 static void write_line(const char *recipes_text)
 {
@@ -100,6 +100,7 @@ static void judge(uint64_t fruit)
     while (strncmp(message->topic, "fruit/", 6) != 0);
     copy_text("recipe", named);
     copy_text("settings", settings);
+    copy_text("lot", lot);
     zmq_close(sender);
     zmq_close(grader);
 }
@@ -248,6 +249,28 @@ static void the_settings_are_those_before_the_kill(void **state)
     end();
 }
 
+static void the_lot_is_that_before_the_kill(void **state)
+{
+    (void)state;
+    char output[4096];
+    start();
+    judge(1);
+    assert_string_equal(lot, "");
+    assert_int_equal(control("lot 'Hof 7' --grower Käthe", output), 0);
+    end();
+    start();
+    judge(2);
+    assert_string_equal(lot, "Hof 7");
+    assert_int_equal(control("lot", output), 0);
+    assert_string_equal(output, "lot       Hof 7\ngrower    Käthe\n");
+    assert_int_equal(control("lot --end", output), 0);
+    end();
+    start();
+    judge(3);
+    assert_string_equal(lot, "");
+    end();
+}
+
 #define APRICOT "recipes: {apricot: {classes: {rot: 0.4}}}\n"
 
 /* A reload that is taken in keeps the condition. It ends another one, which shows when the line was
@@ -364,6 +387,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_first_verdict_is_by_the_recipe_acknowledged_last),
         TEST(the_settings_are_those_before_the_kill),
+        TEST(the_lot_is_that_before_the_kill),
         TEST(a_recipe_that_the_file_lacks_is_told_until_one_is_chosen),
         TEST(a_damaged_file_is_told),
         TEST(what_could_not_be_kept_is_told_and_kept_later),

@@ -68,6 +68,25 @@ static void it_shows_the_status(void **state)
     expect(0, "\"recipe\":\"\",\"settings\":\"", "status --json");
 }
 
+static void it_begins_and_ends_a_lot(void **state)
+{
+    (void)state;
+    char output[8192], longer[600];
+    expect(0, "lot       none\n", "lot");
+    expect(0, "lot       Hof 7\ngrower    K. Meier\nvariety   Gala\n",
+           "lot 'Hof 7' --variety Gala --grower 'K. Meier'");
+    expect(0, "\"lot\":\"Hof 7\",\"grower\":\"K. Meier\",\"variety\":\"Gala\"", "status --json");
+    expect(1, "bytes that do not print: leave them out", "lot \"$(printf 'a\\nb')\"");
+    expect(1, "lot: the id begins with a dash or a space", "lot ' ' --variety ''");
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    assert_int_equal(ctl(output, "lot %s", longer), 2);
+    assert_string_equal(output, "cernitactl: the operands are longer than a request may be, 256 "
+                                "bytes: shorten them\n");
+    expect(0, "lot       Hof 7\n", "lot");
+    expect(0, "lot       none\n", "lot --end");
+}
+
 static void it_reloads_and_lists_faults(void **state)
 {
     (void)state;
@@ -226,6 +245,11 @@ static void wrong_usage_is_told_apart(void **state)
                                         "recipe",
                                         "recipe a b",
                                         "recipe a --none",
+                                        "lot --grower a",
+                                        "lot a b",
+                                        "lot a --end",
+                                        "recipe a --variety b",
+                                        "status --end",
                                         "trace",
                                         "recipes --none",
                                         "alarms 3",
@@ -269,6 +293,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_shows_the_status),
+        cmocka_unit_test(it_begins_and_ends_a_lot),
         cmocka_unit_test(it_reloads_and_lists_faults),
         cmocka_unit_test(it_acknowledges_and_shelves_alarms),
         cmocka_unit_test(it_writes_a_trace),

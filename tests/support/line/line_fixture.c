@@ -221,6 +221,11 @@ static const msgpack_object *find(const msgpack_object *map, const char *key)
     return NULL;
 }
 
+static void copy_text(const msgpack_object *text, char *to, size_t bytes)
+{
+    snprintf(to, bytes, "%.*s", (int)text->via.str.size, text->via.str.ptr);
+}
+
 static void read_verdict(const msgpack_object *map, seen_verdict *ret_verdict)
 {
     const msgpack_object *kind = find(map, "verdict");
@@ -237,13 +242,10 @@ static void read_verdict(const msgpack_object *map, seen_verdict *ret_verdict)
         .budget_ms = number_of(find(map, "budget_ms")),
         .total_ms = number_of(find(find(map, "latency_ms"), "total")),
     };
-    const msgpack_object *settings = find(map, "settings"), *recipe = find(map, "recipe");
-    snprintf(ret_verdict->settings, sizeof ret_verdict->settings, "%.*s",
-             (int)settings->via.str.size, settings->via.str.ptr);
-    snprintf(ret_verdict->recipe, sizeof ret_verdict->recipe, "%.*s", (int)recipe->via.str.size,
-             recipe->via.str.ptr);
-    snprintf(ret_verdict->verdict, sizeof ret_verdict->verdict, "%.*s", (int)kind->via.str.size,
-             kind->via.str.ptr);
+    copy_text(find(map, "settings"), ret_verdict->settings, sizeof ret_verdict->settings);
+    copy_text(find(map, "recipe"), ret_verdict->recipe, sizeof ret_verdict->recipe);
+    copy_text(find(map, "lot"), ret_verdict->lot, sizeof ret_verdict->lot);
+    copy_text(kind, ret_verdict->verdict, sizeof ret_verdict->verdict);
 }
 
 unsigned char *line_receive_bytes(line_fixture *fixture, int wait_ms, size_t *ret_size)

@@ -35,7 +35,7 @@ typedef struct seen_verdict {
     uint32_t defects;
     bool stale, truncated;
     double total_ms, budget_ms;
-    char settings[20], recipe[64];
+    char settings[20], recipe[64], lot[64];
 } seen_verdict;
 
 /* Prints the sections ingest and publish of a line whose sockets lie in the folder. */

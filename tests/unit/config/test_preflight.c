@@ -150,7 +150,7 @@ static void what_a_service_has_beside_its_file_is_a_note(void **state)
                "note: publish.log.dir: the service logs verdicts in "
                "/var/lib/cernita/no such line/log, for 7 days; \"\" in the file: "
                "it logs none\n"
-               "note: state.dir: the service keeps the recipe in force and the alarm list in "
+               "note: state.dir: the service keeps recipe and lot in force and the alarm list in "
                "/var/lib/cernita/no such line\n");
 }
 

@@ -102,7 +102,8 @@ static void a_sound_line_has_no_conditions(void **state)
     expect(f,
            "\"headline\":{\"level\":\"good\",\"misjudged\":false},\"conditions\":[],\"reasons\":[],"
            "\"version\":\"" CRN_VERSION
-           "\",\"run\":\"00ff\",\"settings\":\"0000000000000000\",\"recipe\":\"\",\"uptime_s\":",
+           "\",\"run\":\"00ff\",\"settings\":\"0000000000000000\",\"recipe\":\"\",\"lot\":\"\","
+           "\"grower\":\"\",\"variety\":\"\",\"lot_since_s\":0,\"uptime_s\":",
            true, true);
 }
 

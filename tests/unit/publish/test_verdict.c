@@ -7,6 +7,7 @@ static void expect_head(const verdict_fixture *f)
                                        "run",
                                        "settings",
                                        "recipe",
+                                       "lot",
                                        "lane",
                                        "epoch",
                                        "fruit",
@@ -35,6 +36,7 @@ static void expect_head(const verdict_fixture *f)
     crn_expect_text(crn_decoded_field(v, "run"), "18a1b2c3d4e5f607");
     crn_expect_text(crn_decoded_field(v, "settings"), "0000feedc0ffee12");
     crn_expect_text(crn_decoded_field(v, "recipe"), "");
+    crn_expect_text(crn_decoded_field(v, "lot"), "Hof 7");
     crn_expect_unsigned(crn_decoded_field(v, "lane"), 7);
     crn_expect_unsigned(crn_decoded_field(v, "epoch"), UINT64_MAX);
     crn_expect_unsigned(crn_decoded_field(v, "fruit"), 12345678901234567890u);

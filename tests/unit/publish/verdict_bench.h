@@ -63,6 +63,7 @@ static inline int set_up(void **state)
         assert_int_equal(crn_encoder_create(format, &f->encoders[format]), 0);
     f->fruit = (crn_fruit){
         .epoch = UINT64_MAX,
+        .lot = "Hof 7",
         .fruit = 12345678901234567890u,
         .encoder = 4711,
         .captured_ns = 1763672705123456789u,
