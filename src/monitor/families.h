@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "src/formats/outlets/report.h"
 #include "src/http/exposition.h"
 #include "src/monitor/alarms/book.h"
 #include "src/service/machine.h"
@@ -33,6 +34,7 @@ typedef enum crn_http_code {
     CRN_HTTP_FORBIDDEN,
     CRN_HTTP_NOT_FOUND,
     CRN_HTTP_METHOD,
+    CRN_HTTP_CONFLICT,
     CRN_HTTP_TOO_LARGE,
     CRN_HTTP_HOST,
     CRN_HTTP_UNAVAILABLE,
@@ -60,6 +62,7 @@ typedef struct crn_observation {
     crn_machine machine;
     crn_resource_disk disks[CRN_RESOURCE_DISKS];
     crn_http_stats http;
+    const crn_outlet_report *sorter; /* NULL: none reports */
     int64_t now_ns;
 } crn_observation;
 

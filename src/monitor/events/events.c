@@ -277,6 +277,15 @@ static void put_alarms(const crn_alarm_summary *alarms, crn_encoder *encoder)
     crn_encoder_map_end(encoder);
 }
 
+static void put_sorter(const crn_observation *observation, crn_encoder *encoder)
+{
+    crn_encoder_text(encoder, "sorter");
+    if (observation->sorter)
+        crn_outlet_report_put(observation->sorter, encoder);
+    else
+        crn_encoder_null(encoder);
+}
+
 void crn_event_snapshot(const crn_observation *observation, crn_budget_watch budget,
                         const crn_last_fruits *fruits, const crn_event_rates *rates,
                         crn_encoder *encoder)
@@ -284,7 +293,7 @@ void crn_event_snapshot(const crn_observation *observation, crn_budget_watch bud
     const crn_histogram_edges *edges = &observation->edges[CRN_SCALE_FRUIT];
     crn_lane_meters sum = crn_event_sum_lanes(observation->snapshot);
     crn_encoder_begin(encoder);
-    crn_encoder_map(encoder, 15 + CRN_HEALTH_PAIRS + CRN_SETTINGS_PAIRS + FACT_PAIRS + RATE_PAIRS +
+    crn_encoder_map(encoder, 16 + CRN_HEALTH_PAIRS + CRN_SETTINGS_PAIRS + FACT_PAIRS + RATE_PAIRS +
                                  CRN_EVENT_FIGURE_PAIRS);
     crn_encoder_pair_unsigned(encoder, "number", observation->snapshot->number);
     crn_encoder_pair_real(encoder, "now_s", to_ms(crn_seconds(crn_realtime_ns())));
@@ -303,6 +312,7 @@ void crn_event_snapshot(const crn_observation *observation, crn_budget_watch bud
     put_recent(observation, &sum, encoder);
     crn_event_lanes(observation, encoder);
     put_writers(observation, encoder);
+    put_sorter(observation, encoder);
     put_fruits(fruits, encoder);
     crn_encoder_text(encoder, "classes_per_minute");
     crn_class_counts_put(&fruits->classes, observation->now_ns, encoder);

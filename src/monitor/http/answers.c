@@ -25,11 +25,12 @@
 /* How long one rendering of /metrics is served. */
 #define RENDERING_NS (1 * CRN_NS_PER_S)
 
-const char *const crn_http_codes[CRN_HTTP_CODES] = {"200", "400", "403", "404",
-                                                    "405", "413", "421", "503"};
+const char *const crn_http_codes[CRN_HTTP_CODES] = {"200", "400", "403", "404", "405",
+                                                    "409", "413", "421", "503"};
 
 void crn_http_observe(crn_http *http, bool machine, crn_observation *ret_observation)
 {
+    int64_t now_ns = crn_now_ns();
     http->stats.streams = crn_streams_count(http->streams);
     crn_conditions_get(http->from.conditions, &http->conditions);
     *ret_observation = (crn_observation){
@@ -40,7 +41,8 @@ void crn_http_observe(crn_http *http, bool machine, crn_observation *ret_observa
         .conditions = &http->conditions,
         .alarms = crn_alarms_summary(http->from.alarms),
         .http = http->stats,
-        .now_ns = crn_now_ns(),
+        .sorter = crn_http_sorter(http, now_ns),
+        .now_ns = now_ns,
     };
     if (!machine)
         return;
@@ -53,7 +55,7 @@ void crn_http_observe(crn_http *http, bool machine, crn_observation *ret_observa
 static enum MHD_Result answer(crn_http *http, struct MHD_Connection *connection, crn_http_code code,
                               struct MHD_Response *response)
 {
-    static const unsigned codes[CRN_HTTP_CODES] = {200, 400, 403, 404, 405, 413, 421, 503};
+    static const unsigned codes[CRN_HTTP_CODES] = {200, 400, 403, 404, 405, 409, 413, 421, 503};
     if (!response)
         return MHD_NO;
     http->stats.responses[code]++;

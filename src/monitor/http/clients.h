@@ -16,8 +16,8 @@ CRN_C_BEGIN
 /* Of these from one address; one more is closed at once. */
 #define CRN_HTTP_CLIENTS_PER_ADDRESS 32
 
-/* Longest body of a request that changes something. */
-#define CRN_HTTP_BODY_BYTES 256
+/* Longest body of a request. */
+#define CRN_HTTP_BODY_BYTES CRN_OUTLET_REPORT_BYTES_MAX
 
 /* A kind of request that changes something (posts.c). */
 typedef struct crn_post crn_post;

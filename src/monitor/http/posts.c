@@ -6,8 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/http/headers.h"
 #include "src/http/uri.h"
 #include "src/monitor/http/guard.h"
+#include "stages/base/clock.h"
+
+#define FORM_BYTES_MAX 256
+
+/* A report is forgotten so long after it came: they come once a second. */
+#define REPORT_NS (5 * CRN_NS_PER_S)
 
 /* What a form says, as far as it says it; -1: not. */
 typedef struct post_form {
@@ -15,12 +22,16 @@ typedef struct post_form {
     bool all;
 } post_form;
 
-typedef enum MHD_Result post_answer(crn_http *http, struct MHD_Connection *connection,
+typedef enum MHD_Result form_answer(crn_http *http, struct MHD_Connection *connection,
                                     const post_form *form, const char *by);
 
+/* It has one of the two. */
 struct crn_post {
     const char *path;
-    post_answer *answer;
+    size_t bytes_max; /* of its body */
+    form_answer *form;
+    enum MHD_Result (*answer)(crn_http *http, struct MHD_Connection *connection, const char *body,
+                              size_t size);
 };
 
 /* --- what they do --- */
@@ -64,9 +75,40 @@ static enum MHD_Result shelve(crn_http *http, struct MHD_Connection *connection,
         crn_alarms_shelve(http->from.alarms, (uint64_t)form->number, form->minutes, by));
 }
 
+const crn_outlet_report *crn_http_sorter(const crn_http *http, int64_t now_ns)
+{
+    return http->sorter_ns && now_ns - http->sorter_ns < REPORT_NS ? &http->sorter : NULL;
+}
+
+/* A line has one grader. Of two programs that report, the first is shown until it ends: else the
+ * page would show one and the other in turn. */
+static enum MHD_Result report_outlets(crn_http *http, struct MHD_Connection *connection,
+                                      const char *body, size_t size)
+{
+    crn_outlet_report report;
+    crn_error error;
+    char text[sizeof error.text + 128];
+    int64_t now_ns = crn_now_ns();
+    const crn_outlet_report *shown = crn_http_sorter(http, now_ns);
+    if (crn_outlet_report_parse(body, size, &report, &error) < 0) {
+        snprintf(text, sizeof text, "not a report of outlets: %s\n", error.text);
+        return crn_http_answer_text(http, connection, CRN_HTTP_BAD, text);
+    }
+    if (shown && strcmp(shown->file, report.file) != 0) {
+        snprintf(text, sizeof text,
+                 "another program, with the file %s, reports the outlets of this line\n",
+                 shown->file);
+        return crn_http_answer_text(http, connection, CRN_HTTP_CONFLICT, text);
+    }
+    http->sorter = report;
+    http->sorter_ns = now_ns;
+    return crn_http_answer_bytes(http, connection, CRN_HTTP_OK, CRN_HTTP_JSON, "{}\n", 3);
+}
+
 static const crn_post posts[] = {
-    {"/alarms/acknowledge", acknowledge},
-    {"/alarms/shelve", shelve},
+    {"/alarms/acknowledge", FORM_BYTES_MAX, .form = acknowledge},
+    {"/alarms/shelve", FORM_BYTES_MAX, .form = shelve},
+    {CRN_OUTLET_REPORT_PATH, CRN_OUTLET_REPORT_BYTES_MAX, .answer = report_outlets},
 };
 
 const crn_post *crn_http_find_post(const char *path)
@@ -128,10 +170,10 @@ static crn_http_caller caller_of(struct MHD_Connection *connection)
     return caller;
 }
 
-static bool is_too_long(struct MHD_Connection *connection)
+static bool is_too_long(struct MHD_Connection *connection, const crn_post *post)
 {
     const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
-    return length && strtoull(length, NULL, 10) > CRN_HTTP_BODY_BYTES;
+    return length && strtoull(length, NULL, 10) > post->bytes_max;
 }
 
 enum MHD_Result crn_http_post_begin(crn_http *http, struct MHD_Connection *connection,
@@ -142,7 +184,7 @@ enum MHD_Result crn_http_post_begin(crn_http *http, struct MHD_Connection *conne
     crn_http_refusal refusal = crn_http_guard(http->facts.config, http->token, &caller);
     if (refusal != CRN_HTTP_ALLOWED)
         return crn_http_answer_refusal(http, connection, refusal);
-    if (is_too_long(connection))
+    if (is_too_long(connection, post))
         return crn_http_answer_text(http, connection, CRN_HTTP_TOO_LARGE, "the body is too long\n");
     if (!client)
         return crn_http_answer_text(http, connection, CRN_HTTP_UNAVAILABLE,
@@ -154,13 +196,25 @@ enum MHD_Result crn_http_post_begin(crn_http *http, struct MHD_Connection *conne
     return MHD_YES;
 }
 
-enum MHD_Result crn_http_post_take(crn_http *http, struct MHD_Connection *connection,
-                                   crn_client *client, const char *bytes, size_t *size)
+static enum MHD_Result answer_form(crn_http *http, struct MHD_Connection *connection,
+                                   crn_client *client)
 {
     post_form form;
     char by[CRN_HTTP_CALLER_BYTES];
+    if (strlen(client->body) != client->body_bytes || !parse(client->body, &form))
+        return crn_http_answer_text(http, connection, CRN_HTTP_BAD,
+                                    "expected a form of whole numbers, such as number=812\n");
+    crn_http_caller caller = caller_of(connection);
+    crn_http_caller_name(http->facts.config, &caller, by);
+    return client->post->form(http, connection, &form, by);
+}
+
+enum MHD_Result crn_http_post_take(crn_http *http, struct MHD_Connection *connection,
+                                   crn_client *client, const char *bytes, size_t *size)
+{
+    const crn_post *post = client->post;
     if (*size > 0) { /* an answer has to wait until all has come */
-        size_t room = CRN_HTTP_BODY_BYTES - client->body_bytes, part = *size < room ? *size : room;
+        size_t room = post->bytes_max - client->body_bytes, part = *size < room ? *size : room;
         memcpy(client->body + client->body_bytes, bytes, part);
         client->body_bytes += part;
         client->body_too_long |= part < *size;
@@ -170,10 +224,6 @@ enum MHD_Result crn_http_post_take(crn_http *http, struct MHD_Connection *connec
     if (client->body_too_long)
         return crn_http_answer_text(http, connection, CRN_HTTP_TOO_LARGE, "the body is too long\n");
     client->body[client->body_bytes] = '\0';
-    if (strlen(client->body) != client->body_bytes || !parse(client->body, &form))
-        return crn_http_answer_text(http, connection, CRN_HTTP_BAD,
-                                    "expected a form of whole numbers, such as number=812\n");
-    crn_http_caller caller = caller_of(connection);
-    crn_http_caller_name(http->facts.config, &caller, by);
-    return client->post->answer(http, connection, &form, by);
+    return post->form ? answer_form(http, connection, client)
+                      : post->answer(http, connection, client->body, client->body_bytes);
 }

@@ -42,6 +42,8 @@ struct crn_http {
     uint64_t metrics_number;
     int64_t metrics_ns;
     int traces, maps; /* being read */
+    crn_outlet_report sorter;
+    int64_t sorter_ns; /* when it came; 0: none did */
     crn_clients clients;
     crn_http_stats stats;
 };
@@ -63,6 +65,9 @@ enum MHD_Result crn_http_post_begin(crn_http *http, struct MHD_Connection *conne
 /* Takes a part of the body; *size 0: does what was asked, and answers. */
 enum MHD_Result crn_http_post_take(crn_http *http, struct MHD_Connection *connection,
                                    crn_client *client, const char *bytes, size_t *size);
+
+/* What a sorter reported of its outlets; NULL: nothing of late. */
+const crn_outlet_report *crn_http_sorter(const crn_http *http, int64_t now_ns);
 
 /* In requests a client's token; in a refusal "wanted" if that was missing or wrong. */
 #define CRN_HTTP_TOKEN_HEADER "X-Cernita-Token"

@@ -6,13 +6,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "src/formats/outlets/report.h"
 #include "stages/base/param.h"
 #include "tools/sorter/rules/rules.h"
 #include "tools/sorter/settings/ejectors.h"
 
-#define CRN_OUTLETS_MAX       CRN_TEXTS_MAX
-#define CRN_OUTLET_NAME_BYTES 32 /* with the final 0 */
-#define CRN_NO_OUTLET         (-1)
+#define CRN_NO_OUTLET (-1)
+_Static_assert(CRN_OUTLETS_MAX == CRN_TEXTS_MAX, "a list of texts holds all outlets' names");
 
 /* How lines on stdout look. */
 typedef enum crn_stdout_format {
