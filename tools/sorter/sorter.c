@@ -18,6 +18,7 @@
 #include "tools/sorter/monitor/health.h"
 #include "tools/sorter/monitor/server.h"
 #include "tools/sorter/outputs/outputs.h"
+#include "tools/sorter/page/page.h"
 
 #define BATCH_MAX     256 /* messages in a row, before outputs and signals are looked at */
 #define WAIT_MAX_NS   (1 * CRN_NS_PER_S)
@@ -36,6 +37,7 @@ struct crn_sorter {
     const char *told_fault;
     crn_sorter_http *http; /* NULL: none */
     crn_control_socket *control;
+    crn_page_reporter *page;                                         /* NULL: none */
     char http_address[CRN_TEXT_BYTES], control_path[CRN_TEXT_BYTES]; /* longer than the settings */
     uint64_t unreadable_count, reloads_taken, reloads_refused;
     int64_t started_ns; /* CLOCK_REALTIME */
@@ -282,6 +284,8 @@ int crn_sorter_open(const char *path, crn_sorter_settings *settings, crn_sorter 
     crn_priority_end_io(&saved);
     if (r == 0)
         r = open_monitor(self, error);
+    if (r == 0 && settings->line.page[0])
+        r = crn_page_reporter_open(path, settings, &self->page, error);
     if (r < 0)
         crn_sorter_close(&self);
     else
@@ -300,6 +304,7 @@ void crn_sorter_close(crn_sorter **sorter)
     crn_decider_free(&self->decider);
     crn_kept_sequences_close(&self->kept);
     crn_outputs_close(&self->outputs);
+    crn_page_reporter_close(&self->page); /* last: it may have to wait */
     crn_sorter_settings_done(self->settings);
     free(self->settings);
     free(self);
@@ -370,6 +375,21 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* Hands over what the line's page shows, once a second. Returns when to come again. */
+static int64_t serve_page(crn_sorter *self, int64_t now_ns)
+{
+    if (!self->page)
+        return CRN_NEVER_NS;
+    if (now_ns >= crn_page_reporter_due(self->page)) {
+        const crn_sorter_fault *faults[CRN_SORTER_FAULTS_MAX];
+        crn_outputs_stats outputs = crn_outputs_get_stats(&self->outputs);
+        int32_t count = crn_sorter_faults(self->told_state, &outputs.plc, self->settings, faults);
+        crn_page_reporter_offer(self->page, crn_decider_get_stats(self->decider), faults, count,
+                                now_ns);
+    }
+    return crn_page_reporter_due(self->page);
+}
+
 /* Waits for messages, clients, signals, or until then. */
 static void wait_until(crn_sorter *self, int signals, int64_t until_ns)
 {
@@ -410,6 +430,7 @@ int crn_sorter_run(crn_sorter *self, int signals, crn_error *error)
         if (self->http)
             next_ns = earlier(next_ns, crn_sorter_http_serve(self->http, now_ns));
         next_ns = earlier(next_ns, serve_manager(self, now_ns));
+        next_ns = earlier(next_ns, serve_page(self, now_ns));
         crn_control_socket_serve(self->control);
         take_signals(self, signals);
         wait_until(self, signals, taken == BATCH_MAX || self->stop ? now_ns : next_ns);

@@ -2,15 +2,40 @@
 
 #include <inttypes.h>
 
-static const char *const reasons[] = {
-    [CRN_LINE_WAITING] = "nothing was heard from the line since the start",
-    [CRN_LINE_SILENT] = "the line is silent: all fruits are for outlets.silence",
+static const crn_sorter_fault line_faults[] = {
+    [CRN_LINE_WAITING] = {"line_waiting", "nothing was heard from the line since the start"},
+    [CRN_LINE_SILENT] = {"line_silent", "the line is silent: all fruits are for outlets.silence"},
 };
+static const crn_sorter_fault plc_gone = {"plc_gone",
+                                          "no connection to the PLC: fruits pass all ejectors"};
+static const crn_sorter_fault belt_unknown = {
+    "belt_unknown", "the belt's position is not known: fruits pass all ejectors"};
+
+int32_t crn_sorter_faults(crn_line_state line, const crn_plc_stats *plc,
+                          const crn_sorter_settings *settings,
+                          const crn_sorter_fault *ret_faults[CRN_SORTER_FAULTS_MAX])
+{
+    int32_t count = 0;
+    if (line != CRN_LINE_HEARD)
+        ret_faults[count++] = &line_faults[line];
+    if (settings->ejectors.count && !plc->client.connected)
+        ret_faults[count++] = &plc_gone;
+    else if (settings->ejectors.count && !plc->belt_known)
+        ret_faults[count++] = &belt_unknown;
+    return count;
+}
+
+static int32_t faults_of(const crn_sorter_observation *observation,
+                         const crn_sorter_fault *ret_faults[CRN_SORTER_FAULTS_MAX])
+{
+    return crn_sorter_faults(observation->line, &observation->outputs.plc, observation->settings,
+                             ret_faults);
+}
 
 bool crn_sorter_is_healthy(const crn_sorter_observation *observation)
 {
-    return observation->line == CRN_LINE_HEARD &&
-           !crn_plc_fault(&observation->outputs.plc, observation->settings);
+    const crn_sorter_fault *faults[CRN_SORTER_FAULTS_MAX];
+    return faults_of(observation, faults) == 0;
 }
 
 uint64_t crn_sorter_fruits(const crn_decider_stats *decided)
@@ -23,14 +48,12 @@ uint64_t crn_sorter_fruits(const crn_decider_stats *decided)
 
 void crn_sorter_health_print(const crn_sorter_observation *observation, FILE *out)
 {
-    const char *line = observation->line == CRN_LINE_HEARD ? NULL : reasons[observation->line];
-    const char *plc = crn_plc_fault(&observation->outputs.plc, observation->settings);
+    const crn_sorter_fault *faults[CRN_SORTER_FAULTS_MAX];
+    int32_t count = faults_of(observation, faults);
     fprintf(out, "{\"state\":\"%s\",\"healthy\":%s,\"reasons\":[",
-            crn_line_state_names[observation->line], line || plc ? "false" : "true");
-    if (line)
-        fprintf(out, "\"%s\"%s", line, plc ? "," : "");
-    if (plc)
-        fprintf(out, "\"%s\"", plc);
+            crn_line_state_names[observation->line], count ? "false" : "true");
+    for (int32_t i = 0; i < count; i++)
+        fprintf(out, "%s\"%s\"", i ? "," : "", faults[i]->text);
     fprintf(out, "],\"fruits\":%" PRIu64 ",\"run\":\"%s\",\"version\":\"" CRN_VERSION "\"}\n",
             crn_sorter_fruits(&observation->decided), observation->run);
 }

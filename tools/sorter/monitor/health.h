@@ -7,6 +7,18 @@
 
 #include "tools/sorter/monitor/observation.h"
 
+/* What is wrong: an id, and a clause with the same content. Static. */
+typedef struct crn_sorter_fault {
+    const char *id, *text;
+} crn_sorter_fault;
+
+#define CRN_SORTER_FAULTS_MAX 2
+
+/* Lists what is wrong now; returns how many there are. */
+int32_t crn_sorter_faults(crn_line_state line, const crn_plc_stats *plc,
+                          const crn_sorter_settings *settings,
+                          const crn_sorter_fault *ret_faults[CRN_SORTER_FAULTS_MAX]);
+
 /* True while the line is heard and, where there are ejectors, fruits can be fired. */
 bool crn_sorter_is_healthy(const crn_sorter_observation *observation);
 

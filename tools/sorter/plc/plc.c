@@ -262,12 +262,3 @@ void crn_plc_get_stats(crn_plc *plc, crn_plc_stats *ret_stats)
     ret_stats->dropped = atomic_load(&plc->dropped);
     ret_stats->unreadable = atomic_load(&plc->unreadable);
 }
-
-const char *crn_plc_fault(const crn_plc_stats *stats, const crn_sorter_settings *settings)
-{
-    if (!settings->ejectors.count)
-        return NULL;
-    if (!stats->client.connected)
-        return "no connection to the PLC: fruits pass all ejectors";
-    return stats->belt_known ? NULL : "the belt's position is not known: fruits pass all ejectors";
-}

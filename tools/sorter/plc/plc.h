@@ -44,7 +44,4 @@ void crn_plc_take_message(crn_plc *plc, bool is_confirmation, const char *payloa
 /* Counts of at most 100 ms ago. */
 void crn_plc_get_stats(crn_plc *plc, crn_plc_stats *ret_stats);
 
-/* NULL, or why fruits pass all ejectors; NULL too where nothing is to be fired. */
-const char *crn_plc_fault(const crn_plc_stats *stats, const crn_sorter_settings *settings);
-
 #endif

@@ -17,6 +17,12 @@ static const crn_param line[] = {
                 "publish.grader.alive_ms, never where the line sends no alive messages"),
     KEY(line, late_ms, .fallback = "50", .min = 0, .max = 60000, .live = true,
         .help = "a verdict that arrives so long after its deadline goes to outlets.late"),
+    KEY(line, page, .fallback = "",
+        .help = "HOST:PORT of the line's monitor.http, whose live page then [shows the "
+                "outlets](#on-the-lines-live-page); empty: it does not"),
+    KEY(line, page_token_file, .fallback = "",
+        .help = "where the line is on another machine: file with the token of its "
+                "monitor.token_file"),
     {0}};
 
 static const crn_param outlets[] = {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/client/post.h"
+#include "src/http/token.h"
 #include "tools/sorter/modbus/server.h"
 #include "tools/sorter/mqtt/mqtt.h"
 #include "tools/sorter/settings/internal.h"
@@ -119,14 +121,20 @@ static void check_line(crn_reader *reader)
                             settings->line.key[0] ? "server_key" : "key");
 }
 
+/* True for HOST:PORT. */
+static bool is_address(const char *text)
+{
+    const char *port = strrchr(text, ':');
+    return port && port[1] && !port[1 + strspn(port + 1, "0123456789")] && !strchr(text, '/');
+}
+
 /* Checks an address; returns its node, or NULL if it has none. */
 static const crn_node *check_address(crn_reader *reader, const char *key, const crn_node *node,
                                      const char *text)
 {
-    const char *port = strrchr(text, ':');
     if (!node || !text[0])
         return NULL;
-    if (!port || !port[1] || port[1 + strspn(port + 1, "0123456789")])
+    if (!is_address(text))
         crn_diagnostics_add(reader->faults, node->position,
                             "%s: %s is not an address, HOST:PORT expected", key,
                             crn_quote(text, strlen(text), '\'').text);
@@ -139,6 +147,31 @@ static const crn_node *check_bind(crn_reader *reader, const char *output, const 
     char key[48];
     snprintf(key, sizeof key, "outputs.%s.bind", output);
     return check_address(reader, key, crn_node_value(section, "bind"), text);
+}
+
+static void check_page(crn_reader *reader)
+{
+    const crn_sorter_settings *settings = reader->settings;
+    const char *page = settings->line.page, *file = settings->line.page_token_file;
+    const crn_node *node = value_of(reader, "line", "page");
+    const crn_node *file_node = value_of(reader, "line", "page_token_file");
+    char token[CRN_HTTP_TOKEN_BYTES];
+    crn_error fault;
+    if (page[0] && !is_address(strncmp(page, "http://", 7) == 0 ? page + 7 : page))
+        crn_diagnostics_add(reader->faults, node->position,
+                            "line.page: %s is not an address, HOST:PORT or http://HOST:PORT "
+                            "expected",
+                            crn_quote(page, strlen(page), '\'').text);
+    if (page[0] && !crn_post_is_built())
+        crn_diagnostics_add(reader->faults, node->position,
+                            "line.page: this program was built without libcurl, one built where "
+                            "libcurl4-openssl-dev is installed expected");
+    if (file[0] && !page[0])
+        crn_diagnostics_add(reader->faults, file_node->position,
+                            "line.page_token_file: without line.page, both expected");
+    else if (file[0] && crn_http_token_read(file, token, &fault) < 0)
+        crn_diagnostics_add(reader->faults, file_node->position, "line.page_token_file: %s",
+                            fault.text);
 }
 
 static void check_monitor(crn_reader *reader)
@@ -214,6 +247,7 @@ static void check(crn_reader *reader)
     check_line(reader);
     check_outputs(reader);
     crn_sorter_check_firing(reader);
+    check_page(reader);
     check_monitor(reader);
 }
 

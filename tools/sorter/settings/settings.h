@@ -43,6 +43,7 @@ typedef struct crn_outlet_choice {
 typedef struct crn_sorter_settings {
     struct {
         char endpoint[CRN_TEXT_BYTES], key[CRN_TEXT_BYTES], server_key[CRN_TEXT_BYTES];
+        char page[CRN_TEXT_BYTES], page_token_file[CRN_TEXT_BYTES]; /* empty: none */
         int64_t silence_ms; /* 0: 3 times what the line's `alive` says */
         int64_t late_ms;
     } line;
