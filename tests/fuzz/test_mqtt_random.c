@@ -32,14 +32,15 @@ static int listener, port;
 static crn_mqtt *mqtt;
 static crn_decider_stats stats;
 static const crn_texts outlets = {.count = 2, .item = {"first", "waste"}};
-static crn_plc plc; /* only what takes messages */
-static atomic_uint messages;
+static crn_plc plc;                         /* only what takes messages */
+static atomic_uint messages, confirmations; /* the latter are of the former */
 
 /* As the sorter has it: positions of the belt, and confirmations. */
 static void take_message(void *context, bool is_confirmation, const char *payload, size_t length)
 {
     (void)context;
     atomic_fetch_add(&messages, 1);
+    atomic_fetch_add(&confirmations, is_confirmation);
     crn_plc_take_message(&plc, is_confirmation, payload, length, crn_now_ns(), crn_realtime_ns());
 }
 
@@ -100,7 +101,7 @@ static void open_output(void)
                                 .ca_file = "",
                                 .run = "77",
                                 .position_topic = "position",
-                                .confirm_topic = "confirm",
+                                .confirm_topic = "confirm/+",
                                 .use = take_message};
     turn_away_others();
     assert_int_equal(crn_mqtt_open(&plan, &mqtt, &error), 0);
@@ -161,7 +162,20 @@ static bool is_read(broker *self)
     return true;
 }
 
-/* PUBLISH with a text that is nearly a position or a confirmation. */
+/* PUBLISH, with quality of service 0. Returns its size. */
+static size_t write_message(unsigned char *bytes, const char *topic, const char *text,
+                            size_t length)
+{
+    bytes[0] = 0x30;
+    bytes[1] = (unsigned char)(2 + strlen(topic) + length);
+    bytes[2] = 0;
+    bytes[3] = (unsigned char)strlen(topic);
+    memcpy(bytes + 4, topic, strlen(topic));
+    memcpy(bytes + 4 + strlen(topic), text, length);
+    return 2 + (size_t)bytes[1];
+}
+
+/* One with a text that is nearly a position or a confirmation. */
 static size_t draw_message(crn_random *random, unsigned char *bytes)
 {
     static const char *const words[] = {"0",
@@ -176,7 +190,7 @@ static size_t draw_message(crn_random *random, unsigned char *bytes)
                                         "1795797209767553830",
                                         "%s",
                                         "\n"};
-    const char *topic = crn_random_once_in(random, 2) ? "confirm" : "position";
+    const char *topic = crn_random_once_in(random, 2) ? "confirm/3" : "position";
     char text[PACKET_BYTES];
     int length = 0;
     for (uint32_t i = crn_random_below(random, 4); i > 0; i--)
@@ -185,13 +199,7 @@ static size_t draw_message(crn_random *random, unsigned char *bytes)
                            crn_random_once_in(random, 4) ? "" : " ");
     if (length > 0 && crn_random_once_in(random, 2))
         length--; /* without the last space */
-    bytes[0] = 0x30;
-    bytes[1] = (unsigned char)(2 + strlen(topic) + (size_t)length);
-    bytes[2] = 0;
-    bytes[3] = (unsigned char)strlen(topic);
-    memcpy(bytes + 4, topic, strlen(topic));
-    memcpy(bytes + 4 + strlen(topic), text, (size_t)length);
-    return 2 + (size_t)bytes[1];
+    return write_message(bytes, topic, text, (size_t)length);
 }
 
 static size_t draw_packet(crn_random *random, unsigned char *bytes)
@@ -292,9 +300,48 @@ static void no_packet_does_harm(void **state)
     close(honest.client);
 }
 
+/* Messages of other topics are not asked for; a zero byte ends no text. */
+static void messages_are_told_apart_by_their_topics(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *topic, *text;
+        size_t length;
+        unsigned messages, confirmations;
+        size_t unreadable;
+    } sent[] = {
+        {"position", "17 1", 4, 1, 0, 0},   {"confirm/3", "3 waste", 7, 2, 1, 0},
+        {"confirm", "3 waste", 7, 2, 1, 0}, {"positions", "17 1", 4, 2, 1, 0},
+        {"position", "17 2\0", 5, 3, 1, 1}, {"confirm/4", "3 waste\0003", 9, 4, 2, 2},
+    };
+    broker self;
+    if (!crn_mqtt_is_built())
+        skip();
+    open_output();
+    let_in(&self, connack, sizeof connack);
+    unsigned before = atomic_load(&messages), confirmed = atomic_load(&confirmations);
+    uint64_t unreadable = atomic_load(&plc.unreadable);
+    for (size_t i = 0; i < sizeof sent / sizeof *sent; i++) {
+        unsigned char bytes[PACKET_BYTES];
+        size_t size = write_message(bytes, sent[i].topic, sent[i].text, sent[i].length);
+        assert_int_equal(send(self.client, bytes, size, MSG_NOSIGNAL), size);
+        self.used = 0;
+        assert_int_equal(send(self.client, probe, sizeof probe, MSG_NOSIGNAL), sizeof probe);
+        while (!memmem(self.bytes, self.used, probe_answer, sizeof probe_answer))
+            assert_true(read_more(&self));
+        assert_int_equal(atomic_load(&messages) - before, sent[i].messages);
+        assert_int_equal(atomic_load(&confirmations) - confirmed, sent[i].confirmations);
+        assert_int_equal(atomic_load(&plc.unreadable) - unreadable, sent[i].unreadable);
+    }
+    close(self.client);
+    crn_mqtt_close(&mqtt);
+    forget_messages();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(messages_are_told_apart_by_their_topics, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_packet_does_harm, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,15 +75,23 @@ static void note_disconnect(struct mosquitto *mosquitto, void *context, int code
     sem_post(&mqtt->left);
 }
 
-/* A retained message tells of the past. */
+/* `subscribed` may have wildcards; empty: nothing is subscribed to. */
+static bool is_of(const char *topic, const char *subscribed)
+{
+    bool matches = false;
+    return subscribed[0] &&
+           mosquitto_topic_matches_sub(subscribed, topic, &matches) == MOSQ_ERR_SUCCESS && matches;
+}
+
+/* A retained message tells of the past; one of another topic was not asked for. */
 static void take_message(struct mosquitto *mosquitto, void *context,
                          const struct mosquitto_message *message)
 {
     crn_mqtt *mqtt = context;
     (void)mosquitto;
-    if (!message->retain)
-        mqtt->use(mqtt->context, strcmp(message->topic, mqtt->confirm_topic) == 0, message->payload,
-                  (size_t)message->payloadlen);
+    bool is_confirmation = is_of(message->topic, mqtt->confirm_topic);
+    if (!message->retain && (is_confirmation || is_of(message->topic, mqtt->position_topic)))
+        mqtt->use(mqtt->context, is_confirmation, message->payload, (size_t)message->payloadlen);
 }
 
 static void note_written(struct mosquitto *mosquitto, void *context, int message)

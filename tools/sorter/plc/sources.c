@@ -47,9 +47,9 @@ void crn_plc_take_message(crn_plc *plc, bool is_confirmation, const char *payloa
     crn_plc_item item = {.time_ns = now_ns};
     snprintf(text, sizeof text, "%.*s", (int)(length < sizeof text ? length : sizeof text),
              payload);
-    bool is_good =
-        length < sizeof text && (is_confirmation ? read_confirmation(text, &plc->outlets, &item)
-                                                 : read_position(text, now_ns - utc_ns, &item));
+    bool is_good = length < sizeof text && strlen(text) == length &&
+                   (is_confirmation ? read_confirmation(text, &plc->outlets, &item)
+                                    : read_position(text, now_ns - utc_ns, &item));
     /* From a clock that is ahead, or was set back meanwhile. */
     if (is_good && item.kind == CRN_PLC_READING && item.reading.time_ns > now_ns)
         is_good = false;
