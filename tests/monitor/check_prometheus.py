@@ -3,8 +3,8 @@
 
     tests/monitor/check_prometheus.py [--daemon build/bin/cernitad]
 
-With a daemon, which is started and asked for /metrics, values of labels are checked as well. Needs promtool (Debian:
-prometheus). Prints a line for each fault and exits 1 when there was any.
+With a daemon, which is started as the sorter beside it is and asked for /metrics, values of labels are checked as well.
+Needs promtool (Debian: prometheus). Prints a line for each fault and exits 1 when there was any.
 """
 import argparse
 import collections
@@ -20,13 +20,15 @@ import urllib.request
 import yaml
 
 from alert_cases import CASES, conditions, healthy
+from sorter_alert_cases import SORTER_CASES, healthy_sorter
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "config/prometheus"
 MAKE_DASHBOARD = ROOT / "config/grafana/make_dashboard.py"
-RULES = ("rules.yml", "alerts.yml", "conditions.yml")
-FAMILIES = ROOT / "src/monitor/README.md"
+RULES = ("rules.yml", "alerts.yml", "conditions.yml", "sorter.yml")
+FAMILIES = (ROOT / "src/monitor/README.md", ROOT / "tools/sorter/monitor/README.md")
 SUFFIXES = ("_bucket", "_sum", "_count")
+PAGE = r"(?:metrics at|monitor:) (http://[\w.:]+)" # where a daemon or a sorter says that it is
 OWN_LABELS = {"job", "instance"} # set by Prometheus
 
 # PromQL's words that are not metric names; a function is known by the parenthesis behind it.
@@ -44,9 +46,10 @@ Family = collections.namedtuple("Family", "type labels")
 
 
 def exported():
-    """The families by name, from the table that a unit test holds equal to the daemon's."""
+    """The families by name, from the tables that unit tests hold equal to those of daemon and sorter."""
     families = {"up": Family("gauge", set()), "ALERTS": Family("gauge", {"alertname", "alertstate", "severity"})}
-    for name, kind, labels in re.findall(r"^\| `(\w+)` \| (\w+) \| ([\w, ]*) \|", FAMILIES.read_text(), re.M):
+    text = "".join(path.read_text() for path in FAMILIES)
+    for name, kind, labels in re.findall(r"^\| `(\w+)` \| (\w+) \| ([\w, ]*) \|", text, re.M):
         families[name] = Family(kind, set(labels.replace(" ", "").split(",")) - {""})
     return families
 
@@ -100,7 +103,7 @@ def check_names(where, expression, known, values):
     for name, matchers in selectors(expression):
         family = find(name, known)
         if family is None:
-            yield f"{where}: {name} is not exported; see src/monitor/README.md"
+            yield f"{where}: {name} is not exported; see {FAMILIES[0].relative_to(ROOT)}"
             continue
         labels_here |= family.labels
         for label, operator, value in matchers:
@@ -113,22 +116,32 @@ def check_names(where, expression, known, values):
             yield f"{where}: no series in it has a label {label}"
 
 
-def page_of(daemon, folder):
-    """The page /metrics of a daemon that writes all it can."""
-    ipc = f"ipc://{folder}"
-    config = {"classes": [{"name": "rot", "level": 0.5}], "chain": ["contours"], "record": {"dir": str(folder)},
-              "ingest": {"bind": f"{ipc}/views"}, "monitor": {"http": "127.0.0.1:0"},
-              "publish": {"grader": {"bind": f"{ipc}/grader"}, "viewers": {"bind": f"{ipc}/viewers"},
-                          "log": {"dir": str(folder)}}}
-    (folder / "line.yaml").write_text(yaml.safe_dump(config))
-    with subprocess.Popen([daemon, "--config", folder / "line.yaml"], stderr=subprocess.PIPE, text=True) as running:
+def page_of(program, config, folder):
+    """The page /metrics of a program with that configuration."""
+    (folder / "config.yaml").write_text(yaml.safe_dump(config))
+    with subprocess.Popen([program, "--config", folder / "config.yaml"], stderr=subprocess.PIPE, text=True) as running:
         try:
-            ready = next((line for line in running.stderr if " ready: " in line), "")
-            url = re.search(r"metrics at (http://[\w.:]+)", ready).group(1)
+            url = next((found.group(1) for line in running.stderr if (found := re.search(PAGE, line))), None)
+            assert url, f"{program} has no page"
             with urllib.request.urlopen(f"{url}/metrics", timeout=60) as answer:
                 return answer.read().decode()
         finally:
             running.terminate()
+
+
+def daemon_config(folder):
+    """That of a daemon that writes all it can."""
+    ipc = f"ipc://{folder}"
+    return {"classes": [{"name": "rot", "level": 0.5}], "chain": ["contours"], "record": {"dir": str(folder)},
+            "ingest": {"bind": f"{ipc}/views"}, "monitor": {"http": "127.0.0.1:0"},
+            "publish": {"grader": {"bind": f"{ipc}/grader"}, "viewers": {"bind": f"{ipc}/viewers"},
+                        "log": {"dir": str(folder)}}}
+
+
+def sorter_config(folder):
+    return {"line": {"endpoint": f"ipc://{folder}/grader"}, "outputs": {"stdout": {"format": "text"}},
+            "outlets": {"names": ["a", "b"]} | dict.fromkeys(("default", "late", "partial", "silence", "unmeasured"), "b"),
+            "monitor": {"http": "127.0.0.1:0"}}
 
 
 def values_of(page):
@@ -171,7 +184,7 @@ def samples(names):
 
 def test_of(case, alerts):
     """promtool's test of a case: nothing but its alert fires, with every label that the texts name."""
-    series = healthy()
+    series = healthy() | healthy_sorter()
     for name in case.changes:
         known = name in series or name.startswith("cernita_condition{")
         assert known, f"{case.alert}: {name} is not among the healthy series"
@@ -192,14 +205,14 @@ def test_of(case, alerts):
 
 
 def check_alerts_fire(alerts, folder):
-    cases = CASES + [*conditions({name: rule for name, rule in alerts.items() if is_of_condition(rule)})]
+    cases = CASES + SORTER_CASES + [*conditions({name: rule for name, rule in alerts.items() if is_of_condition(rule)})]
     tests = {"rule_files": [str(FOLDER / name) for name in RULES], "evaluation_interval": "5s",
              "tests": [test_of(case, alerts) for case in cases]}
     (folder / "tests.yml").write_text(json.dumps(tests))
     if (fault := promtool("test", "rules", folder / "tests.yml")):
         yield fault
     for name in sorted(alerts.keys() - {case.alert for case in cases}):
-        yield f"tests/monitor/alert_cases.py: no case in which {name} fires"
+        yield f"tests/monitor/: no case in which {name} fires"
 
 
 def expressions(dashboard):
@@ -260,7 +273,9 @@ def main():
     values = {}
     if daemon:
         with tempfile.TemporaryDirectory() as folder:
-            values = values_of(page_of(daemon, pathlib.Path(folder)))
+            folder = pathlib.Path(folder)
+            values = values_of(page_of(daemon, daemon_config(folder), folder) +
+                               page_of(daemon.with_name("cernita-sorter"), sorter_config(folder), folder))
 
     groups = [group for name in RULES
               for group in yaml.safe_load((FOLDER / name).read_text())["groups"]]
@@ -274,7 +289,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         faults += check_alerts_fire(alerts, pathlib.Path(folder))
         faults += check_dashboard(json.loads(dashboard), known, values, pathlib.Path(folder))
-    print("\n".join(faults) if faults else f"{len(alerts)} alerts, {len(CASES)} cases, and the dashboard are as expected")
+    count = len(CASES) + len(SORTER_CASES)
+    print("\n".join(faults) if faults else f"{len(alerts)} alerts, {count} cases, and the dashboard are as expected")
     return 1 if faults else 0
 
 

@@ -148,11 +148,13 @@ void crn_modbus_server_add(crn_modbus_server *server, const crn_decision *decisi
         modbus_window *one = &server->window[i];
         if (one->lane != NOBODY && (uint64_t)one->lane != decision->lane)
             continue;
-        if (!crn_window_add(one->window, decision, now_ns) && one->is_used)
-            crn_log_gated(&one->overwritten, now_ns, CRN_LOG_ERROR,
-                          "Modbus window %d: the PLC acknowledges too slowly, decisions were "
-                          "overwritten (%" PRIu64 " so far)",
-                          i, crn_window_get_counts(one->window).overwritten);
+        if (crn_window_add(one->window, decision, now_ns) || !one->is_used)
+            continue;
+        server->stats.lost++;
+        crn_log_gated(&one->overwritten, now_ns, CRN_LOG_ERROR,
+                      "Modbus window %d: the PLC acknowledges too slowly, decisions were "
+                      "overwritten (%" PRIu64 " so far)",
+                      i, crn_window_get_counts(one->window).overwritten);
     }
 }
 

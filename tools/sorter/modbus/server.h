@@ -30,7 +30,8 @@ typedef struct crn_modbus_plan {
 typedef struct crn_modbus_stats {
     uint64_t requests, refused_peers, refused_acknowledgements, bad_frames;
     uint64_t added, acknowledged, overwritten; /* of all windows */
-    uint64_t clients;                          /* now */
+    uint64_t lost;    /* overwritten in a window that a PLC had acknowledged in before */
+    uint64_t clients; /* now */
 } crn_modbus_stats;
 
 /* True if the program was built with libmodbus. */

@@ -153,6 +153,8 @@ static const sorter_family families[] = {
     COUNT("modbus_acknowledged", outputs.modbus.acknowledged, "of these, acknowledged by a PLC"),
     COUNT("modbus_overwritten", outputs.modbus.overwritten,
           "of these, overwritten before a PLC acknowledged them"),
+    COUNT("modbus_lost", outputs.modbus.lost,
+          "of these, in windows that a PLC had acknowledged in before: it never got them"),
     COUNT("modbus_acknowledgements_refused", outputs.modbus.refused_acknowledgements,
           "acknowledgements of another run, or of a decision that does not wait"),
     COUNT("modbus_bad_frames", outputs.modbus.bad_frames,

@@ -1,10 +1,12 @@
 /* cernita-sorter's Modbus server, polled by libmodbus' client as a PLC polls it. */
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/peers/free_port.h"
+#include "tests/support/peers/http.h"
 #include "tests/support/programs/sorter_program.h"
 #include "tests/support/random.h"
 #include "tools/sorter/modbus/window.h"
@@ -15,6 +17,7 @@
 static modbus_t *plc;
 static uint16_t window[CRN_WINDOW_REGISTERS];
 static int port;
+static char monitor[32]; /* address */
 
 static void send_verdict(int lane, int sequence)
 {
@@ -40,12 +43,14 @@ static void close_plc(modbus_t *client)
 /* Starts a sorter with windows of lane 7 and lane 3, and sends it `count` verdicts of lane 3. */
 static void start(int count, const char *more)
 {
-    char outputs[256], said[32];
-    port = crn_test_free_ports(false, 1);
+    char outputs[256], said[32], below[64];
+    port = crn_test_free_ports(false, 2);
     sorter_bind();
     snprintf(outputs, sizeof outputs,
              ", modbus_server: {bind: '127.0.0.1:%d', lanes: [7, 3], ring: 20%s}", port, more);
-    sorter_write_file(&(sorter_file){.outputs = outputs});
+    snprintf(monitor, sizeof monitor, "127.0.0.1:%d", port + 1);
+    snprintf(below, sizeof below, "monitor: {http: '%s'}", monitor);
+    sorter_write_file(&(sorter_file){.outputs = outputs, .below = below});
     sorter_start();
     for (int i = 0; i < count; i++)
         send_verdict(3, i);
@@ -214,6 +219,16 @@ static void other_requests_are_refused(void **state)
     stop();
 }
 
+static void expect_sample(const char *sample, double wanted)
+{
+    int code;
+    char *text = http_get(monitor, "/metrics", &code);
+    assert_int_equal(code, 200);
+    assert_true(http_sample(text, sample) == wanted);
+    free(text);
+}
+
+/* In that of lane 3 no PLC acknowledges: it loses nothing. */
 static void what_is_overwritten_is_counted_and_logged(void **state)
 {
     (void)state;
@@ -228,6 +243,8 @@ static void what_is_overwritten_is_counted_and_logged(void **state)
     assert_int_equal(window[3], 20);
     assert_int_equal(window[4], 3);
     assert_int_equal(number_of(0), 5);
+    expect_sample("cernita_sorter_modbus_overwritten_total", 3 + 4);
+    expect_sample("cernita_sorter_modbus_lost_total", 3);
     stop();
 }
 
