@@ -352,8 +352,11 @@ class Peer(PackageTest):
             message = verdicts.receive()
             self.assertIsInstance(message, cernita.Unreadable, body)
         last = next(iter(verdicts))
-        self.assertEqual((last.fruit, last.view_states, last.views_not_whole()), (70, [], []))
-        self.assertEqual((verdicts.unreadable, verdicts.count, verdicts.lost), (len(wrong) + 2, 1, 0))
+        self.assertEqual((last.fruit, last.view_states, last.views_not_whole(), last.lot), (70, [], [], ""))
+        for lot in ("Hof 7", 7):
+            self.say("fruit/3", make_verdict(lot=lot))
+        self.assertEqual([next(iter(verdicts)).lot for _ in range(2)], ["Hof 7", ""])
+        self.assertEqual((verdicts.unreadable, verdicts.count, verdicts.lost), (len(wrong) + 2, 3, 0))
 
     def test_reasons_to_apply_the_fail_safe(self):
         verdicts = self.connect(zmq.PUSH, grader=True)

@@ -72,6 +72,12 @@ class Verdict:
         return ""
 
     @property
+    def lot(self) -> str:
+        """The lot that was in force at the fruit's first view; "": none, or a daemon that does not say it."""
+        lot = self.message.get("lot")
+        return lot if isinstance(lot, str) else ""
+
+    @property
     def view_states(self) -> list[dict[str, Any]]:
         """What became of each view that was expected, received or refused: verdict["view_states"], [] of a daemon that
         does not say it. Each has the keys view (its index), state ("judged", "lost", "refused" or "missing"), reason,
