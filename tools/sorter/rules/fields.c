@@ -43,6 +43,11 @@ static const char *read_recipe(const crn_rule_source *source)
     return source->verdict->recipe;
 }
 
+static const char *read_lot(const crn_rule_source *source)
+{
+    return source->verdict->lot;
+}
+
 /* 0 stands for a number that the sender did not tell. */
 static crn_range read_views_expected(const crn_rule_source *source)
 {
@@ -184,6 +189,8 @@ const crn_rule_field crn_rule_fields[] = {
     FRUIT(lane, "lane", LANE_MAX, .whole = true, .read = read_lane, .help = "its lane's number"),
     FRUIT(recipe, "recipe", 0, .type = CRN_RULE_TEXT, .text = read_recipe,
           .help = "the recipe in force at its first view; `\"\"`: none"),
+    FRUIT(lot, "lot", 0, .type = CRN_RULE_TEXT, .text = read_lot,
+          .help = "the lot in force at its first view; `\"\"`: none"),
     FRUIT(views_expected, "views", 64, .whole = true, .read = read_views_expected,
           .help = "number of its views; unknown where its sender does not say"),
     FRUIT(views_received, "views", 64, .whole = true, .read = read_views_received,

@@ -189,6 +189,9 @@ static void flags_and_texts(void **state)
     expect("recipe == \"apricot\"", CRN_TRUE);
     expect("recipe != 'apricot'", CRN_FALSE);
     expect("'' == recipe", CRN_FALSE);
+    expect("lot == ''", CRN_TRUE);
+    strcpy(fruit.verdict.lot, "Hof 7");
+    expect("lot == 'Hof 7'", CRN_TRUE);
     expect("truncated", CRN_FALSE);
     fruit.verdict.truncated = true;
     expect("truncated and not stale", CRN_TRUE);
