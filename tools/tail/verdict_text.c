@@ -84,6 +84,8 @@ static void append_special(crn_text *line, const crn_decoded *verdict)
         crn_text_add(line, "%s%s", i ? ", " : "  [skipped ", verdict->skipped[i]);
     if (verdict->skipped_count)
         crn_text_add(line, "]");
+    if (verdict->lot[0])
+        crn_text_add(line, "  [lot %s]", verdict->lot);
     if (verdict->truncated)
         crn_text_add(line, "  [truncated]");
     if (verdict->stale)

@@ -233,6 +233,7 @@ static void a_verdict_is_one_aligned_line(void **state)
     verdict.skipped_count = 2;
     strcpy(verdict.skipped[0], "haar");
     strcpy(verdict.skipped[1], "ranklet");
+    strcpy(verdict.lot, "Hof 7");
     verdict.views_expected = 0;
     verdict.views_judged = 0;
     verdict.published_ns = 0;
@@ -241,7 +242,7 @@ static void a_verdict_is_one_aligned_line(void **state)
     assert_string_equal(
         line, "    --:--:--  lane 0   fruit     17  \033[31mlate    \033[0m  views "
               "0/4        - ms  nothing was ready  [4 received]  [skipped haar, ranklet]  "
-              "[truncated]  [stale]");
+              "[lot Hof 7]  [truncated]  [stale]");
 }
 
 static void a_line_too_long_is_cut(void **state)
