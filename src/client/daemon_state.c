@@ -253,6 +253,7 @@ static void read_event(const object *event, crn_daemon_state *state)
     TEXT(event, "version", state->version);
     TEXT(event, "run", state->run);
     TEXT(event, "config", state->config);
+    TEXT(event, "lot", state->lot);
     TEXT(event, "backend", state->backend);
     state->healthy = is_true(event, "healthy");
     read_conditions(event, state);

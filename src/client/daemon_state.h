@@ -76,7 +76,7 @@ const char *crn_state_level_name(crn_state_level level);
 /* Texts are printable; numbers that an event lacks are NaN, lists empty. */
 typedef struct crn_daemon_state {
     char state[CRN_STATE_TEXT], version[CRN_STATE_TEXT], run[CRN_STATE_TEXT],
-        config[CRN_STATE_TEXT], backend[CRN_STATE_TEXT];
+        config[CRN_STATE_TEXT], backend[CRN_STATE_TEXT], lot[CRN_STATE_TEXT];
     bool healthy;
     crn_state_level level; /* of the headline */
     bool misjudged;

@@ -109,6 +109,7 @@ def large_figures_fit(test):
     event = faulty_event(held("a", "critical", "Lane 3: no pictures", "Check camera and CNN of this lane.", lane=3),
                          *(held(f"b{at}", "warning", "The recording has gaps; sorting goes on", "Free the disk.") for at in range(5)))
     event |= {"verdicts_per_s": 99999, "views_per_s": 99999, "lost": 99999, "recipe": "fuji_kiku_2026_autumn_second_pick",
+              "lot": "2026-11-28 Obsthof Kerschbaumer, Block 7 east 4",
               "bad": [{"name": NAME, "lane": 0, "fruit": 77, "verdict": "late", "over_budget": True, "latency_ms": 99999,
                        "views_judged": 0, "views_expected": 4, "published_s": event["now_s"] - 100000}]}
     event["edges_ms"] = event["edges_ms"][:-1] + [99999]
@@ -132,6 +133,17 @@ def large_figures_fit(test):
             test.keep(f"full_{lanes}_{size[0]}")
             stand_in.close()
     test.browser.resize(*DESKTOP)
+
+
+def the_lot_is_in_the_head(test):
+    """With grower and variety below; without a lot there is no word of it."""
+    stand_in = open_page(test, normal_event())
+    assert test.browser.text("#lot-line") == "lot 2026-118", test.browser.text("#lot-line")
+    test.browser.run("document.getElementById('technical').open = true")
+    test.browser.wait("grower and variety", lambda: "2026-118 · K. Meier · Gala" in test.browser.text("#machine-list"))
+    show(test, stand_in, normal_event() | {"lot": "", "grower": "", "variety": ""})
+    assert test.browser.text("#lot-line") == "" and "Meier" not in test.browser.text("#machine-list")
+    stand_in.close()
 
 
 def screens(test):
@@ -445,6 +457,7 @@ def what_is_old_is_not_shown_as_now(test):
         stand_in.close()
 
 
-OVERVIEW_TESTS = [what_is_old_is_not_shown_as_now, every_condition_fits, large_figures_fit, screens, said_once, texts_are_the_readers, focus_stays, lanes_keep_their_places,
-                  all_lanes_are_on_the_screen, no_lane_is_normal_while_all_misjudge, fruits_do_not_move_the_page,
-                  names_fit_any_picture, no_fruit_is_neither_good_nor_bad, targets_are_large, a_fruit_says_why]
+OVERVIEW_TESTS = [what_is_old_is_not_shown_as_now, every_condition_fits, large_figures_fit, the_lot_is_in_the_head, screens, said_once,
+                  texts_are_the_readers, focus_stays, lanes_keep_their_places, all_lanes_are_on_the_screen,
+                  no_lane_is_normal_while_all_misjudge, fruits_do_not_move_the_page, names_fit_any_picture,
+                  no_fruit_is_neither_good_nor_bad, targets_are_large, a_fruit_says_why]

@@ -18,6 +18,8 @@ static int draw_head(const crn_top_view *view, crn_area area)
     crn_headline line = crn_headline_of(view);
     int column = crn_area_put(area, 0, 0, CRN_STYLE_BOLD, "cernita-top ");
     column = crn_area_put(area, 0, column, CRN_STYLE_PLAIN, " %s", view->endpoint);
+    if (status && status->lot[0])
+        column = crn_area_put(area, 0, column, CRN_STYLE_PLAIN, "  lot %s", status->lot);
     if (status)
         crn_area_put(area, 0, column, CRN_STYLE_DIM, "  %s  %s, %.0f worker%s%s", status->config,
                      status->backend, status->workers, status->workers == 1 ? "" : "s",

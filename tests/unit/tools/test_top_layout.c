@@ -100,6 +100,9 @@ static void essentials_fit_80_by_24(void **state)
     expect(text, "waiting      █");
     expect(text, "recording off  log off");
     expect(text, "q quit  ? help\n");
+    expect(text, "cernita-top  host:9464  line.yaml  openmp");
+    strcpy(status.lot, "Hof 7");
+    expect(draw(24, 80), "cernita-top  host:9464  lot Hof 7  line.yaml  openmp, 2 workers\n");
 }
 
 /* Fruits of the ranges that have no row stand in the first one. */

@@ -79,8 +79,7 @@ static void an_event_is_read(void **state)
               "\"conditions\":[{\"id\":\"frozen\",\"severity\":\"warning\",\"misjudged\":true,"
               "\"lane\":3,\"since_s\":9.5,\"what\":\"Same picture\",\"action\":\"Check.\","
               "\"details\":\"all\"},{\"id\":\"x\",\"severity\":\"notice\",\"what\":\"two\"}],"
-              "\"config\":\"a.yaml\","
-              "\"budget_ms\":100,\"views_per_s\":40.5,\"slots\":20,"
+              "\"config\":\"a.yaml\",\"budget_ms\":100,\"views_per_s\":40.5,\"slots\":20,"
               "\"budget\":{\"kept\":false,\"since_s\":7,\"missed\":2,\"verdicts\":9},"
               "\"verdicts\":{\"complete\":5,\"partial\":1,\"late\":0},"
               "\"latency_ms\":{\"p50\":8,\"p99\":9},"
@@ -118,6 +117,14 @@ static void an_event_is_read(void **state)
     assert_int_equal(s.bad_count, 1);
     assert_int_equal(s.bad[0].fruit, 22);
     assert_true(s.recorder.on && s.recorder.free_share == 0.25 && !s.log.on);
+}
+
+static void the_lot_is_read(void **state)
+{
+    (void)state;
+    static crn_daemon_state s;
+    assert_int_equal(parse("{\"state\":\"running\",\"lot\":\"Hof 7\"}", &s), 0);
+    assert_string_equal(s.lot, "Hof 7");
 }
 
 /* A fault of 64 lanes beside another of theirs. */
@@ -164,6 +171,7 @@ int main(void)
         cmocka_unit_test(events_are_whole_however_they_are_cut),
         cmocka_unit_test(large_events_are_given_up),
         cmocka_unit_test(an_event_is_read),
+        cmocka_unit_test(the_lot_is_read),
         cmocka_unit_test(as_many_conditions_are_read_as_a_daemon_tells),
         cmocka_unit_test(strange_events_do_no_harm),
     };

@@ -47,6 +47,7 @@ function showMachine(event) {
     [say('state'), say('states')[event.state]],
     [say('running_on'), `${event.backend}, ${say('workers', event.workers)}${devices}`],
     [say('file'), `${event.config}, ${event.settings}`],
+    ...(event.lot ? [[say('lot'), [event.lot, event.grower, event.variety].filter(Boolean).join(' · ')]] : []),
     [say('slots'), say('of', event.slots_free, event.slots)],
     [say('grader'), `${event.graders}${event.waiting ? `, ${say('waiting_verdicts', event.waiting)}` : ''}`],
     [say('recorder'), writer(event.recorder)],

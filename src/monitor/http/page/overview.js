@@ -1,4 +1,4 @@
-// The figures of the overview: throughput, recipe, what was found in the last minute.
+// The figures of the overview: throughput, recipe, lot, what was found in the last minute.
 import { byId, setText } from './frame.js';
 import { showPairs } from './lists.js';
 import { figure, number, say } from './words.js';
@@ -16,6 +16,8 @@ function showClasses(event) {
 export function showOverview(event) {
   setText(byId('fruits-per-s'), figure(event.verdicts_per_s));
   setText(byId('recipe'), event.recipe || say('no_recipe'));
+  setText(byId('lot'), event.lot || '');
+  byId('lot-line').hidden = !event.lot;
   byId('recipe').classList.toggle('long', (event.recipe || say('no_recipe')).length > 14);
   showClasses(event);
 }

@@ -35,6 +35,7 @@ export default {
   fruits_per_s: 'Früchte pro Sekunde',
   recipe: 'Rezept',
   no_recipe: 'keines: Einstellungen der Datei',
+  lot: 'Partie',
   last_alarm: 'letzter Alarm',
   no_alarm: 'keiner verzeichnet',
   to_acknowledge: (n) => `${n} zu quittieren`,

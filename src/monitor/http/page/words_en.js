@@ -38,6 +38,7 @@ export default {
   fruits_per_s: 'fruits per second',
   recipe: 'recipe',
   no_recipe: 'none: settings of the file',
+  lot: 'lot',
   last_alarm: 'last alarm',
   no_alarm: 'none recorded',
   to_acknowledge: (n) => `${n} to acknowledge`,

@@ -35,6 +35,7 @@ export default {
   fruits_per_s: 'frutas por segundo',
   recipe: 'receta',
   no_recipe: 'ninguna: ajustes del archivo',
+  lot: 'lote',
   last_alarm: 'última alarma',
   no_alarm: 'ninguna registrada',
   to_acknowledge: (n) => `${n} por reconocer`,

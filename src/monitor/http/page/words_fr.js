@@ -35,6 +35,7 @@ export default {
   fruits_per_s: 'fruits par seconde',
   recipe: 'recette',
   no_recipe: 'aucune : réglages du fichier',
+  lot: 'lot',
   last_alarm: 'dernière alarme',
   no_alarm: 'aucune enregistrée',
   to_acknowledge: (n) => `${n} à acquitter`,

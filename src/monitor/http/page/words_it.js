@@ -35,6 +35,7 @@ export default {
   fruits_per_s: 'frutti al secondo',
   recipe: 'ricetta',
   no_recipe: 'nessuna: impostazioni del file',
+  lot: 'lotto',
   last_alarm: 'ultimo allarme',
   no_alarm: 'nessuno registrato',
   to_acknowledge: (n) => `${n} da riconoscere`,
