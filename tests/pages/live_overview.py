@@ -139,10 +139,12 @@ def the_lot_is_in_the_head(test):
     """With grower and variety below; without a lot there is no word of it."""
     stand_in = open_page(test, normal_event())
     assert test.browser.text("#lot-line") == "lot 2026-118", test.browser.text("#lot-line")
+    assert test.browser.run("return document.getElementById('lot-line').clientHeight") > 0
     test.browser.run("document.getElementById('technical').open = true")
     test.browser.wait("grower and variety", lambda: "2026-118 · K. Meier · Gala" in test.browser.text("#machine-list"))
     show(test, stand_in, normal_event() | {"lot": "", "grower": "", "variety": ""})
-    assert test.browser.text("#lot-line") == "" and "Meier" not in test.browser.text("#machine-list")
+    test.browser.wait("no lot", lambda: "Meier" not in test.browser.text("#machine-list"))
+    assert test.browser.run("return document.getElementById('lot-line').clientHeight") == 0
     stand_in.close()
 
 
