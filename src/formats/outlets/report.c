@@ -7,7 +7,7 @@
 #include "stages/base/utf8.h"
 
 #define KEYS        3 /* of a report */
-#define FAULT_KEYS  2
+#define FAULT_KEYS  3
 #define OUTLET_KEYS 3
 
 /* --- writing --- */
@@ -16,6 +16,7 @@ static void put_fault(const crn_outlet_fault *fault, crn_encoder *encoder)
 {
     crn_encoder_map(encoder, FAULT_KEYS);
     crn_encoder_pair_text(encoder, "id", fault->id);
+    crn_encoder_pair_text(encoder, "severity", fault->severity);
     crn_encoder_pair_text(encoder, "text", fault->text);
     crn_encoder_map_end(encoder);
 }
@@ -92,17 +93,25 @@ static int read_length(const msgpack_object *map, const char *key, uint32_t min,
     return 0;
 }
 
+static int read_fault(const msgpack_object *map, crn_outlet_fault *ret_fault, crn_error *error)
+{
+    static const char *const severities[] = {"notice", "warning", "critical"};
+    const msgpack_object *severity = crn_value_get(map, "severity");
+    for (size_t i = 0; i < sizeof severities / sizeof *severities; i++)
+        if (crn_value_is_text(severity, severities[i]))
+            strcpy(ret_fault->severity, severities[i]);
+    if (!ret_fault->severity[0])
+        return crn_error_set(error, -EBADMSG, "severity: notice, warning or critical expected");
+    int r = read_text(map, "id", ret_fault->id, sizeof ret_fault->id, error);
+    return r < 0 ? r : read_text(map, "text", ret_fault->text, sizeof ret_fault->text, error);
+}
+
 static int read_faults(const msgpack_object *map, crn_outlet_report *report, crn_error *error)
 {
     const msgpack_object *list = crn_value_get(map, "faults");
     int r = read_length(map, "faults", 0, CRN_OUTLET_FAULTS_MAX, &report->fault_count, error);
-    for (int32_t i = 0; r == 0 && i < report->fault_count; i++) {
-        const msgpack_object *item = crn_value_item(list, (uint32_t)i);
-        crn_outlet_fault *fault = &report->faults[i];
-        r = read_text(item, "id", fault->id, sizeof fault->id, error);
-        if (r == 0)
-            r = read_text(item, "text", fault->text, sizeof fault->text, error);
-    }
+    for (int32_t i = 0; r == 0 && i < report->fault_count; i++)
+        r = read_fault(crn_value_item(list, (uint32_t)i), &report->faults[i], error);
     return r;
 }
 

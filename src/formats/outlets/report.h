@@ -23,7 +23,10 @@ CRN_C_BEGIN
 
 /* Something that is wrong with the sorting; pages translate the ids that they know. */
 typedef struct crn_outlet_fault {
-    char id[CRN_OUTLET_NAME_BYTES], text[CRN_OUTLET_FAULT_BYTES];
+    char id[CRN_OUTLET_NAME_BYTES];
+    char severity[CRN_OUTLET_NAME_BYTES]; /* "notice", "warning" or, fruit is misjudged, "critical"
+                                           */
+    char text[CRN_OUTLET_FAULT_BYTES];
 } crn_outlet_fault;
 
 typedef struct crn_outlet_counts {

@@ -79,8 +79,9 @@ static void expect_event(const char *wanted)
 
 static void a_report_is_shown_until_none_comes(void **state)
 {
-    static const char report[] = REPORT("a.yaml", "{\"id\":\"plc_gone\",\"text\":\"no PLC\"}",
-                                        ONE("first") "," ONE("äpfel"));
+    static const char report[] =
+        REPORT("a.yaml", "{\"id\":\"plc_gone\",\"severity\":\"critical\",\"text\":\"no PLC\"}",
+               ONE("first") "," ONE("äpfel"));
     char wanted[sizeof report + 16];
     (void)state;
     expect_event("\"sorter\":null");
@@ -102,7 +103,7 @@ static void other_keys_are_passed_over(void **state)
 #define FOUR(name)    ONE(name "1") "," ONE(name "2") "," ONE(name "3") "," ONE(name "4")
 #define SIXTEEN       FOUR("a") "," FOUR("b") "," FOUR("c") "," FOUR("d")
 #define BYTES_31      "abcdefghijklmnopqrstuvwxyz01234"
-#define FAULT         "{\"id\":\"x\",\"text\":\"y\"}"
+#define FAULT         "{\"id\":\"x\",\"severity\":\"notice\",\"text\":\"y\"}"
 #define COUNTED(more) REPORT("a", "", "{\"name\":\"x\"," more "}")
 
 static void a_report_that_is_not_one_is_refused(void **state)
@@ -122,8 +123,11 @@ static void a_report_that_is_not_one_is_refused(void **state)
         {"{\"file\":\"a\",\"outlets\":[]}", "faults: a list of 0 to 4"},
         {"{\"file\":\"a\",\"faults\":{},\"outlets\":[]}", "faults: a list of 0 to 4"},
         {REPORT("a", FAULT "," FAULT "," FAULT "," FAULT "," FAULT, ONE("x")), "faults: a list"},
-        {REPORT("a", "{\"id\":\"x\"}", ONE("x")), "text: "},
-        {REPORT("a", "7", ONE("x")), "id: "},
+        {REPORT("a", "{\"id\":\"x\"}", ONE("x")), "severity: "},
+        {REPORT("a", "{\"id\":\"x\",\"severity\":\"notice\"}", ONE("x")), "text: "},
+        {REPORT("a", "{\"id\":\"x\",\"severity\":\"bad\",\"text\":\"y\"}", ONE("x")),
+         "severity: notice, warning or critical"},
+        {REPORT("a", "7", ONE("x")), "severity: "},
         {REPORT("a", "", ""), "outlets: a list of 1 to 16"},
         {REPORT("a", "", SIXTEEN "," ONE("e")), "outlets: a list of 1 to 16"},
         {REPORT("a", "", "null"), "name: "},
@@ -174,6 +178,7 @@ static void the_largest_report_fits(void **state)
     memset(report.file, 'f', sizeof report.file - 1);
     for (int32_t i = 0; i < report.fault_count; i++) {
         memset(report.faults[i].id, 'i', sizeof report.faults[i].id - 1);
+        strcpy(report.faults[i].severity, "critical");
         memset(report.faults[i].text, 't', sizeof report.faults[i].text - 1);
     }
     for (int32_t i = 0; i < report.outlet_count; i++) {

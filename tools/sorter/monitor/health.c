@@ -3,13 +3,15 @@
 #include <inttypes.h>
 
 static const crn_sorter_fault line_faults[] = {
-    [CRN_LINE_WAITING] = {"line_waiting", "nothing was heard from the line since the start"},
-    [CRN_LINE_SILENT] = {"line_silent", "the line is silent: all fruits are for outlets.silence"},
+    [CRN_LINE_WAITING] = {"line_waiting", "notice",
+                          "nothing was heard from the line since the start"},
+    [CRN_LINE_SILENT] = {"line_silent", "critical",
+                         "the line is silent: all fruits are for outlets.silence"},
 };
-static const crn_sorter_fault plc_gone = {"plc_gone",
+static const crn_sorter_fault plc_gone = {"plc_gone", "critical",
                                           "no connection to the PLC: fruits pass all ejectors"};
 static const crn_sorter_fault belt_unknown = {
-    "belt_unknown", "the belt's position is not known: fruits pass all ejectors"};
+    "belt_unknown", "critical", "the belt's position is not known: fruits pass all ejectors"};
 
 int32_t crn_sorter_faults(crn_line_state line, const crn_plc_stats *plc,
                           const crn_sorter_settings *settings,

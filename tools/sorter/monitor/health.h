@@ -7,9 +7,9 @@
 
 #include "tools/sorter/monitor/observation.h"
 
-/* What is wrong: an id, and a clause with the same content. Static. */
+/* What is wrong: an id, how much it matters (as in src/formats/outlets), and a clause. Static. */
 typedef struct crn_sorter_fault {
-    const char *id, *text;
+    const char *id, *severity, *text;
 } crn_sorter_fault;
 
 #define CRN_SORTER_FAULTS_MAX 2

@@ -61,6 +61,7 @@ static void fill(crn_page_reporter *self, const offered *from)
     for (int32_t i = 0; i < from->fault_count; i++) {
         crn_outlet_fault *fault = &report->faults[i];
         snprintf(fault->id, sizeof fault->id, "%s", from->faults[i]->id);
+        snprintf(fault->severity, sizeof fault->severity, "%s", from->faults[i]->severity);
         snprintf(fault->text, sizeof fault->text, "%s", from->faults[i]->text);
     }
 }

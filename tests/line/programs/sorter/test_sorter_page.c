@@ -76,7 +76,8 @@ static void events_have_the_outlets_while_the_sorter_runs(void **state)
     expect_event("\"sorter\":null");
     start_sorter("");
     expect_event("\"sorter\":{\"file\":\"sorter.yaml\",\"faults\":[{\"id\":\"line_waiting\","
-                 "\"text\":\"nothing was heard from the line since the start\"}],\"outlets\":[{"
+                 "\"severity\":\"notice\",\"text\":\"nothing was heard from the line since the "
+                 "start\"}],\"outlets\":[{"
                  "\"name\":\"first\",\"fruits\":0,\"per_minute\":0},{\"name\":\"waste\",");
     sorter_send(&(sorter_verdict){.lane = 3});
     sorter_send(&(sorter_verdict){.lane = 3, .sequence = 1, .area_px = 60});
