@@ -21,6 +21,7 @@ from browser import Browser
 from live_alarms import ALARM_TESTS
 from live_daemon import BUDGET_MS, CLASSES, FRUITS, VIEWS, Daemon
 from live_fruit import FRUIT_TESTS
+from live_outlets import OUTLET_TESTS
 from live_overview import LANGUAGES, OVERVIEW_TESTS
 from outlines import outlines_are_the_verdicts
 from page_tests import DESKTOP, PHONE, PageTest, make_parser, run_tests
@@ -401,7 +402,7 @@ def memory_stays(test):
 
 TESTS = [empty, counts_are_right, budget_line_is_drawn, outlines_are_the_verdicts, over_budget, partial_fruits,
          refused_views, silent_lane, each_lane_in_turn, degraded, it_connects_again, fits_a_phone, keyboard_reaches_everything,
-         *OVERVIEW_TESTS, *FRUIT_TESTS, *ALARM_TESTS, memory_stays]
+         *OVERVIEW_TESTS, *OUTLET_TESTS, *FRUIT_TESTS, *ALARM_TESTS, memory_stays]
 
 
 def main():

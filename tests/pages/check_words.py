@@ -15,7 +15,7 @@ ENTRY = re.compile(r"^(  |    )(\w+): (.*)$")
 # Said large, to people who operate the line: no name of a key or program.
 LARGE = ("waiting", "not_connected", "connection_lost", "never_connected", "normal", "ready", "idle", "starting", "stopping",
          "misjudged", "no_recipe", "no_alarm", "no_alarm_list", "to_acknowledge", "new_alarm", "alarm_states", "refused",
-         "sound_waits", "token_wanted", "token_wrong", "not_found", "not_found_hint", "lane_normal", "lane_idle", "lane_gone", "why")
+         "sound_waits", "token_wanted", "token_wrong", "outlet_faults", "outlet_actions", "not_found", "not_found_hint", "lane_normal", "lane_idle", "lane_gone", "why")
 IDENTIFIER = re.compile(r"\w[_.]\w")
 
 
@@ -62,8 +62,12 @@ def find_faults():
     for key in set(re.findall(r"say\('(\w+)'|data-(?:word|label)=\"(\w+)\"", scripts)):
         if not (key[0] or key[1]) in english:
             yield f"words_en.js: no '{key[0] or key[1]}', which the page uses"
+    faults = re.findall(r'\{\s*"(\w+)",\s*"(?:notice|warning|critical)"', (ROOT / "tools/sorter/monitor/health.c").read_text())
+    for key in (f"{table}.{fault}" for fault in faults for table in ("outlet_faults", "outlet_actions")):
+        if key not in english:
+            yield f"words_en.js: no '{key}', which a sorter reports"
     for key in english:
-        if key.startswith(("causes.", "states.")): # the daemon's names
+        if key.startswith(("causes.", "states.", "outlet_faults.", "outlet_actions.")): # the programs' names
             continue
         if not re.search(rf"\b{key.split('.')[-1].removesuffix('_action')}\b", scripts):
             yield f"words_en.js: nothing uses '{key}'"
@@ -71,7 +75,7 @@ def find_faults():
     for reason in reasons:
         if f"['{reason}', " not in (PAGE / "fruit/why.js").read_text():
             yield f"why.js: no words for the reason '{reason}' of a view"
-    if len(languages) < 5 or len(english) < 100 or len(reasons) < 10:
+    if len(languages) < 5 or len(english) < 100 or len(reasons) < 10 or len(faults) < 4:
         yield "the words could not be read: their files have another form"
 
 

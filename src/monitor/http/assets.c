@@ -12,6 +12,7 @@
     USE(alarm_sound, "alarms/sound.js", CRN_ASSET_SCRIPT)                                          \
     USE(lanes, "lanes.js", CRN_ASSET_SCRIPT)                                                       \
     USE(overview, "overview.js", CRN_ASSET_SCRIPT)                                                 \
+    USE(outlets, "outlets.js", CRN_ASSET_SCRIPT)                                                   \
     USE(last_fruits, "last_fruits.js", CRN_ASSET_SCRIPT)                                           \
     USE(details, "details.js", CRN_ASSET_SCRIPT)                                                   \
     USE(lists, "lists.js", CRN_ASSET_SCRIPT)                                                       \

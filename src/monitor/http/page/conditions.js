@@ -59,8 +59,9 @@ export function shortText(condition) {
   return fill(template.replace(/^[^:{]*\{lane\}\s*:\s*/, ''), condition);
 }
 
+// Empty where nobody knows.
 function sinceText(seconds, event) {
-  return say('since', timeOfDay(seconds), duration(event.now_s - seconds));
+  return seconds === undefined ? '' : say('since', timeOfDay(seconds), duration(event.now_s - seconds));
 }
 
 // --- the headline ---
@@ -148,7 +149,7 @@ function fillCondition(element, condition, event) {
   setText(sign, symbolOf(condition));
   setText(what, textOf(condition, 'what'));
   setText(action, textOf(condition, 'action'));
-  setText(note, `${say('severities')[condition.severity]}, ${sinceText(condition.since_s, event)}`);
+  setText(note, [say('severities')[condition.severity], sinceText(condition.since_s, event)].filter(Boolean).join(', '));
   setText(details.lastElementChild, `${condition.id}: ${condition.details}`);
 }
 

@@ -6,6 +6,7 @@ import { showDetails, startDetails } from './details.js';
 import { byId, setText, startFrame } from './frame.js';
 import { showLanes } from './lanes.js';
 import { showBad, showFruits } from './last_fruits.js';
+import { showOutlets, withSorterFaults } from './outlets.js';
 import { showOverview } from './overview.js';
 import { say, timeOfDay } from './words.js';
 
@@ -21,7 +22,7 @@ function show(event) {
   document.title = `${headline.headline} – cernita`;
   setText(byId('config'), event.config);
   showHeadline(headline);
-  for (const part of [showConditions, showAlarms, showOverview, showLanes, showFruits, showBad, showDetails]) part(event);
+  for (const part of [showConditions, showAlarms, showOverview, showOutlets, showLanes, showFruits, showBad, showDetails]) part(event);
 }
 
 function setConnection(state, text) {
@@ -55,7 +56,7 @@ function connect() {
   waitingSinceMs = waitingSinceMs || Date.now();
   source.addEventListener('open', readTexts);
   source.addEventListener('snapshot', (message) => {
-    latest = JSON.parse(message.data);
+    latest = withSorterFaults(JSON.parse(message.data));
     lastEventMs = waitingSinceMs = Date.now();
     setConnection('live', say('connected'));
     if (textsAsked) show(latest);
