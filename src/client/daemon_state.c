@@ -1,5 +1,6 @@
 #include "src/client/daemon_state.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -236,6 +237,44 @@ static void read_bad(const object *event, crn_daemon_state *state)
     }
 }
 
+/* Adds a fault behind the conditions that are as severe; the least of too many is left out. */
+static void add_fault(const object *fault, crn_daemon_state *state)
+{
+    crn_state_condition added = {
+        .lane = -1, .since_s = NAN, .severity = read_level(fault, "severity")};
+    TEXT(fault, "id", added.id);
+    TEXT(fault, "text", added.what);
+    TEXT(fault, "text", added.details);
+    added.what[0] = (char)toupper((unsigned char)added.what[0]);
+    added.misjudged = added.severity == CRN_LEVEL_CRITICAL;
+    int at = 0;
+    while (at < state->condition_count && state->conditions[at].severity >= added.severity)
+        at++;
+    if (at == CRN_STATE_CONDITIONS)
+        return;
+    if (state->condition_count < CRN_STATE_CONDITIONS)
+        state->condition_count++;
+    memmove(&state->conditions[at + 1], &state->conditions[at],
+            (size_t)(state->condition_count - at - 1) * sizeof added);
+    state->conditions[at] = added;
+    state->misjudged |= added.misjudged;
+    if (added.severity > state->level)
+        state->level = added.severity;
+}
+
+static void read_sorter(const object *event, crn_daemon_state *state)
+{
+    const object *sorter = crn_value_get(event, "sorter"), *list;
+    state->outlet_count = items(crn_value_get(sorter, "outlets"), CRN_STATE_OUTLETS, &list);
+    for (int i = 0; i < state->outlet_count; i++) {
+        TEXT(&list[i], "name", state->outlets[i].name);
+        state->outlets[i].per_minute = number(&list[i], "per_minute");
+    }
+    int faults = items(crn_value_get(sorter, "faults"), CRN_STATE_CONDITIONS, &list);
+    for (int i = 0; i < faults; i++)
+        add_fault(&list[i], state);
+}
+
 static crn_state_writer read_writer(const object *writer)
 {
     double size = number(writer, "size_bytes");
@@ -263,6 +302,7 @@ static void read_event(const object *event, crn_daemon_state *state)
     read_stages(event, state);
     read_lanes(event, state);
     read_bad(event, state);
+    read_sorter(event, state);
     state->recorder = read_writer(crn_value_get(event, "recorder"));
     state->log = read_writer(crn_value_get(event, "log"));
 }

@@ -16,6 +16,7 @@
 #define CRN_STATE_STAGES     32
 #define CRN_STATE_LANES      1024
 #define CRN_STATE_BAD        12
+#define CRN_STATE_OUTLETS    16
 
 /* Largest event that is read. */
 #define CRN_STATE_EVENT_BYTES ((size_t)4 << 20)
@@ -46,6 +47,12 @@ typedef struct crn_state_fruit {
     double latency_ms, published_s;
 } crn_state_fruit;
 
+/* An outlet of a sorter that reports to the daemon. */
+typedef struct crn_state_outlet {
+    char name[CRN_STATE_TEXT];
+    double per_minute; /* fruits of the last minute */
+} crn_state_outlet;
+
 /* A writer to a disk. */
 typedef struct crn_state_writer {
     bool on;
@@ -60,13 +67,13 @@ typedef enum crn_state_level {
     CRN_LEVEL_CRITICAL,
 } crn_state_level;
 
-/* A condition that holds: src/monitor/conditions. */
+/* A condition that holds: src/monitor/conditions, or what a sorter that reports says is wrong. */
 typedef struct crn_state_condition {
     char id[CRN_STATE_TEXT];
     crn_state_level severity;
     bool misjudged; /* fruit is sorted wrongly or not at all */
     int64_t lane;   /* -1: it is of the whole line */
-    double since_s; /* since 1970 */
+    double since_s; /* since 1970; NaN: unknown */
     char what[CRN_STATE_SENTENCE], action[CRN_STATE_SENTENCE], details[CRN_STATE_SENTENCE];
 } crn_state_condition;
 
@@ -92,10 +99,11 @@ typedef struct crn_daemon_state {
     double alarms;                                                 /* unacknowledged */
     double edges_ms[CRN_STATE_EDGES], counts[CRN_STATE_EDGES + 1]; /* of the last two minutes */
     bool has_counts;
-    int stage_count, lane_count, bad_count;
+    int stage_count, lane_count, bad_count, outlet_count;
     crn_state_stage stages[CRN_STATE_STAGES];
     crn_state_lane lanes[CRN_STATE_LANES];
     crn_state_fruit bad[CRN_STATE_BAD];
+    crn_state_outlet outlets[CRN_STATE_OUTLETS]; /* none without a sorter that reports */
     crn_state_writer recorder, log;
 } crn_daemon_state;
 

@@ -84,6 +84,41 @@ static void draw_figures(const crn_daemon_state *s, crn_area area)
     pair(area, 2, 61, "waiting", crn_count_text(s->waiting).text, bad_if(s->waiting));
 }
 
+/* The outlets one behind the other, each with its fruits of the last minute and their share.
+ * Returns the rows used, at most those of the area; the last one says how many more there are. */
+static int draw_outlets(const crn_daemon_state *s, crn_area area)
+{
+    double all = 0;
+    int row = 0, column = crn_area_put(area, 0, 0, CRN_STYLE_DIM, "outlets, last minute  ");
+    int left = column;
+    if (s->outlet_count == 0)
+        return 0;
+    for (int i = 0; i < s->outlet_count; i++)
+        all += s->outlets[i].per_minute;
+    for (int i = 0; i < s->outlet_count; i++) {
+        const crn_state_outlet *one = &s->outlets[i];
+        bool is_last_row = row + 1 == area.rows;
+        char figures[48], more[24] = "";
+        int length =
+            snprintf(figures, sizeof figures, " %s %.0f %%", crn_count_text(one->per_minute).text,
+                     all > 0 ? 100 * one->per_minute / all : 0.0);
+        snprintf(more, sizeof more, "  +%d", s->outlet_count - i);
+        int reserved = is_last_row && i + 1 < s->outlet_count ? (int)strlen(more) : 0;
+        bool fits = column + (int)strlen(one->name) + length + reserved <= area.columns;
+        if (!fits && is_last_row) {
+            crn_area_put(area, row, column - 2, CRN_STYLE_PLAIN, "%s", more);
+            break;
+        }
+        if (!fits) {
+            row++;
+            column = left;
+        }
+        column = crn_area_put(area, row, column, CRN_STYLE_PLAIN, "%s", one->name);
+        column = crn_area_put(area, row, column, CRN_STYLE_BOLD, "%s", figures) + 2;
+    }
+    return row + 1;
+}
+
 /* --- bars --- */
 
 static void draw_bar(crn_area area, int row, int column, double share, int columns, crn_style style,
@@ -310,6 +345,9 @@ void crn_layout(const crn_top_view *view, crn_canvas *canvas)
     row += 1 + draw_conditions(view->status, crn_area_part(all, row, 0, rows, all.columns));
     draw_figures(view->status, crn_area_part(all, row, 0, FIGURE_ROWS, all.columns));
     row += FIGURE_ROWS + 1;
+    int outlets =
+        draw_outlets(view->status, crn_area_part(all, row, 0, all.rows < 24 ? 1 : 2, all.columns));
+    row += outlets ? outlets + 1 : 0;
     draw_lists(view, crn_area_part(all, row, 0, all.rows - row - 1, all.columns));
     draw_foot(view->status, crn_area_part(all, all.rows - 1, 0, 1, all.columns));
     if (view->lost_s >= 0)

@@ -166,6 +166,38 @@ static void states_have_their_words(void **state)
     expect(draw(24, 80), "q           quit");
 }
 
+static void add_outlets(int count)
+{
+    status.outlet_count = count;
+    for (int i = 0; i < count; i++) {
+        snprintf(status.outlets[i].name, sizeof status.outlets[i].name, "outlet%d", i);
+        status.outlets[i].per_minute = i == 0 ? 300 : 100;
+    }
+}
+
+static void outlets_have_their_fruits_and_shares(void **state)
+{
+    (void)state;
+    assert_null(strstr(draw(24, 80), "outlets"));
+    add_outlets(2);
+    expect(draw(24, 80), "\noutlets, last minute  outlet0 300 75 %  outlet1 100 25 %\n\nlatency");
+    status.outlets[0].per_minute = status.outlets[1].per_minute = 0;
+    expect(draw(24, 80), "outlet0 0 0 %  outlet1 0 0 %\n");
+}
+
+/* As many rows as there is room for; the last says how many more there are. */
+static void outlets_are_never_cut(void **state)
+{
+    (void)state;
+    add_outlets(4);
+    expect(draw(24, 80), "last minute  outlet0 300 50 %  outlet1 100 17 %  outlet2 100 17 %\n"
+                         "                      outlet3 100 17 %\n\nlatency");
+    expect(draw(23, 80), "outlet1 100 17 %  outlet2 100 17 %  +1\n\nlatency");
+    add_outlets(16);
+    expect(draw(24, 80), "outlet5 100 6 %  +10\n\nlatency");
+    essentials_fit_80_by_24(state);
+}
+
 static void alarms_that_nobody_acknowledged_are_told(void **state)
 {
     (void)state;
@@ -255,6 +287,8 @@ int main(void)
         TEST(essentials_fit_80_by_24),
         TEST(no_fruit_is_missing_in_the_histogram),
         TEST(all_lanes_can_be_seen),
+        TEST(outlets_have_their_fruits_and_shares),
+        TEST(outlets_are_never_cut),
         TEST(states_have_their_words),
         TEST(alarms_that_nobody_acknowledged_are_told),
         TEST(what_to_do_is_whole),

@@ -127,6 +127,34 @@ static void the_lot_is_read(void **state)
     assert_string_equal(s.lot, "Hof 7");
 }
 
+static void a_sorters_outlets_and_faults_are_read(void **state)
+{
+    (void)state;
+    static crn_daemon_state s;
+    assert_int_equal(
+        parse("{\"state\":\"running\",\"headline\":{\"level\":\"warning\",\"misjudged\":false},"
+              "\"conditions\":[{\"id\":\"a\",\"severity\":\"warning\",\"what\":\"A\"},"
+              "{\"id\":\"b\",\"severity\":\"notice\",\"what\":\"B\"}],"
+              "\"sorter\":{\"file\":\"f\",\"faults\":[{\"id\":\"c\",\"severity\":\"critical\","
+              "\"text\":\"no PLC\"},{\"id\":\"d\",\"severity\":\"warning\",\"text\":\"low\"}],"
+              "\"outlets\":[{\"name\":\"first\",\"fruits\":9,\"per_minute\":7},"
+              "{\"name\":\"w\\u001b\",\"fruits\":9,\"per_minute\":0}]}}",
+              &s),
+        0);
+    assert_int_equal(s.condition_count, 4);
+    static const char order[] = "cadb";
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(s.conditions[i].id[0], order[i]);
+    assert_string_equal(s.conditions[0].what, "No PLC");
+    assert_true(s.misjudged && s.conditions_known && s.level == CRN_LEVEL_CRITICAL);
+    assert_int_equal(s.outlet_count, 2);
+    assert_string_equal(s.outlets[0].name, "first");
+    assert_string_equal(s.outlets[1].name, "w?");
+    assert_true(s.outlets[0].per_minute == 7);
+    assert_int_equal(parse("{\"state\":\"running\",\"sorter\":null}", &s), 0);
+    assert_int_equal(s.outlet_count, 0);
+}
+
 /* A fault of 64 lanes beside another of theirs. */
 static void as_many_conditions_are_read_as_a_daemon_tells(void **state)
 {
@@ -172,6 +200,7 @@ int main(void)
         cmocka_unit_test(large_events_are_given_up),
         cmocka_unit_test(an_event_is_read),
         cmocka_unit_test(the_lot_is_read),
+        cmocka_unit_test(a_sorters_outlets_and_faults_are_read),
         cmocka_unit_test(as_many_conditions_are_read_as_a_daemon_tells),
         cmocka_unit_test(strange_events_do_no_harm),
     };
