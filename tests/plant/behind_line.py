@@ -87,7 +87,7 @@ def settings(args, ports):
     rules = pathlib.Path(args.rules).read_text().split("\nrules:", 1)[1].split("\noutputs:", 1)[0]
     ejectors = "\n".join(f"  - {{outlet: {name}, distance: {DISTANCE + SPACING * at}, coil: {at}, pulse_ms: 15, input: {at}, "
                          "confirm_ms: 500}" for at, name in enumerate(OUTLETS[1:]))
-    return (f"line: {{endpoint: '{args.grader}'}}\n"
+    return (f"line: {{endpoint: '{args.grader}', page: '{args.page}'}}\n"
             f"outlets: {{names: [{', '.join(OUTLETS)}], default: first, late: again, partial: rules, silence: again, "
             f"unmeasured: again}}\nrules:{rules}\n"
             f"outputs: {{stdout: {{format: json}}, modbus_client: {{address: '127.0.0.1:{ports['plc']}', timeout_ms: 2000}}}}\n"
@@ -129,6 +129,7 @@ def main():
     parser.add_argument("--to", default="tcp://127.0.0.1:5555", help="the line's port for views")
     parser.add_argument("--grader", default="tcp://127.0.0.1:5556", help="the line's port for its grader")
     parser.add_argument("--viewers", default="tcp://127.0.0.1:5557", help="the line's port for viewers")
+    parser.add_argument("--page", default="", help="the line's live page, which then shows the outlets")
     args = parser.parse_args()
     logging.disable(logging.ERROR)  # pymodbus logs the end of each connection
     with tempfile.TemporaryDirectory() as folder:
