@@ -1,5 +1,7 @@
 /* cernita-sorter as a program: what it makes of a line's messages, and what fails safe. */
+#include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +109,10 @@ static FILE *connect_client(int port)
     struct timeval patience = {.tv_sec = 60};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    while (connect(fd, (struct sockaddr *)&to, sizeof to) < 0) {
+        assert_int_equal(errno, ECONNREFUSED);
+        poll(NULL, 0, 1);
+    }
     return fdopen(fd, "r");
 }
 
@@ -130,24 +135,29 @@ static void tcp_clients_get_the_same_lines(void **state)
     snprintf(more, sizeof more, ", tcp: {bind: '127.0.0.1:%d', alive_ms: 20}", port);
     write_file("rot.area_px > 50", "", more);
     sorter_start();
-    send_verdict("a", 0, "complete", 20);
-    daemon_read_until(&sorter.process, "3,0,100,9,1,first,default,,0\n"); /* it listens now */
     FILE *client = connect_client(port);
     expect_line(client, "#cernita-sorter," CRN_VERSION ",");
+    expect_line(client, "#alive,waiting\r\n");
+    send_verdict("a", 0, "complete", 20);
+    expect_line(client, "3,0,100,9,1,first,default,,0\r\n");
     expect_line(client, "#alive,running\r\n");
     send_verdict("a", 1, "complete", 60);
     expect_line(client, "3,1,101,9,2,waste,rule,1,0\r\n");
     send_verdict("a", 3, "complete", 60);
     expect_line(client, "3,2,,,4,dead,lost,,1\r\n");
     expect_line(client, "3,3,103,9,2,waste,rule,1,0\r\n");
+    sorter_send_text("alive", "{\"v\":1,\"run\":\"a\",\"state\":\"running\",\"alive_ms\":20,"
+                              "\"lanes\":[{\"lane\":3,\"sequence\":3}]}");
+    expect_line(client, "3,,,,4,dead,silence,,0\r\n");
+    expect_line(client, "#alive,silent\r\n");
     sorter_stop(SIGTERM);
     fclose(client);
 }
 
 /* The line's socket requires keys, as with access.keys. */
-static void keys_are_used_towards_the_line(void **state)
+/* The line of a sorter whose keys are in files of test_folder/keys. */
+static void start_with_keys(void)
 {
-    (void)state;
     int yes = 1;
     crn_test_keys keys;
     crn_test_pair server, client;
@@ -167,9 +177,46 @@ static void keys_are_used_towards_the_line(void **state)
              keys.folder);
     write_file("stale", line, "");
     sorter_start();
+}
+
+static void keys_are_used_towards_the_line(void **state)
+{
+    (void)state;
+    start_with_keys();
     send_verdict("a", 0, "complete", 20);
     daemon_read_until(&sorter.process, "3,0,100,9,1,first,default,,0\n");
     sorter_stop(SIGTERM);
+}
+
+/* Answers libzmq's question whether a client may connect, by its protocol ZAP (RFC 27): no. */
+static void refuse_a_client(void *zap)
+{
+    char part[64], id[64] = "";
+    int more = 1, id_bytes = 0;
+    size_t size = sizeof more;
+    for (int i = 0; more; i++) {
+        int length = zmq_recv(zap, i == 1 ? id : part, sizeof part, 0);
+        assert_true(length >= 0);
+        id_bytes = i == 1 ? length : id_bytes;
+        assert_int_equal(zmq_getsockopt(zap, ZMQ_RCVMORE, &more, &size), 0);
+    }
+    zmq_send(zap, "1.0", 3, ZMQ_SNDMORE);
+    zmq_send(zap, id, (size_t)id_bytes, ZMQ_SNDMORE);
+    zmq_send(zap, "400", 3, ZMQ_SNDMORE);
+    for (int i = 0; i < 3; i++) /* text, user, metadata */
+        zmq_send(zap, "", 0, i < 2 ? ZMQ_SNDMORE : 0);
+}
+
+static void a_line_that_refuses_its_key_ends_it(void **state)
+{
+    (void)state;
+    void *zap = zmq_socket(sorter.zmq, ZMQ_REP);
+    assert_int_equal(zmq_bind(zap, "inproc://zeromq.zap.01"), 0);
+    start_with_keys();
+    refuse_a_client(zap);
+    zmq_close(zap);
+    assert_int_equal(WEXITSTATUS(daemon_end(&sorter.process)), 1);
+    sorter_expect_said(": the line refused this key: ");
 }
 
 static void a_bad_file_ends_it_with_78(void **state)
@@ -190,7 +237,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(each_verdict_becomes_one_line),        TEST(a_silent_line_is_told_and_heard_again),
         TEST(a_reload_takes_over_good_files_alone), TEST(tcp_clients_get_the_same_lines),
-        TEST(keys_are_used_towards_the_line),       TEST(a_bad_file_ends_it_with_78),
+        TEST(keys_are_used_towards_the_line),       TEST(a_line_that_refuses_its_key_ends_it),
+        TEST(a_bad_file_ends_it_with_78),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static void start(int count, const char *more)
     for (int i = 0; i < count; i++)
         send_verdict(3, i);
     snprintf(said, sizeof said, "3,%d,", count - 1);
-    daemon_read_until(&sorter.process, said);
+    daemon_read_until(&sorter.process, count ? said : "monitor: ");
     plc = connect_plc();
 }
 
@@ -105,6 +105,28 @@ static void a_plc_reads_and_acknowledges_in_one_request(void **state)
     assert_int_equal(window[3], 2);
     assert_int_equal(number_of(0), 11);
     assert_int_equal(number_of(2), 0);
+    stop();
+}
+
+static void expect_line_state(crn_line_state wanted)
+{
+    poll_window(0);
+    assert_int_equal(window[2], wanted);
+}
+
+static void windows_have_the_state_of_the_line(void **state)
+{
+    (void)state;
+    start(0, "");
+    expect_line_state(CRN_LINE_WAITING);
+    assert_int_equal(window[3], 0);
+    send_verdict(3, 0);
+    daemon_read_until(&sorter.process, "3,0,");
+    expect_line_state(CRN_LINE_HEARD);
+    sorter_send_text("alive", "{\"v\":1,\"run\":\"a\",\"state\":\"running\",\"alive_ms\":20,"
+                              "\"lanes\":[{\"lane\":3,\"sequence\":0}]}");
+    daemon_read_until(&sorter.process, "3,,,,4,dead,silence,");
+    expect_line_state(CRN_LINE_SILENT);
     stop();
 }
 
@@ -261,6 +283,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, sorter_set_up, sorter_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_plc_reads_and_acknowledges_in_one_request),
+        TEST(windows_have_the_state_of_the_line),
         TEST(each_lane_has_its_window),
         TEST(wrong_acknowledgements_change_nothing),
         TEST(one_client_at_a_time_acknowledges_a_window),

@@ -52,20 +52,27 @@ static void answer(void)
     assert_true(modbus_reply(plc, request, length, mapping) >= 0);
 }
 
-static void start(void)
+/* With those keys of the output, and sections `more`. */
+static void start_with(const char *keys, const char *more)
 {
-    char outputs[160], below[64];
+    char outputs[160], below[256];
     port = crn_test_free_ports(false, 2);
     snprintf(monitor, sizeof monitor, "127.0.0.1:%d", port + 1);
     mapping = modbus_mapping_new(0, 0, FIRST + CRN_WINDOW_DISTANCE, 0);
     window = mapping->tab_registers + FIRST;
     sorter_bind();
     snprintf(outputs, sizeof outputs,
-             ", modbus_client: {address: '127.0.0.1:%d', window: %d, ring: %d, timeout_ms: 10000}",
-             port, FIRST, RING);
-    snprintf(below, sizeof below, "monitor: {http: '%s'}", monitor);
+             ", modbus_client: {address: '127.0.0.1:%d', timeout_ms: 10000%s}", port, keys);
+    snprintf(below, sizeof below, "monitor: {http: '%s'}%s", monitor, more);
     sorter_write_file(&(sorter_file){.outputs = outputs, .below = below});
     sorter_start();
+}
+
+static void start(void)
+{
+    char keys[64];
+    snprintf(keys, sizeof keys, ", window: %d, ring: %d", FIRST, RING);
+    start_with(keys, "");
 }
 
 static void stop(void)
@@ -159,12 +166,42 @@ static void a_plc_that_is_gone_costs_counted_decisions(void **state)
     stop();
 }
 
+static bool is_unhealthy(const char *reason)
+{
+    int code;
+    char *text = http_get(monitor, "/healthz", &code);
+    bool is_reason = code == 503 && strstr(text, reason);
+    free(text);
+    return is_reason;
+}
+
+static void without_plc_or_position_fruits_pass(void **state)
+{
+    (void)state;
+    start_with("", "\nfiring: {source: modbus, speed_max: 8000, tolerance: 30, age_ms: 1000}"
+                   "\nejectors: [{outlet: waste, distance: 6000, coil: 0}]");
+    daemon_read_until(&sorter.process, "monitor: ");
+    assert_true(is_unhealthy("no connection to the PLC: fruits pass all ejectors"));
+    open_plc();
+    while (sample("cernita_sorter_belt_known") < 1)
+        answer();
+    mapping->nb_registers = 0; /* the counter is not there any more */
+    while (!is_unhealthy("the belt's position is not known: fruits pass all ejectors"))
+        answer();
+    sorter_send(&(sorter_verdict){.lane = 0, .area_px = 60});
+    while (sample("cernita_sorter_firings_total{outlet=\"waste\",result=\"lost\"}") < 1)
+        answer();
+    stop();
+    sorter_expect_said("firing: the belt's position is not known: fruits pass all ejectors");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, sorter_set_up, sorter_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(decisions_stay_until_the_plc_takes_them),
         TEST(a_plc_that_is_gone_costs_counted_decisions),
+        TEST(without_plc_or_position_fruits_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
