@@ -3,11 +3,18 @@
 #include <math.h>
 #include <string.h>
 
+static bool is_text(const msgpack_object *value, const char *text, size_t size)
+{
+    return value->type == MSGPACK_OBJECT_STR && value->via.str.size == size &&
+           memcmp(value->via.str.ptr, text, size) == 0;
+}
+
 const msgpack_object *crn_value_get(const msgpack_object *map, const char *key)
 {
     uint32_t count = map && map->type == MSGPACK_OBJECT_MAP ? map->via.map.size : 0;
+    size_t size = strlen(key);
     for (uint32_t i = 0; i < count; i++)
-        if (crn_value_is_text(&map->via.map.ptr[i].key, key))
+        if (is_text(&map->via.map.ptr[i].key, key, size))
             return &map->via.map.ptr[i].val;
     return NULL;
 }
@@ -54,6 +61,5 @@ bool crn_value_is_true(const msgpack_object *value)
 
 bool crn_value_is_text(const msgpack_object *value, const char *text)
 {
-    return value && value->type == MSGPACK_OBJECT_STR && value->via.str.size == strlen(text) &&
-           memcmp(value->via.str.ptr, text, value->via.str.size) == 0;
+    return value && is_text(value, text, strlen(text));
 }
