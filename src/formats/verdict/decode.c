@@ -45,6 +45,7 @@ static const crn_decode_field status_fields[] = {
 static const crn_decode_field total_fields[] = {
     {&CRN_FIELD(total, count), offsetof(crn_decoded_total, count), true},
     {&CRN_FIELD(total, area_px), offsetof(crn_decoded_total, area_px), true},
+    {&CRN_FIELD(total, level), offsetof(crn_decoded_total, level), false},
     {NULL, 0, false},
 };
 
@@ -209,6 +210,7 @@ static int read_totals(const msgpack_object *map, crn_decoded *decoded, crn_erro
             break;
         crn_decoded_total *total = &decoded->totals[decoded->total_count++];
         const msgpack_object_kv *entry = &totals->via.map.ptr[i];
+        total->level = NAN;
         if (!crn_decode_text(&entry->key, total->name))
             return crn_error_set(error, -EBADMSG, "'totals' holds a class without a name");
         r = crn_decode_fields(&entry->val, total_fields, total, error);

@@ -33,7 +33,7 @@ typedef struct crn_decoded_time {
 typedef struct crn_decoded_total {
     char name[CRN_DECODED_TEXT_BYTES]; /* class */
     uint64_t count;
-    double area_px;
+    double area_px, level; /* level: NaN if missing, of daemons up to 0.1.0 */
 } crn_decoded_total;
 
 /* State of one view, in the verdict's own words. */

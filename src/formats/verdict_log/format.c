@@ -129,6 +129,11 @@ int crn_verdict_log_parse_header(const unsigned char bytes[CRN_VERDICT_LOG_HEADE
     return known ? header_bytes : -EBADMSG;
 }
 
+uint64_t crn_verdict_log_created_ns(const unsigned char bytes[CRN_VERDICT_LOG_HEADER_BYTES])
+{
+    return crn_get_le64(bytes + AT_CREATED);
+}
+
 static uint32_t checksum(const unsigned char *record, const void *verdict, size_t size)
 {
     uLong crc = crc32_z(0, record, AT_CRC);

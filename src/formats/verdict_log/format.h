@@ -51,6 +51,9 @@ void crn_verdict_log_pack_header(unsigned char bytes[CRN_VERDICT_LOG_HEADER_BYTE
 /* Returns the offset of the first record, or -EBADMSG. */
 int crn_verdict_log_parse_header(const unsigned char bytes[CRN_VERDICT_LOG_HEADER_BYTES]);
 
+/* When the segment was begun, CLOCK_REALTIME. */
+uint64_t crn_verdict_log_created_ns(const unsigned char bytes[CRN_VERDICT_LOG_HEADER_BYTES]);
+
 void crn_verdict_record_pack(unsigned char record[CRN_VERDICT_RECORD_BYTES], uint32_t lane,
                              const void *verdict, size_t size);
 

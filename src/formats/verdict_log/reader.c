@@ -19,7 +19,9 @@ struct crn_verdict_reader {
     FILE *segment;
     char path[PATH_MAX]; /* the segment's */
     uint64_t at, size;   /* position in it; its size when it was opened */
-    bool damaged;        /* the record before was */
+    uint64_t created_ns;
+    bool damaged; /* the record before was */
+    crn_verdict_position position;
     unsigned char *buffer;
     size_t capacity;
 };
@@ -78,6 +80,7 @@ static int open_segment(crn_verdict_reader *reader, crn_error *error)
                              reader->path);
     }
     reader->at = (uint64_t)header_bytes;
+    reader->created_ns = crn_verdict_log_created_ns(header);
     return 0;
 }
 
@@ -126,6 +129,10 @@ static int read_record(crn_verdict_reader *reader, crn_logged_verdict *ret_verdi
         return crn_error_set(error, -EBADMSG,
                              "%s: the verdict at byte %" PRIu64 " is damaged and was skipped",
                              reader->path, began);
+    reader->position =
+        (crn_verdict_position){.number = reader->files.items[reader->next - 1].number,
+                               .created_ns = reader->created_ns,
+                               .offset = reader->at};
     verdict.bytes = reader->buffer;
     *ret_verdict = verdict;
     return 1;
@@ -170,6 +177,43 @@ void crn_verdict_reader_start_at(crn_verdict_reader *reader, uint64_t number)
 {
     while (reader->next < reader->files.count && reader->files.items[reader->next].number < number)
         reader->next++;
+}
+
+/* Opens the segment at the position; false if it is not there any more. */
+static bool open_at(crn_verdict_reader *reader, const crn_verdict_position *position)
+{
+    crn_verdict_reader_start_at(reader, position->number);
+    if (reader->next == reader->files.count ||
+        reader->files.items[reader->next].number != position->number)
+        return false;
+    crn_error ignored;
+    if (open_segment(reader, &ignored) < 0 || !reader->segment)
+        return false;
+    bool is_same = reader->created_ns == position->created_ns && position->offset >= reader->at;
+    if (is_same && fseeko(reader->segment, (off_t)position->offset, SEEK_SET) == 0) {
+        reader->at = position->offset;
+        return true;
+    }
+    end_segment(reader);
+    return false;
+}
+
+void crn_verdict_reader_resume(crn_verdict_reader *reader, const crn_verdict_position *position)
+{
+    if (open_at(reader, position))
+        reader->position = *position;
+    else
+        reader->next = 0;
+}
+
+crn_verdict_position crn_verdict_reader_position(const crn_verdict_reader *reader)
+{
+    return reader->position;
+}
+
+bool crn_verdict_reader_is_in_last(const crn_verdict_reader *reader)
+{
+    return reader->next == reader->files.count;
 }
 
 void crn_verdict_reader_close(crn_verdict_reader **reader)

@@ -8,6 +8,7 @@
 #ifndef CRN_SRC_FORMATS_VERDICT_LOG_READER_H
 #define CRN_SRC_FORMATS_VERDICT_LOG_READER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,13 @@ typedef struct crn_logged_verdict {
     size_t size;
 } crn_logged_verdict;
 
+/* A place in a log, between two verdicts. */
+typedef struct crn_verdict_position {
+    uint64_t number;     /* of the segment; 0: the log's begin */
+    uint64_t created_ns; /* of the segment: a number may return in a folder that was emptied */
+    uint64_t offset;     /* in it, in bytes */
+} crn_verdict_position;
+
 /* Lists the folder's segments. 0, or a negative errno with one line in *error: -ENOENT if there is
  * no segment. */
 int crn_verdict_reader_open(const char *dir, crn_verdict_reader **ret_reader, crn_error *error);
@@ -29,6 +37,17 @@ void crn_verdict_reader_close(crn_verdict_reader **reader);
 
 /* Passes over the segments below this number; before the first verdict is read. */
 void crn_verdict_reader_start_at(crn_verdict_reader *reader, uint64_t number);
+
+/* Continues there instead of at the oldest segment, if its segment is still in the folder; before
+ * the first verdict is read. What cannot be opened is left to crn_verdict_reader_next(). */
+void crn_verdict_reader_resume(crn_verdict_reader *reader, const crn_verdict_position *position);
+
+/* The end of the last verdict read; before the first one what was resumed at, or zeros. */
+crn_verdict_position crn_verdict_reader_position(const crn_verdict_reader *reader);
+
+/* True from the last segment on that was there when the folder was listed: of one that is being
+ * written, the end may be incomplete for a moment. */
+bool crn_verdict_reader_is_in_last(const crn_verdict_reader *reader);
 
 /*
  * The next verdict: 1, or 0 at the end. A negative errno, with one line in *error, is a notice:

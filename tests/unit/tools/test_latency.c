@@ -252,7 +252,8 @@ static void a_line_too_long_is_cut(void **state)
     crn_decoded verdict = make_verdict(12.34, 4);
     verdict.total_count = CRN_CLASSES_MAX;
     for (int i = 0; i < CRN_CLASSES_MAX; i++)
-        verdict.totals[i] = (crn_decoded_total){"a class with a name of some length", 1000, 1e9};
+        verdict.totals[i] = (crn_decoded_total){
+            .name = "a class with a name of some length", .count = 1000, .area_px = 1e9};
     crn_verdict_text(&verdict, false, line);
     assert_int_equal(strlen(line), CRN_LINE_BYTES - 1);
 }
