@@ -22,6 +22,7 @@
 #include "tests/support/free_space.h"
 #include "tests/support/line/log_capture.h"
 #include "tests/support/parts/logged.h"
+#include "tests/support/small_disk.h"
 
 /* --- a simulated disk: these functions replace libc's --- */
 
@@ -252,29 +253,11 @@ static void short_writes_are_continued(void **state)
     logged_expect(0, 20, 0);
 }
 
-/* Mounts a file system of 256 KiB for this process alone, as root or in a user namespace. */
-static bool mount_small_disk(void)
-{
-    if (unshare(CLONE_NEWNS) < 0) {
-        char map[64];
-        snprintf(map, sizeof map, "0 %d 1", (int)getuid());
-        if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
-            return false;
-        int fd = open("/proc/self/uid_map", O_WRONLY);
-        bool is_mapped = fd >= 0 && write(fd, map, strlen(map)) > 0;
-        close(fd);
-        if (!is_mapped)
-            return false;
-    }
-    return mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-           mount("tmpfs", logged_folder, "tmpfs", 0, "size=256k") == 0;
-}
-
 /* Writes until a file system of 256 KiB is full; then room is made. Exit status: 0 good, 77 no such
  * file system can be mounted here. */
 static int fill_small_disk(void)
 {
-    if (!mount_small_disk())
+    if (!crn_small_disk_mount(logged_folder, "256k"))
         return 77;
     char filler[128];
     snprintf(filler, sizeof filler, "%s/filler", logged_folder);
