@@ -58,7 +58,7 @@ FLOORS = [
      "src/monitor/http/responses"],
     ["src", "src/control", "src/self_check"],
     ["tools/common", "tools/common/drawing", "tools/common/operators", "tools/common/scene", "tools/common/verdicts"],
-    ["tools", "tools/apply", "tools/bench", "tools/ctl", "tools/record", "tools/replay", "tools/sorter", "tools/synth", "tools/tail",
+    ["tools", "tools/apply", "tools/archive", "tools/bench", "tools/ctl", "tools/record", "tools/replay", "tools/sorter", "tools/synth", "tools/tail",
      "tools/top", "tools/why", "tools/workbench"],
     ["tests"],
 ]

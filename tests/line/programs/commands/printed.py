@@ -6,7 +6,7 @@ a block of code or in backticks. In a sentence those after an unknown word are n
 import re
 import subprocess
 
-PROGRAMS = ("cernita-apply", "cernita-bench", "cernita-calibrate", "cernita-keys", "cernita-record",
+PROGRAMS = ("cernita-apply", "cernita-archive", "cernita-bench", "cernita-calibrate", "cernita-keys", "cernita-record",
             "cernita-replay", "cernita-synth", "cernita-tail", "cernita-top", "cernita-why", "cernita-workbench", "cernitactl", "cernitad")
 NAME = re.compile(r"(?<![\w./@-])(?:build/bin/|bin/|@CMAKE_INSTALL_FULL_BINDIR@/)?(" + "|".join(PROGRAMS) +
                   r")(?= [^ ]|$)")
