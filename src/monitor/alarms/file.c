@@ -1,20 +1,15 @@
 #include "src/monitor/alarms/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/monitor/alarms/record.h"
+#include "src/monitor/state_file.h"
 #include "stages/base/log.h"
 
-#define NAME       "alarms"
-#define PART_NAME  "alarms.part"
-#define ASIDE_NAME "alarms.damaged"
-#define MODE       0640
+#define NAME "alarms"
 
 #define FILE_BYTES crn_alarm_record_offset(0, CRN_ALARM_HALVES)
 
@@ -27,11 +22,7 @@ struct crn_alarm_file {
 
 static int write_at(int descriptor, const unsigned char bytes[CRN_ALARM_RECORD_BYTES], off_t offset)
 {
-    ssize_t count;
-    do
-        count = pwrite(descriptor, bytes, CRN_ALARM_RECORD_BYTES, offset);
-    while (count < 0 && errno == EINTR);
-    return count < 0 ? -errno : count == CRN_ALARM_RECORD_BYTES ? 0 : -EIO;
+    return crn_state_file_write(descriptor, bytes, CRN_ALARM_RECORD_BYTES, offset);
 }
 
 /* Copies what a half lacks from the other one, which is on the disk: what is torn is whole there.
@@ -53,34 +44,6 @@ static int catch_up(crn_alarm_file *file, unsigned half)
         any = true;
     }
     return any && fdatasync(file->descriptor) < 0 ? -errno : 0;
-}
-
-/* --- a new file --- */
-
-/* It gets its name when it is whole. */
-static int make(int folder)
-{
-    unsigned char head[CRN_ALARM_RECORD_BYTES];
-    crn_alarm_record_pack_head(head);
-    if (unlinkat(folder, PART_NAME, 0) < 0 && errno != ENOENT) /* of one that was killed */
-        return -errno;
-    int fd = openat(folder, PART_NAME, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, MODE);
-    if (fd < 0)
-        return -errno;
-    int r = -posix_fallocate(fd, 0, FILE_BYTES);
-    if (r == 0)
-        r = write_at(fd, head, 0);
-    if (r == 0 && fsync(fd) < 0)
-        r = -errno;
-    if (close(fd) < 0 && r == 0)
-        r = -errno;
-    if (r == 0 && renameat(folder, PART_NAME, folder, NAME) < 0)
-        r = -errno;
-    if (r < 0)
-        unlinkat(folder, PART_NAME, 0);
-    else if (fsync(folder) < 0)
-        r = -errno;
-    return r;
 }
 
 /* --- a file that is there --- */
@@ -115,23 +78,12 @@ static bool take_slot(crn_alarm_file *file, size_t slot, record_pair records, cr
                       !crn_alarm_record_is_used(records.half[1]));
 }
 
-/* Returns 0 with how many alarms were lost, -EINVAL if it is not such a file, or another errno. */
+/* Returns 0 with how many alarms were lost, or a negative errno. */
 static int load(crn_alarm_file *file, crn_alarm_book *book, int *ret_lost)
 {
     enum { SLOTS = 128 }; /* read at once */
-    unsigned char head[CRN_ALARM_RECORD_BYTES], wanted[CRN_ALARM_RECORD_BYTES],
-        records[CRN_ALARM_HALVES][SLOTS * CRN_ALARM_RECORD_BYTES];
-    struct stat about;
+    unsigned char records[CRN_ALARM_HALVES][SLOTS * CRN_ALARM_RECORD_BYTES];
     _Static_assert(CRN_ALARMS_KEPT % SLOTS == 0, "blocks are whole");
-    crn_alarm_record_pack_head(wanted);
-    if (fstat(file->descriptor, &about) < 0)
-        return -errno;
-    if (!S_ISREG(about.st_mode) || about.st_size != FILE_BYTES)
-        return -EINVAL;
-    if (pread(file->descriptor, head, sizeof head, 0) != sizeof head)
-        return -EIO;
-    if (memcmp(head, wanted, sizeof head) != 0)
-        return -EINVAL;
     for (size_t slot = 0; slot < CRN_ALARMS_KEPT; slot++) {
         size_t at = slot % SLOTS * CRN_ALARM_RECORD_BYTES;
         for (unsigned half = 0; at == 0 && half < CRN_ALARM_HALVES; half++)
@@ -144,51 +96,25 @@ static int load(crn_alarm_file *file, crn_alarm_book *book, int *ret_lost)
     return 0;
 }
 
-/* Opens the file and has it for this process alone. */
-static int open_own(int folder)
+static int open_file(crn_alarm_file *file, const char *dir, crn_error *error)
 {
-    int fd = openat(folder, NAME, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
-        return fd < 0 ? -errno : fd;
-    int r = -errno;
-    close(fd);
-    return r;
+    unsigned char head[CRN_ALARM_RECORD_BYTES];
+    crn_alarm_record_pack_head(head);
+    const crn_state_file kind = {NAME, FILE_BYTES, head, sizeof head};
+    return file->descriptor = crn_state_file_open(dir, &kind, error);
 }
 
-/* The same, and makes one where there is none. */
-static int open_or_make(int folder)
+/* With what a crash or a torn block left. */
+static int load_and_mend(crn_alarm_file *file, const char *dir, crn_alarm_book *book)
 {
-    int fd = open_own(folder);
-    if (fd != -ENOENT)
-        return fd;
-    int r = make(folder);
-    return r < 0 ? r : open_own(folder);
-}
-
-/* Opens and reads it; one that cannot be used makes room for a new one. */
-static int open_and_load(int folder, const char *dir, crn_alarm_file *file, crn_alarm_book *book)
-{
-    int lost = 0, r;
-    if ((file->descriptor = open_or_make(folder)) < 0)
-        return file->descriptor;
-    r = load(file, book, &lost);
+    int lost = 0;
+    int r = load(file, book, &lost);
     if (lost > 0)
         crn_log(CRN_LOG_WARNING, "alarms: %d of the alarms in %s/" NAME " are damaged and left out",
                 lost, dir);
-    if (r != -EINVAL)
-        return r;
-    close(file->descriptor);
-    file->descriptor = -1;
-    if (renameat(folder, NAME, folder, ASIDE_NAME) < 0)
-        return -errno;
-    crn_log(CRN_LOG_WARNING,
-            "alarms: %s/" NAME
-            " is damaged, or of another version of cernitad: it is now %s/" ASIDE_NAME
-            ", and the list begins anew",
-            dir, dir);
-    if ((file->descriptor = open_or_make(folder)) < 0)
-        return file->descriptor;
-    return load(file, book, &lost);
+    if (r == 0)
+        r = catch_up(file, 0);
+    return r < 0 ? r : crn_alarm_file_sync(file);
 }
 
 int crn_alarm_file_open(const char *dir, crn_alarm_book *book, crn_alarm_file **ret_file,
@@ -197,21 +123,12 @@ int crn_alarm_file_open(const char *dir, crn_alarm_book *book, crn_alarm_file **
     crn_alarm_file *file = calloc(1, sizeof *file);
     if (!file)
         return crn_error_set(error, -ENOMEM, "no memory");
-    file->descriptor = -1;
-    int folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int r = folder < 0 ? -errno : open_and_load(folder, dir, file, book);
-    if (folder >= 0)
-        close(folder);
-    if (r == 0) /* what a crash or a torn block left */
-        r = catch_up(file, 0);
-    if (r == 0)
-        r = crn_alarm_file_sync(file);
+    int r = open_file(file, dir, error);
+    if (r >= 0 && (r = load_and_mend(file, dir, book)) < 0)
+        crn_error_set(error, r, "%s/" NAME ": %s", dir, strerror(-r));
     if (r < 0) {
         crn_alarm_file_close(&file);
-        return crn_error_set(error, r, "%s/" NAME ": %s", dir,
-                             r == -EWOULDBLOCK
-                                 ? "another line writes it; give each line a state.dir of its own"
-                                 : strerror(-r));
+        return r;
     }
     *ret_file = file;
     return 0;
