@@ -340,7 +340,6 @@ void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit,
         .now_ns = now_ns,
     };
     publish->stats.verdicts++;
-
     crn_waiting item = {.deadline_ns = fruit->deadline_ns, .lane = from.facts.lane};
     if (make_message(publish, to_grader, &from, &item.body) == 0) {
         item.stale_at = from.packed[to_grader].stale_at;
@@ -363,7 +362,8 @@ void crn_publish_verdict(crn_publish *publish, const crn_fruit *fruit,
         crn_viewers_send(publish->viewers, topic, &body);
     }
     publish->last =
-        (crn_published){from.facts, from.packed[to_grader].size, from.packed[CRN_FORMAT_MSGPACK]};
+        (crn_published){from.facts, from.packed[to_grader].size, from.packed[CRN_FORMAT_MSGPACK],
+                        crn_verdict_totals(publish->packer)};
     update_stats(publish);
 }
 

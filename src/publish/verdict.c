@@ -14,17 +14,12 @@
 
 #define STEP_NAME_BYTES 72
 
-typedef struct class_total {
-    uint64_t count; /* contours that are not holes */
-    double area_px;
-} class_total;
-
 /* Totals over a fruit's results, which precede its defects in the message. */
 typedef struct verdict_summary {
     uint64_t defects;
     uint32_t skipped; /* bit per step */
     bool truncated;
-    class_total totals[CRN_CLASSES_MAX];
+    crn_class_total totals[CRN_CLASSES_MAX];
 } verdict_summary;
 
 struct crn_verdict {
@@ -32,6 +27,8 @@ struct crn_verdict {
     /* Of the fruit that is packed: */
     const crn_config *config;
     char step_names[CRN_STAGES_MAX][STEP_NAME_BYTES];
+    verdict_summary sum;
+    bool is_packed;
     crn_packed_defects view; /* one view's defects, in the store */
 };
 
@@ -66,28 +63,39 @@ static void add_view(const crn_packed_defects *view, verdict_summary *sum)
     sum->truncated |= view->truncated;
     sum->defects += view->count;
     for (uint32_t i = 0; i < view->total_count; i++) {
-        class_total *total = &sum->totals[view->totals[i].class_index];
+        crn_class_total *total = &sum->totals[view->totals[i].class_index];
         total->count += view->totals[i].count;
         total->area_px += view->totals[i].area_px;
     }
 }
 
 static void summarize(crn_verdict *verdict, const crn_fruit *fruit, const crn_verdict_facts *facts,
-                      const crn_result_store *store, verdict_summary *ret_sum)
+                      const crn_result_store *store)
 {
-    verdict_summary sum = {.truncated = facts->without_defects};
+    verdict_summary *sum = &verdict->sum;
+    *sum = (verdict_summary){.truncated = facts->without_defects};
     for (int64_t v = 0; v < verdict->config->limits.views; v++) {
         const crn_fruit_view *view = &fruit->views[v];
         if (view->state != CRN_VIEW_JUDGED)
             continue;
-        sum.skipped |= view->judgement.skipped;
-        sum.truncated |= view->judgement.truncated;
+        sum->skipped |= view->judgement.skipped;
+        sum->truncated |= view->judgement.truncated;
         if (facts->without_defects)
             continue;
         crn_packed_defects_open(store, view->judgement.result, &verdict->view);
-        add_view(&verdict->view, &sum);
+        add_view(&verdict->view, sum);
     }
-    *ret_sum = sum;
+}
+
+const crn_class_total *crn_verdict_totals(const crn_verdict *verdict)
+{
+    return verdict->is_packed ? verdict->sum.totals : NULL;
+}
+
+crn_verdict_kind crn_verdict_facts_kind(const crn_verdict_facts *facts)
+{
+    bool cut = facts->without_defects && facts->kind == CRN_VERDICT_COMPLETE;
+    return cut ? CRN_VERDICT_PARTIAL : facts->kind;
 }
 
 static void put_skipped(const crn_verdict *verdict, crn_encoder *encoder, uint32_t skipped,
@@ -199,10 +207,9 @@ int crn_verdict_pack(crn_verdict *verdict, crn_encoder *encoder, const crn_fruit
                      const crn_verdict_facts *facts, const crn_result_store *store,
                      crn_verdict_bytes *ret_bytes)
 {
-    verdict_summary sum;
+    const verdict_summary *sum = &verdict->sum;
     use_settings(verdict, fruit);
-    summarize(verdict, fruit, facts, store, &sum);
-    bool cut = facts->without_defects && facts->kind == CRN_VERDICT_COMPLETE;
+    summarize(verdict, fruit, facts, store);
     crn_encoder_begin(encoder);
     bool measures = crn_config_measures(verdict->config);
     crn_encoder_map(encoder, CRN_KEYS_verdict_always + measures);
@@ -219,23 +226,24 @@ int crn_verdict_pack(crn_verdict *verdict, crn_encoder *encoder, const crn_fruit
     crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, deadline_ns),
                               facts->published_ns + (uint64_t)(fruit->deadline_ns - facts->now_ns));
     crn_encoder_pair_text(encoder, CRN_KEY(verdict, verdict),
-                          crn_verdict_kind_names[cut ? CRN_VERDICT_PARTIAL : facts->kind]);
+                          crn_verdict_kind_names[crn_verdict_facts_kind(facts)]);
     crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, views_expected), fruit->expected);
     crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, views_received), fruit->received);
     crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, views_judged), fruit->judged);
-    put_skipped(verdict, encoder, sum.skipped, fruit->surface_skipped);
-    crn_encoder_pair_bool(encoder, CRN_KEY(verdict, truncated), sum.truncated);
+    put_skipped(verdict, encoder, sum->skipped, fruit->surface_skipped);
+    crn_encoder_pair_bool(encoder, CRN_KEY(verdict, truncated), sum->truncated);
     crn_encoder_pair_unsigned(encoder, CRN_KEY(verdict, budget_ms),
                               (uint64_t)verdict->config->latency.budget_ms);
     put_latency(verdict, encoder, fruit, facts);
     put_close(encoder, fruit, facts->now_ns);
     crn_view_states_emit(verdict->config, fruit, facts->now_ns, encoder);
-    put_totals(&verdict->config->classes, encoder, &sum);
-    put_defects(verdict, encoder, fruit, store, facts->totals_only ? 0 : sum.defects);
+    put_totals(&verdict->config->classes, encoder, sum);
+    put_defects(verdict, encoder, fruit, store, facts->totals_only ? 0 : sum->defects);
     if (measures)
         put_surface(encoder, facts->without_defects ? NULL : fruit->surface);
     crn_encoder_map_end(encoder);
     int r = crn_encoder_end(encoder, &ret_bytes->bytes, &ret_bytes->size);
+    verdict->is_packed = r == 0;
     if (r == 0)
         ret_bytes->stale_at = stale_at;
     return r;

@@ -56,6 +56,15 @@ typedef struct crn_verdict_facts {
     bool totals_only;
 } crn_verdict_facts;
 
+/** The kind that the verdict tells: without its defects it is not complete. */
+crn_verdict_kind crn_verdict_facts_kind(const crn_verdict_facts *facts);
+
+/** What a verdict tells of a class, over all views. */
+typedef struct crn_class_total {
+    uint64_t count; /**< contours that are not holes */
+    double area_px; /**< in px² */
+} crn_class_total;
+
 /** A packed verdict; the bytes belong to the encoder until its next begin. */
 typedef struct crn_verdict_bytes {
     const unsigned char *bytes;
@@ -70,6 +79,7 @@ typedef struct crn_published {
     size_t grader_bytes; /**< its size in the grader's format */
     /** In MessagePack, as packed; `bytes` is NULL if no socket uses that format. */
     crn_verdict_bytes msgpack;
+    const crn_class_total *totals; /**< by class; NULL: no memory, so that there is no verdict */
 } crn_published;
 
 /**
@@ -96,6 +106,9 @@ void crn_verdict_free(crn_verdict **verdict);
 int crn_verdict_pack(crn_verdict *verdict, crn_encoder *encoder, const crn_fruit *fruit,
                      const crn_verdict_facts *facts, const crn_result_store *store,
                      crn_verdict_bytes *ret_bytes);
+
+/** Totals of the verdict packed last, by class; NULL if that failed. */
+const crn_class_total *crn_verdict_totals(const crn_verdict *verdict);
 
 CRN_C_END
 

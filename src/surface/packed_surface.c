@@ -144,7 +144,9 @@ int crn_surface_pack(crn_surface_packer *packer, const crn_surface_fruit *fruit,
                      crn_measurement *measurement)
 {
     int r = 0;
-    measurement->packed = (crn_fruit_surface){.took_ns = 0};
+    measurement->packed = (crn_fruit_surface){.is_measured = fruit != NULL};
+    for (int32_t i = 0; fruit && i < measurement->config->classes.count; i++)
+        measurement->packed.area_mm2[i] = fruit->totals[i].area_mm2;
     for (crn_format format = 0; format < CRN_FORMATS && r == 0; format++) {
         crn_encoder *encoder = packer->encoders[format];
         if (!encoder)
