@@ -17,6 +17,7 @@
 #include "src/monitor/http/server.h"
 #include "src/monitor/fruits/kept_maps.h"
 #include "src/monitor/meters.h"
+#include "src/monitor/minutes/thread.h"
 #include "src/monitor/log_messages/notice.h"
 #include "src/monitor/fruits/live_photos.h"
 #include "src/monitor/log_messages/report.h"
@@ -100,6 +101,7 @@ struct crn_line {
     crn_notices notices;
     crn_line_service *service;
     crn_alarms *alarms;
+    crn_minutes *minutes;
     crn_conditions *conditions;
     crn_report report;
 };

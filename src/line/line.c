@@ -94,11 +94,13 @@ static void dispatch(crn_line *line, int64_t now_ns)
     }
 }
 
-/* Gives the verdict just published to the flight recorder. */
-static void offer_to_flight_recorder(crn_line *line, const crn_fruit *fruit)
+/* Gives the verdict just published to the history and to the flight recorder. */
+static void keep_verdict(crn_line *line, const crn_fruit *fruit)
 {
+    const crn_published *published = crn_publish_last(line->publish);
+    crn_minute_counter_add(crn_minutes_counter(line->minutes), fruit, published);
     if (line->http)
-        crn_flight_offer(line->flight, fruit, crn_publish_last(line->publish), line->store);
+        crn_flight_offer(line->flight, fruit, published, line->store);
 }
 
 static void judge_due(crn_line *line)
@@ -109,7 +111,7 @@ static void judge_due(crn_line *line)
         if (crn_line_measure(line, fruit, now_ns))
             continue;
         crn_publish_verdict(line->publish, fruit, line->store, now_ns);
-        offer_to_flight_recorder(line, fruit);
+        keep_verdict(line, fruit);
         crn_meters_fruit(&line->meters, fruit, now_ns);
         crn_quantiles_add(&line->latency, crn_fruit_latency_ns(fruit, now_ns));
         crn_notice_fruit(&line->notices, fruit, line->config->limits.views, now_ns);
@@ -158,6 +160,7 @@ static int watch(crn_line *line, int64_t now_ns, crn_error *error)
         line->stopped_ns = now_ns;
     line->watch_ns = now_ns + WATCH_NS;
     crn_line_snapshot(line, now_ns);
+    crn_minute_counter_look(crn_minutes_counter(line->minutes), crn_realtime_ns(), false);
     if (now_ns >= line->report_ns) {
         line->report_ns = now_ns + REPORT_NS;
         crn_metrics metrics = crn_line_metrics(line);

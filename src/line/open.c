@@ -212,6 +212,13 @@ static int open_context(crn_line *line)
     return r;
 }
 
+/* Its file, too, is there early. */
+static int open_minutes(crn_line *line)
+{
+    return crn_minutes_start(line->config->state.dir, CRN_MINUTES_RECORDS,
+                             (int32_t)line->config->limits.lanes, &line->minutes);
+}
+
 int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_line,
                   crn_error *error)
 {
@@ -226,6 +233,8 @@ int crn_line_open(const crn_config *config, const crn_gpu *gpu, crn_line **ret_l
     int r = line->stop_descriptor < 0 ? -errno : crn_line_settings_init(line);
     if (r == 0)
         r = open_conditions(line);
+    if (r == 0)
+        r = open_minutes(line);
     if (r == 0)
         r = crn_line_service_create(line->conditions, &line->service);
     if (r == 0)
@@ -297,6 +306,7 @@ bool crn_line_close(crn_line **line)
     crn_line_service_free(&(*line)->service);
     crn_conditions_close(&(*line)->conditions);
     crn_alarms_close(&(*line)->alarms);
+    crn_minutes_stop(&(*line)->minutes);
     crn_resources_free(&(*line)->resources);
     crn_meters_done(&(*line)->meters);
     crn_fruits_free(&(*line)->fruits);

@@ -306,10 +306,10 @@ static const crn_param control[] = {
 
 static const crn_param state[] = {
     KEY(state, dir, .fallback = "",
-        .help = "folder, of this line alone, that keeps recipe and lot in force and the alarm list "
-                "over "
-                "restarts; empty: STATE_DIRECTORY under systemd (cernitad@NAME: "
-                "/var/lib/cernita/NAME), otherwise none"),
+        .help =
+            "folder, of this line alone, that keeps recipe and lot in force, the alarm list and "
+            "the statistics of each minute (100 MB) over restarts; empty: STATE_DIRECTORY "
+            "under systemd (cernitad@NAME: /var/lib/cernita/NAME), otherwise none"),
     {0}};
 
 static const crn_param logging[] = {KEY(log, level, .fallback = "info",

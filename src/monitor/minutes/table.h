@@ -1,0 +1,52 @@
+/*
+ * What pages show of the minutes: the last day in steps of a minute, the last two months in steps
+ * of an hour, over all lanes and recipes. In memory that is reserved at the start. No thread, no
+ * lock.
+ */
+#ifndef CRN_SRC_MONITOR_MINUTES_TABLE_H
+#define CRN_SRC_MONITOR_MINUTES_TABLE_H
+
+#include "src/formats/encoding/encoder.h"
+#include "src/formats/minutes/format.h"
+
+CRN_C_BEGIN
+
+/* Of each kind of step: 25 hours of minutes, 62 days of hours. */
+#define CRN_MINUTES_ROWS 1500
+
+/* Classes of different names; further ones are left out of pages. */
+#define CRN_MINUTES_COLUMNS 32
+
+typedef enum crn_minutes_step {
+    CRN_MINUTES_STEP_MINUTE,
+    CRN_MINUTES_STEP_HOUR,
+    CRN_MINUTES_STEPS,
+} crn_minutes_step;
+
+extern const int64_t crn_minutes_step_s[CRN_MINUTES_STEPS]; /* 60, 3600 */
+
+typedef struct crn_minutes_table crn_minutes_table;
+
+/* Returns 0 or -ENOMEM. */
+int crn_minutes_table_create(crn_minutes_table **ret_table);
+void crn_minutes_table_free(crn_minutes_table **table); /* NULL is allowed */
+
+/* Adds a record to its minute and its hour, in place of what is as many rows older or, after the
+ * clock was set back, newer. `names` by their numbers. */
+void crn_minutes_table_add(crn_minutes_table *table, const crn_minute_record *record,
+                           const crn_minutes_name *names);
+
+/* What to write: times in ms since 1970. */
+typedef struct crn_minutes_query {
+    crn_minutes_step step;
+    int64_t from_ms, to_ms; /* rows that begin in [from_ms, to_ms) */
+    int64_t now_ms;
+} crn_minutes_query;
+
+/* Writes a message, CRN_MINUTES_ROWS rows at most: README.md describes it. */
+void crn_minutes_table_put(const crn_minutes_table *table, const crn_minutes_query *query,
+                           crn_encoder *encoder);
+
+CRN_C_END
+
+#endif

@@ -1,0 +1,201 @@
+#include "src/monitor/minutes/thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "src/monitor/minutes/file.h"
+#include "src/monitor/minutes/split.h"
+#include "stages/base/clock.h"
+#include "stages/base/log.h"
+#include "stages/base/process/thread.h"
+
+#define NICE 15
+
+struct crn_minutes {
+    crn_minute_counter *counter;
+    sem_t wake; /* posted for each minute that is over, and for `stopped` */
+    atomic_bool stopped;
+    pthread_t thread;
+    bool started;
+    pthread_mutex_t lock; /* of the table */
+    crn_minutes_table *table;
+    crn_minutes_file *file; /* the thread's */
+    bool failing;           /* the disk refused what was written last */
+};
+
+/* --- the thread --- */
+
+static void show(crn_minutes *minutes, const crn_minute_record *record)
+{
+    pthread_mutex_lock(&minutes->lock);
+    crn_minutes_table_add(minutes->table, record, crn_minutes_file_names(minutes->file));
+    pthread_mutex_unlock(&minutes->lock);
+}
+
+/* Logs that the disk begins to fail, or does it no longer. */
+static void note(crn_minutes *minutes, int r)
+{
+    bool fails = r < 0;
+    if (fails && !minutes->failing)
+        crn_log(CRN_LOG_ERROR,
+                "minutes: the file in state.dir cannot be written: %s; the history will lack what "
+                "is counted until it can be: check the disk",
+                strerror(-r));
+    else if (!fails && minutes->failing)
+        crn_log(CRN_LOG_INFO, "minutes: the file in state.dir can be written again");
+    minutes->failing = fails;
+}
+
+/* Returns 0 or a negative errno: the file lacks it, or a part of it. */
+static int keep(crn_minutes *minutes, const crn_minute_sums *sums)
+{
+    crn_minute_record record;
+    crn_minute_split split = {.sums = sums};
+    int r = 0;
+    split.recipe = crn_minutes_file_name(minutes->file, CRN_MINUTES_RECIPE, sums->recipe);
+    split.lot = crn_minutes_file_name(minutes->file, CRN_MINUTES_LOT, sums->lot);
+    for (int32_t i = 0; i < sums->class_count; i++)
+        if (crn_minute_split_has(&sums->classes[i]))
+            split.classes[i] =
+                crn_minutes_file_name(minutes->file, CRN_MINUTES_CLASS, sums->classes[i].name);
+    while (crn_minute_split_next(&split, &record)) {
+        show(minutes, &record);
+        if (r == 0)
+            r = crn_minutes_file_write(minutes->file, &record);
+    }
+    return r;
+}
+
+static void keep_all(crn_minutes *minutes)
+{
+    crn_minute_sums *sums;
+    int r = 0;
+    bool any = false;
+    while ((sums = crn_minute_counter_take(minutes->counter))) {
+        int kept = keep(minutes, sums);
+        r = r < 0 ? r : kept;
+        any = true;
+        crn_minute_counter_give_back(minutes->counter, sums);
+    }
+    if (any)
+        note(minutes, r < 0 ? r : crn_minutes_file_sync(minutes->file));
+}
+
+/* In memory alone. 0 or -ENOMEM. */
+static int do_without_file(crn_minutes *minutes, const crn_error *why)
+{
+    crn_error error;
+    crn_log(CRN_LOG_WARNING, "minutes: a restart will forget the history: %s", why->text);
+    crn_minutes_file_close(&minutes->file);
+    return crn_minutes_file_open(NULL, 0, &minutes->file, &error);
+}
+
+/* Shows what the file has. 0 or -ENOMEM. */
+static int load(crn_minutes *minutes)
+{
+    crn_error error;
+    crn_minute_record record;
+    int r = crn_minutes_file_load(minutes->file, &error);
+    if (r < 0) {
+        r = do_without_file(minutes, &error);
+        return r < 0 ? r : crn_minutes_file_load(minutes->file, &error);
+    }
+    while ((r = crn_minutes_file_next(minutes->file, &record)) > 0)
+        show(minutes, &record);
+    if (r < 0)
+        crn_log(CRN_LOG_WARNING, "minutes: a part of the history cannot be read: %s", strerror(-r));
+    return 0;
+}
+
+static void *run(void *argument)
+{
+    crn_minutes *minutes = argument;
+    prctl(PR_SET_NAME, "minutes", 0, 0, 0);
+    setpriority(PRIO_PROCESS, 0, NICE);
+    if (load(minutes) < 0) {
+        crn_minutes_file_close(&minutes->file);
+        crn_log(CRN_LOG_WARNING, "minutes: no memory; there will be no history");
+        return NULL;
+    }
+    for (bool stop = false; !stop;) {
+        while (sem_wait(&minutes->wake) < 0)
+            continue;
+        stop = atomic_load(&minutes->stopped);
+        keep_all(minutes);
+    }
+    return NULL;
+}
+
+/* --- what others call --- */
+
+/* 0 or -ENOMEM. */
+static int open_file(crn_minutes *minutes, const char *dir, uint32_t records)
+{
+    crn_error error;
+    if (!dir[0])
+        crn_log(CRN_LOG_INFO, "minutes: a restart forgets the history, as state.dir is empty and "
+                              "systemd gave no folder (StateDirectory=)");
+    int r = crn_minutes_file_open(dir[0] ? dir : NULL, records, &minutes->file, &error);
+    return r < 0 ? do_without_file(minutes, &error) : r;
+}
+
+int crn_minutes_start(const char *dir, uint32_t records, int32_t lanes, crn_minutes **ret_minutes)
+{
+    crn_minutes *minutes = calloc(1, sizeof *minutes);
+    if (!minutes)
+        return -ENOMEM;
+    pthread_mutex_init(&minutes->lock, NULL);
+    sem_init(&minutes->wake, 0, 0);
+    int r = crn_minutes_table_create(&minutes->table);
+    if (r == 0)
+        r = open_file(minutes, dir, records);
+    if (r == 0)
+        r = crn_minute_counter_create(lanes, &minutes->wake, &minutes->counter);
+    if (r == 0) {
+        r = crn_thread_start(&minutes->thread, run, minutes);
+        minutes->started = r == 0;
+    }
+    if (r < 0)
+        crn_minutes_stop(&minutes);
+    *ret_minutes = minutes;
+    return r;
+}
+
+void crn_minutes_stop(crn_minutes **minutes)
+{
+    crn_minutes *stopped = *minutes;
+    if (!stopped)
+        return;
+    if (stopped->started) {
+        atomic_store(&stopped->stopped, true);
+        sem_post(&stopped->wake);
+        pthread_join(stopped->thread, NULL);
+        crn_minute_counter_look(stopped->counter, 0, true); /* now it has room for all */
+        if (stopped->file)
+            keep_all(stopped);
+    }
+    crn_minutes_file_close(&stopped->file);
+    crn_minutes_table_free(&stopped->table);
+    crn_minute_counter_free(&stopped->counter);
+    sem_destroy(&stopped->wake);
+    pthread_mutex_destroy(&stopped->lock);
+    free(stopped);
+    *minutes = NULL;
+}
+
+crn_minute_counter *crn_minutes_counter(crn_minutes *minutes)
+{
+    return minutes->counter;
+}
+
+void crn_minutes_put(crn_minutes *minutes, const crn_minutes_query *query, crn_encoder *encoder)
+{
+    pthread_mutex_lock(&minutes->lock);
+    crn_minutes_table_put(minutes->table, query, encoder);
+    pthread_mutex_unlock(&minutes->lock);
+}
