@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "src/formats/verdict/decode.h"
+#include "src/formats/verdict_log/archived.h"
 #include "src/formats/verdict_log/writer.h"
 #include "stages/base/file/disk_room.h"
 #include "stages/base/file/folder.h"
@@ -28,6 +29,7 @@ struct crn_import {
     crn_import_settings settings;
     crn_verdict_reader *log;       /* NULL: opened with the next step */
     crn_verdict_position position; /* as archived */
+    uint64_t told_number;          /* of the segment that the log's writer was told; 0: none */
     crn_error notice;              /* the last one told */
     bool has_notice;               /* `notice` is kept back: the end may be completed */
 };
@@ -194,6 +196,18 @@ static int check_room(crn_import *import, crn_error *error)
                  : 0;
 }
 
+/* The log keeps what is not archived; without the right to write there it does not. */
+static void tell_log(crn_import *import)
+{
+    crn_error error;
+    if (!import->settings.follow || import->position.number == import->told_number)
+        return;
+    int r = crn_verdict_log_set_archived(import->source, import->position.number, &error);
+    if (r < 0 && import->told_number == 0)
+        import->settings.tell(import->settings.context, error.text);
+    import->told_number = import->position.number;
+}
+
 static int add_transaction(crn_import *import, crn_error *error)
 {
     int r = check_room(import, error);
@@ -213,6 +227,7 @@ static int add_transaction(crn_import *import, crn_error *error)
     if (r < 0)
         return r;
     import->position = position;
+    tell_log(import);
     return more;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "src/formats/verdict_log/archived.h"
 #include "src/formats/verdict_log/format.h"
 #include "stages/base/clock.h"
 #include "stages/base/file/disk_room.h"
@@ -89,26 +90,37 @@ static bool is_intact(const crn_verdict_writer *writer)
     return is_named(writer) || (lstat(writer->path, &about) < 0 && errno == EACCES);
 }
 
-/* Why a segment that is not in use is to be removed. `coming_bytes`: of the one in use or to come.
- */
+/* What decides which segments are removed. */
+typedef struct retention {
+    uint64_t coming_bytes;   /* of the segment in use or to come */
+    uint64_t archived_below; /* for their age alone, only segments below this number */
+    int64_t now_ns;
+} retention;
+
+/* True if a segment that is not in use is to be removed; `bytes`: of all that are left. */
 static bool is_to_go(const crn_verdict_writer *writer, const crn_verdict_log_file *file,
-                     uint64_t bytes, uint64_t coming_bytes, int64_t now_ns)
+                     uint64_t bytes, const retention *limits)
 {
-    return (writer->keep_ns && now_ns - file->written_ns > writer->keep_ns) ||
-           (writer->keep_bytes && bytes + coming_bytes > writer->keep_bytes);
+    bool is_old = writer->keep_ns && limits->now_ns - file->written_ns > writer->keep_ns;
+    return (is_old && file->number < limits->archived_below) ||
+           (writer->keep_bytes && bytes + limits->coming_bytes > writer->keep_bytes);
 }
 
 /* Removes the segments that are too old, and the oldest until `coming_bytes` fit. */
 static void make_room(crn_verdict_writer *writer, const crn_verdict_log_files *files,
-                      uint64_t coming_bytes)
+                      uint64_t coming_bytes, bool wait_for_archive)
 {
-    int64_t now_ns = crn_realtime_ns();
+    uint64_t archived_below = crn_verdict_log_get_archived(writer->dir);
+    const retention limits = {.coming_bytes = coming_bytes,
+                              .archived_below = wait_for_archive ? archived_below : UINT64_MAX,
+                              .now_ns = crn_realtime_ns()};
+    uint64_t unarchived = 0;
     uint64_t in_use = writer->fd >= 0 ? writer->number : 0;
     uint64_t bytes = files->bytes - (in_use ? writer->used : 0), removed = 0;
     for (size_t i = 0; i < files->count; i++) {
         const crn_verdict_log_file *file = &files->items[i];
         char path[PATH_MAX];
-        if (file->number == in_use || !is_to_go(writer, file, bytes, coming_bytes, now_ns))
+        if (file->number == in_use || !is_to_go(writer, file, bytes, &limits))
             continue;
         crn_verdict_log_path(path, sizeof path, writer->dir, file->number);
         if (unlink(path) < 0 && errno != ENOENT) {
@@ -118,6 +130,7 @@ static void make_room(crn_verdict_writer *writer, const crn_verdict_log_files *f
         }
         bytes -= file->bytes < bytes ? file->bytes : bytes;
         removed++;
+        unarchived += file->number >= archived_below;
     }
     writer->removed += removed;
     if (removed)
@@ -125,17 +138,27 @@ static void make_room(crn_verdict_writer *writer, const crn_verdict_log_files *f
                 "publish.log: %s: removed the oldest %" PRIu64
                 " files (publish.log.keep_mib, keep_days); %" PRIu64 " MiB are left",
                 writer->dir, removed, bytes >> 20);
+    if (unarchived)
+        crn_log(CRN_LOG_WARNING,
+                "publish.log: %s: %" PRIu64 " of them were not archived: is cernita-archive "
+                "running?",
+                writer->dir, unarchived);
 }
 
-void crn_verdict_writer_retain(crn_verdict_writer *writer)
+static void retain(crn_verdict_writer *writer, bool wait_for_archive)
 {
     crn_verdict_log_files files;
     crn_error error;
     if ((!writer->keep_bytes && !writer->keep_ns) ||
         crn_verdict_log_list(writer->dir, &files, &error) < 0)
         return;
-    make_room(writer, &files, writer->fd >= 0 ? writer->segment_bytes : 0);
+    make_room(writer, &files, writer->fd >= 0 ? writer->segment_bytes : 0, wait_for_archive);
     crn_verdict_log_files_done(&files);
+}
+
+void crn_verdict_writer_retain(crn_verdict_writer *writer)
+{
+    retain(writer, true);
 }
 
 uint64_t crn_verdict_writer_removed(const crn_verdict_writer *writer)
@@ -148,7 +171,7 @@ static int check_room(crn_verdict_writer *writer, size_t size, crn_error *error)
     int r = crn_disk_check_room(writer->dir, size, CRN_VERDICT_LOG_SPARE_BYTES, error);
     if (r != -ENOSPC)
         return r;
-    crn_verdict_writer_retain(writer);
+    retain(writer, false);
     return crn_disk_check_room(writer->dir, size, CRN_VERDICT_LOG_SPARE_BYTES, error);
 }
 
@@ -182,7 +205,7 @@ static int begin_segment(crn_verdict_writer *writer, crn_error *error)
     int r = crn_verdict_log_list(writer->dir, &files, error);
     if (r)
         return r;
-    make_room(writer, &files, writer->segment_bytes);
+    make_room(writer, &files, writer->segment_bytes, true);
     r = create_segment(writer, files.last_number, error);
     crn_verdict_log_files_done(&files);
     if (r)

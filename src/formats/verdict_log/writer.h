@@ -24,7 +24,9 @@ typedef struct crn_verdict_log_settings {
     const char *dir;
     uint64_t segment_bytes; /* limit of a segment (one verdict at least) */
     uint64_t keep_bytes;    /* limit of all together; 0: none */
-    int64_t keep_ns;        /* since a segment was last written; 0: forever */
+    int64_t keep_ns;        /* since a segment was last written; 0: forever. One that an archive
+                               does not have yet (archived.h) is kept beyond, until keep_bytes or
+                               the disk's room end that */
 } crn_verdict_log_settings;
 
 /* Checks that a log can be written to this folder: 0, or a negative errno with a hint in *error. */

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/formats/verdict_log/archived.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "tests/support/cmocka_prelude.h"
@@ -165,6 +166,35 @@ static void a_record_that_is_being_written_is_waited_for(void **state)
     archived_expect_sums(&line.sums);
 }
 
+/* While it follows, and only then, the log waits for it. */
+static void the_log_is_told_how_far_it_is_archived(void **state)
+{
+    (void)state;
+    for (int segment = 0; segment < 3; segment++)
+        archived_write(&line, CRN_FORMAT_MSGPACK, ONE_SEGMENT, 30);
+    archived_expect_added(90);
+    assert_true(crn_verdict_log_get_archived(logged_folder) == UINT64_MAX);
+    archived_write(&line, CRN_FORMAT_MSGPACK, ONE_SEGMENT, 30);
+    assert_int_equal(archived_import(true, &stats, &error), 0);
+    assert_true(crn_verdict_log_get_archived(logged_folder) == 4);
+}
+
+/* A log that may not be written is archived all the same. */
+static void a_log_that_cannot_be_told_is_archived(void **state)
+{
+    (void)state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/archived", logged_folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    for (int i = 0; i < 2; i++) {
+        archived_write(&line, CRN_FORMAT_MSGPACK, ONE_SEGMENT, 30);
+        assert_int_equal(archived_import(true, &stats, &error), 0);
+        assert_int_equal(stats.added, 30);
+        assert_non_null(strstr(archived_notice, path));
+    }
+    archived_expect_sums(&line.sums);
+}
+
 static void a_record_that_is_no_verdict_is_passed_over(void **state)
 {
     (void)state;
@@ -199,6 +229,8 @@ int main(void)
         TEST(missing_verdicts_are_counted),
         TEST(damage_costs_what_it_hit),
         TEST(a_record_that_is_being_written_is_waited_for),
+        TEST(the_log_is_told_how_far_it_is_archived),
+        TEST(a_log_that_cannot_be_told_is_archived),
         TEST(a_record_that_is_no_verdict_is_passed_over),
         TEST(an_empty_log_is_waited_for_or_told),
     };
