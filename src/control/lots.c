@@ -83,6 +83,7 @@ static int try_to_keep(crn_lots *lots, crn_error *error)
     const char *dir = lots->from->running->state.dir;
     int r = dir[0] ? crn_kept_lot_write(dir, lots->from->file->file, &lots->lot, error) : 0;
     lots->keep_again_ns = r < 0 ? crn_now_ns() + CRN_KEEP_AGAIN_NS : 0;
+    crn_line_note_lot_kept(lots->from->line, r);
     return r;
 }
 

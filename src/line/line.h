@@ -86,6 +86,9 @@ void crn_line_count_reload(crn_line *line, bool taken_in);
  * negative errno with which it could not be written. */
 void crn_line_note_kept(crn_line *line, int result);
 
+/* The same of the lot. */
+void crn_line_note_lot_kept(crn_line *line, int result);
+
 /*
  * Joins the workers, closes the sockets (libzmq lingers at most 500 ms), frees the line and sets
  * *line to NULL; NULL is allowed. Returns false if a lost device, and with it a thread, may still

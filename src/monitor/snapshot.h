@@ -53,6 +53,7 @@ typedef struct crn_settings_in_force {
     uint64_t taken_in, refused; /* reloads and switches of the recipe */
     bool last_was_refused;      /* of these, the last */
     int not_kept; /* errno with which the recipe could not be kept over restarts; 0: it is kept */
+    int lot_not_kept;     /* the same of the lot */
     uint64_t generations; /* in use, with those of fruits that are still open */
 } crn_settings_in_force;
 

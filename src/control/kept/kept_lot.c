@@ -50,10 +50,11 @@ void crn_kept_lot_resume(const crn_config *config, crn_lot *ret_lot)
     crn_lot lot = {.id = ""};
     crn_error error = {""};
     int r = config->state.dir[0] ? read_kept(config, &lot, &error) : -ENOENT;
-    *ret_lot = r == 0 ? lot : (crn_lot){.id = ""};
+    /* Without a folder a line never had a lot, or lost all that it keeps: kept_recipe.c says so. */
+    *ret_lot = r == 0 ? lot : (crn_lot){.is_lost = r != -ENOENT && r != -ENOTDIR};
     if (r == 0 && lot.id[0])
         crn_log(CRN_LOG_INFO, "lot: '%s' goes on, as before the start", lot.id);
-    else if (r < 0 && r != -ENOENT)
+    else if (ret_lot->is_lost)
         crn_log(CRN_LOG_ERROR,
                 "lot: what was in force before the start is not certain: %s; fruits have no lot "
                 "until it is chosen again (cernitactl lot ID, or --end)",

@@ -133,11 +133,13 @@ bool crn_condition_is_raised(const crn_condition_found *found, int64_t lane);
     ROW(device_lost) \
     ROW(device_left_out) \
     ROW(device_busy) \
+    ROW(lot_lost) \
     ROW(reload_refused) \
     ROW(memory_short) \
     ROW(disk_hangs) \
     ROW(disk_full) \
     ROW(recipe_not_kept) \
+    ROW(lot_not_kept) \
     ROW(disk_full_soon) \
     ROW(writers_delayed) \
     ROW(recording_loses) \

@@ -77,9 +77,8 @@ const crn_condition crn_condition_recipe_lost = {
 };
 
 /* The folder and the fault, of which a long folder is cut. */
-static void find_not_kept(const crn_condition_look *look, crn_condition_found *found)
+static void add_not_kept(const crn_condition_look *look, int fault, crn_condition_found *found)
 {
-    int fault = look->now->settings.not_kept;
     crn_condition_values values = {.lane = CRN_NO_LANE};
     if (!fault)
         return;
@@ -87,6 +86,11 @@ static void find_not_kept(const crn_condition_look *look, crn_condition_found *f
              strerror(fault));
     crn_utf8_clean(values.name);
     crn_condition_add(found, &values);
+}
+
+static void find_not_kept(const crn_condition_look *look, crn_condition_found *found)
+{
+    add_not_kept(look, look->now->settings.not_kept, found);
 }
 
 const crn_condition crn_condition_recipe_not_kept = {
@@ -108,6 +112,56 @@ const crn_condition crn_condition_recipe_not_kept = {
     .details =
         "{name}: the recipe that was chosen last could not be written there. It is tried again "
         "each second; a start before that takes the one before it, or raises recipe_lost",
+};
+
+static void find_lot_not_kept(const crn_condition_look *look, crn_condition_found *found)
+{
+    add_not_kept(look, look->now->settings.lot_not_kept, found);
+}
+
+const crn_condition crn_condition_lot_not_kept = {
+    .id = "lot_not_kept",
+    .alert = "CernitaLotNotKept",
+    .severity = CRN_SEVERITY_WARNING,
+    .clear_s = 1,
+    .find = find_lot_not_kept,
+    .words = {{"The lot is not saved: a restart would lose it",
+               "Free space on the disk, or have it checked."},
+              {"Lotto non salvato: un riavvio lo perderebbe",
+               "Liberare spazio sul disco, o farlo controllare."},
+              {"Lote sin guardar: un reinicio lo perdería",
+               "Libere espacio en el disco, o hágalo revisar."},
+              {"Lot non enregistré : un redémarrage le perdrait",
+               "Libérez de la place sur le disque, ou faites-le vérifier."},
+              {"Partie nicht gespeichert: ein Neustart würde sie verlieren",
+               "Platz auf der Festplatte schaffen, oder sie prüfen lassen."}},
+    .details = "{name}: the lot that was begun or ended last could not be written there. It is "
+               "tried again each second; a start before that raises lot_lost, where it can tell",
+};
+
+static void find_lot(const crn_condition_look *look, crn_condition_found *found)
+{
+    if (look->now->settings.lot.is_lost)
+        crn_condition_add(found, &(crn_condition_values){.lane = CRN_NO_LANE});
+}
+
+const crn_condition crn_condition_lot_lost = {
+    .id = "lot_lost",
+    .alert = "CernitaLotLost",
+    .severity = CRN_SEVERITY_WARNING,
+    .clear_s = 1,
+    .find = find_lot,
+    .words = {{"The lot was lost in a restart: fruit is assigned to none", "Enter the lot again."},
+              {"Lotto perso al riavvio: i frutti non sono assegnati",
+               "Immettere di nuovo il lotto."},
+              {"El lote se perdió al reiniciar: la fruta queda sin asignar",
+               "Introduzca el lote de nuevo."},
+              {"Lot perdu au redémarrage : les fruits ne sont pas attribués",
+               "Saisissez à nouveau le lot."},
+              {"Die Partie ging beim Neustart verloren: Früchte sind keiner zugeordnet",
+               "Die Partie erneut eingeben."}},
+    .details = "the start's log says why it is not certain which lot was in force: `cernitactl lot "
+               "ID`, or `cernitactl lot --end` to confirm that there is none",
 };
 
 static void find_reload(const crn_condition_look *look, crn_condition_found *found)

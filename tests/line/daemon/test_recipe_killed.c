@@ -271,6 +271,25 @@ static void the_lot_is_that_before_the_kill(void **state)
     end();
 }
 
+static void a_lot_that_is_not_certain_is_told_until_one_is_chosen(void **state)
+{
+    (void)state;
+    static const char lot_lost[] = "The lot was lost in a restart";
+    char output[4096], path[96];
+    start();
+    assert_int_equal(control("lot 'Hof 7'", output), 0);
+    end();
+    snprintf(path, sizeof path, "%s/state/lot", test_folder);
+    assert_int_equal(truncate(path, 20), 0);
+    start();
+    judge(1);
+    assert_string_equal(lot, "");
+    await_status(lot_lost, true);
+    assert_int_equal(control("lot --end", output), 0);
+    await_status(lot_lost, false);
+    end();
+}
+
 #define APRICOT "recipes: {apricot: {classes: {rot: 0.4}}}\n"
 
 /* A reload that is taken in keeps the condition. It ends another one, which shows when the line was
@@ -350,14 +369,19 @@ static void what_could_not_be_kept_is_told_and_kept_later(void **state)
     put_away(true);
     assert_int_equal(control("recipe peach", output), 0);
     assert_non_null(strstr(output, "note: a restart would lose it"));
+    assert_int_equal(control("lot 'Hof 7'", output), 0);
+    assert_non_null(strstr(output, "note: a restart would lose it"));
     await_status(not_kept, true);
+    await_status("The lot is not saved", true);
     put_away(false);
     await_status(not_kept, false);
+    await_status("The lot is not saved", false);
     end();
     start();
     assert_null(strstr(line.text, "not certain"));
     judge(1);
     assert_string_equal(named, "peach");
+    assert_string_equal(lot, "Hof 7");
     end();
 }
 
@@ -388,6 +412,7 @@ int main(void)
         TEST(the_first_verdict_is_by_the_recipe_acknowledged_last),
         TEST(the_settings_are_those_before_the_kill),
         TEST(the_lot_is_that_before_the_kill),
+        TEST(a_lot_that_is_not_certain_is_told_until_one_is_chosen),
         TEST(a_recipe_that_the_file_lacks_is_told_until_one_is_chosen),
         TEST(a_damaged_file_is_told),
         TEST(what_could_not_be_kept_is_told_and_kept_later),

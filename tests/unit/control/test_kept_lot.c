@@ -25,14 +25,14 @@ static void keep(const crn_lot *lot)
         fail_msg("%s", error.text);
 }
 
-/* What a start goes on with; `said` is in its log, NULL: nothing is. */
-static crn_lot resume(const char *line_file, const char *said)
+/* What a start goes on with, from `folder`; `said` is in its log, NULL: nothing is. */
+static crn_lot resume_from(const char *folder, const char *line_file, const char *said)
 {
     static crn_config config;
     crn_log_capture capture;
     crn_lot lot = whole;
     config.file = line_file;
-    snprintf(config.state.dir, sizeof config.state.dir, "%s", test_folder);
+    snprintf(config.state.dir, sizeof config.state.dir, "%s", folder);
     crn_log_capture_start(&capture);
     crn_kept_lot_resume(&config, &lot);
     const char *log = crn_log_capture_stop(&capture);
@@ -41,9 +41,15 @@ static crn_lot resume(const char *line_file, const char *said)
     return lot;
 }
 
+static crn_lot resume(const char *line_file, const char *said)
+{
+    return resume_from(test_folder, line_file, said);
+}
+
 static void expect_none(const char *line_file, const char *said)
 {
     crn_lot lot = resume(line_file, said);
+    assert_true(lot.is_lost == !!said);
     assert_string_equal(lot.id, "");
     assert_string_equal(lot.grower, "");
     assert_string_equal(lot.variety, "");
@@ -59,6 +65,7 @@ static void a_start_goes_on_with_what_was_kept(void **state)
     assert_string_equal(lot.grower, whole.grower);
     assert_string_equal(lot.variety, whole.variety);
     assert_int_equal(lot.since_s, whole.since_s);
+    assert_false(lot.is_lost);
     keep(&(crn_lot){.id = ""});
     expect_none(LINE, NULL);
 }
@@ -75,6 +82,17 @@ static void what_is_not_certain_is_no_lot(void **state)
     expect_none(LINE, said);
 }
 
+static void without_a_folder_none_is_missed(void **state)
+{
+    (void)state;
+    char missing[96];
+    snprintf(missing, sizeof missing, "%s/missing", test_folder);
+    crn_lot lot = resume_from("", LINE, NULL);
+    assert_false(lot.is_lost || lot.id[0]);
+    lot = resume_from(missing, LINE, NULL);
+    assert_false(lot.is_lost || lot.id[0]);
+}
+
 /* As a user who is not root: root may write everywhere. */
 static void a_folder_that_cannot_be_written_to_may_hold_an_old_lot(void **state)
 {
@@ -89,7 +107,7 @@ static void a_folder_that_cannot_be_written_to_may_hold_an_old_lot(void **state)
     if (root)
         assert_int_equal(seteuid(0), 0);
     assert_int_equal(chmod(test_folder, 0755), 0);
-    assert_string_equal(lot.id, "");
+    assert_true(lot.is_lost && !lot.id[0]);
 }
 
 static int set_up(void **state)
@@ -104,6 +122,7 @@ int main(void)
     struct CMUnitTest tests[] = {
         cmocka_unit_test(a_start_goes_on_with_what_was_kept),
         cmocka_unit_test(what_is_not_certain_is_no_lot),
+        cmocka_unit_test(without_a_folder_none_is_missed),
         cmocka_unit_test(a_folder_that_cannot_be_written_to_may_hold_an_old_lot),
     };
     CRN_SET_FIXTURE(tests, set_up, test_folder_remove)

@@ -47,6 +47,9 @@ PROVOKE(gpu_lost, f->now->levels.devices_lost = 1)
 PROVOKE(gpu_left_out, f->now->levels.devices_left_out = 1)
 PROVOKE(gpu_slow, f->now->metrics.engine.device_slow++)
 PROVOKE(read_only, f->now->settings.not_kept = EROFS)
+PROVOKE(lot_read_only, f->now->settings.lot_not_kept = EROFS)
+PROVOKE(recipe_gone, strcpy(f->now->settings.lost_recipe, "peach"))
+PROVOKE(lot_gone, f->now->settings.lot.is_lost = true)
 PROVOKE(reload, f->now->settings.last_was_refused = true)
 PROVOKE(disk_hangs, f->now->metrics.recorder.quiet_ns = 9 * CRN_NS_PER_S)
 PROVOKE(record_full, f->now->metrics.recorder.failed++)
@@ -138,11 +141,6 @@ static void writers_wait(watch_fixture *f)
     f->resources.io = (crn_resource_pressure){0, 0, false};
 }
 
-static void recipe_gone(watch_fixture *f)
-{
-    snprintf(f->now->settings.lost_recipe, sizeof f->now->settings.lost_recipe, "peach");
-}
-
 static const struct {
     const char *id;
     provoke *provoke;
@@ -195,6 +193,8 @@ static const struct {
     {"disk_full_soon", disk_fills},
     {"disk_full", disk_is_full},
     {"recipe_not_kept", read_only},
+    {"lot_not_kept", lot_read_only},
+    {"lot_lost", lot_gone},
     {"log_loses", log_disk_is_full},
     {"recording_loses", record_full},
     {"log_loses", log_full},
