@@ -140,6 +140,7 @@ static int open_http(crn_line *line, crn_error *error)
                                   .resources = line->resources,
                                   .conditions = line->conditions,
                                   .alarms = line->alarms,
+                                  .minutes = line->minutes,
                                   .flight = line->flight,
                                   .kept_maps = line->kept_maps,
                                   .photos = line->photos,

@@ -230,6 +230,28 @@ static enum MHD_Result answer_alarms_csv(crn_http *http, struct MHD_Connection *
     return answer_once(http, connection, CRN_HTTP_OK, "text/csv; charset=utf-8", response);
 }
 
+static enum MHD_Result answer_minutes(crn_http *http, struct MHD_Connection *connection,
+                                      const char *rest)
+{
+    const unsigned char *bytes;
+    size_t size;
+    int64_t step_s = query_number(connection, "step", 60);
+    crn_minutes_query query = {.from_ms = query_number(connection, "from", 0),
+                               .to_ms = query_number(connection, "to", INT64_MAX),
+                               .now_ms = crn_realtime_ns() / CRN_NS_PER_MS};
+    (void)rest;
+    while (query.step < CRN_MINUTES_STEPS && crn_minutes_step_s[query.step] != step_s)
+        query.step++;
+    if (query.from_ms < 0 || query.to_ms < 0 || query.step == CRN_MINUTES_STEPS)
+        return crn_http_answer_text(http, connection, CRN_HTTP_BAD,
+                                    "expected /minutes?from=MS&to=MS&step=60, whole numbers; from "
+                                    "and to are in ms since 1970, step is 60 or 3600\n");
+    crn_minutes_put(http->from.minutes, &query, http->encoder);
+    if (crn_encoder_end(http->encoder, &bytes, &size) < 0)
+        return MHD_NO;
+    return crn_http_answer_bytes(http, connection, CRN_HTTP_OK, CRN_HTTP_JSON, bytes, size);
+}
+
 void crn_http_send_event(crn_http *http, int64_t now_ns)
 {
     crn_observation observation;
@@ -408,6 +430,7 @@ static const route routes[] = {
     {"/conditions", answer_conditions},
     {"/alarms", answer_alarms},
     {"/alarms.csv", answer_alarms_csv},
+    {"/minutes", answer_minutes},
     {"/events", answer_events},
     {"/verdicts", answer_verdicts},
     {"/trace", answer_trace},
@@ -437,7 +460,7 @@ static enum MHD_Result answer_page(crn_http *http, struct MHD_Connection *connec
     return crn_http_answer_text(
         http, connection, CRN_HTTP_NOT_FOUND,
         "no such page; there are /, /metrics, /healthz, /readyz, /conditions, /alarms, "
-        "/alarms.csv, /events, /verdicts, /trace, /fruits and /maps\n");
+        "/alarms.csv, /minutes, /events, /verdicts, /trace, /fruits and /maps\n");
 }
 
 enum MHD_Result crn_http_handle(void *context, struct MHD_Connection *connection, const char *path,

@@ -43,7 +43,7 @@ typedef struct crn_minutes_query {
     int64_t now_ms;
 } crn_minutes_query;
 
-/* Writes a message, CRN_MINUTES_ROWS rows at most: README.md describes it. */
+/* Writes a message, CRN_MINUTES_ROWS rows at most: src/monitor/http/README.md describes it. */
 void crn_minutes_table_put(const crn_minutes_table *table, const crn_minutes_query *query,
                            crn_encoder *encoder);
 

@@ -21,6 +21,8 @@ void served_start(served_pages *pages, const char *monitor, unsigned idle_s, uns
     assert_int_equal(crn_snapshots_create((int32_t)pages->config.limits.lanes, &pages->snapshots),
                      0);
     assert_int_equal(crn_alarms_open("", &pages->alarms), 0);
+    assert_int_equal(crn_minutes_start("", 1, (int32_t)pages->config.limits.lanes, &pages->minutes),
+                     0);
     assert_int_equal(crn_conditions_open(&pages->config, NULL, crn_alarms_tell, pages->alarms,
                                          &pages->conditions),
                      0);
@@ -30,6 +32,7 @@ void served_start(served_pages *pages, const char *monitor, unsigned idle_s, uns
                                   .snapshots = pages->snapshots,
                                   .conditions = pages->conditions,
                                   .alarms = pages->alarms,
+                                  .minutes = pages->minutes,
                                   .flight = pages->flight,
                                   .idle_s = idle_s,
                                   .request_s = request_s};
@@ -44,6 +47,7 @@ void served_stop(served_pages *pages)
     crn_flight_free(&pages->flight);
     crn_conditions_close(&pages->conditions);
     crn_alarms_close(&pages->alarms);
+    crn_minutes_stop(&pages->minutes);
     crn_snapshots_free(&pages->snapshots);
     crn_meters_done(&pages->meters);
     crn_config_done(&pages->config);

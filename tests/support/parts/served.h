@@ -9,6 +9,7 @@ typedef struct served_pages {
     crn_meters meters;
     crn_snapshots *snapshots;
     crn_alarms *alarms;
+    crn_minutes *minutes;
     crn_conditions *conditions;
     crn_flight *flight;
     crn_http *http;

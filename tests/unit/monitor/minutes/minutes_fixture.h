@@ -22,6 +22,7 @@ typedef struct made_sums {
     uint64_t looked_for[MADE_CLASSES], fruits[MADE_CLASSES], area_px[MADE_CLASSES],
         area_mm2[MADE_CLASSES];
     uint64_t of_lots[MADE_LOTS]; /* fruits */
+    uint64_t measured[MADE_CLASSES];
 } made_sums;
 
 static const char *const made_lots[MADE_LOTS] = {"", "4711", "Hof Süd 3"};
@@ -65,6 +66,7 @@ static inline void count_fruit(crn_minute_counter *counter, crn_random *random,
         if (isnan(config->classes.level[i]))
             continue;
         ret_sums->looked_for[i]++;
+        ret_sums->measured[i] += surface.is_measured && !facts->without_defects;
         if (facts->without_defects || crn_random_once_in(random, 2))
             continue;
         totals[i] = (crn_class_total){1 + crn_random_below(random, 9),
@@ -118,6 +120,7 @@ static inline void add_record(const crn_minutes_reader *reader, const crn_minute
         const crn_minute_class *class = &record->classes[i];
         uint32_t of = made_class(crn_minutes_text(reader, class->name));
         sums->looked_for[of] += record->fruits;
+        sums->measured[of] += record->measured;
         sums->fruits[of] += class->fruits;
         sums->area_px[of] += class->area_px;
         sums->area_mm2[of] += class->area_mm2;

@@ -1,0 +1,99 @@
+/* /minutes, as clients of the HTTP thread see it. */
+#include <inttypes.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "stages/base/clock.h"
+#include "tests/support/fixture.h"
+#include "tests/support/parts/served.h"
+#include "tests/support/peers/http.h"
+#include "tests/unit/monitor/minutes/minutes_fixture.h"
+
+static served_pages pages;
+
+static int set_up(void **state)
+{
+    (void)state;
+    served_start(&pages, NULL, 60, 60);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    served_stop(&pages);
+    return 0;
+}
+
+/* The body of the answer; freed by the next call. */
+static const char *get(const char *query, int wanted)
+{
+    static char *response;
+    char request[256];
+    int connection = http_connect(pages.address);
+    free(response);
+    snprintf(request, sizeof request, "GET /minutes%s HTTP/1.0\r\nHost: localhost\r\n\r\n", query);
+    assert_true(http_send(connection, request));
+    response = http_read_all(connection);
+    close(connection);
+    assert_int_equal(http_code(response), wanted);
+    return strstr(response, "\r\n\r\n") + 4;
+}
+
+static void count(int64_t minute, uint64_t fruits)
+{
+    static const crn_class_total totals[CRN_CLASSES_MAX] = {[1] = {2, 12.25}};
+    crn_lane lane = {.number = 3};
+    crn_fruit fruit = {.lane = &lane, .config = &pages.config};
+    crn_published published = {.facts = {.published_ns = (uint64_t)(minute * CRN_MINUTE_NS)},
+                               .totals = totals};
+    for (; fruits > 0; fruits--)
+        crn_minute_counter_add(crn_minutes_counter(pages.minutes), &fruit, &published);
+    crn_minute_counter_look(crn_minutes_counter(pages.minutes), 0, true);
+}
+
+static void a_range_of_minutes_and_hours_is_told(void **state)
+{
+    (void)state;
+    char query[128], wanted[256];
+    int64_t end_ns = crn_now_ns() + 60 * CRN_NS_PER_S;
+    int64_t hour = crn_realtime_ns() / CRN_MINUTE_NS / 60 - 3;
+    count(hour * 60 + 1, 2);
+    count(hour * 60 + 2, 3);
+    count(hour * 60 + 3, 4);
+    while (!strstr(get("", 200), "\"complete\":4") && crn_now_ns() < end_ns)
+        sched_yield();
+    snprintf(query, sizeof query, "?from=%" PRId64 "&to=%" PRId64, (hour * 60 + 2) * 60000,
+             (hour * 60 + 3) * 60000);
+    snprintf(wanted, sizeof wanted,
+             "\"step_s\":60,\"rows\":[{\"at_ms\":%" PRId64
+             ",\"complete\":3,\"partial\":0,\"late\":0,"
+             "\"with_defect\":3,\"classes\":{\"rot\":{\"looked_for\":3,\"fruits\":3,\"area_px\":"
+             "36.75,\"area_mm2\":null}}}]}",
+             (hour * 60 + 2) * 60000);
+    assert_non_null(strstr(get(query, 200), wanted));
+    snprintf(wanted, sizeof wanted,
+             "\"step_s\":3600,\"rows\":[{\"at_ms\":%" PRId64 ",\"complete\":9,", hour * 3600000);
+    assert_non_null(strstr(get("?step=3600", 200), wanted));
+}
+
+static void other_queries_are_refused(void **state)
+{
+    (void)state;
+    const char *const queries[] = {"?step=61", "?step=",  "?from=-1",
+                                   "?from=x",  "?to=1e3", "?to=99999999999999999999"};
+    for (size_t i = 0; i < sizeof queries / sizeof *queries; i++)
+        assert_non_null(strstr(get(queries[i], 400), "step is 60 or 3600"));
+    assert_non_null(strstr(get("?from=9223372036854775807", 200), "\"rows\":[]"));
+    assert_non_null(strstr(get("?to=0&step=3600", 200), "\"rows\":[]"));
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_range_of_minutes_and_hours_is_told),
+        cmocka_unit_test(other_queries_are_refused),
+    };
+    CRN_SET_FIXTURE(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
