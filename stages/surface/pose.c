@@ -34,6 +34,7 @@ enum {
 #define CLEAR      0.75 /* confidence of a fruit with nothing beside it */
 #define OBLONG     1.15 /* a box so much wider than high is looked at more closely, if not clear */
 #define LONG       1.4  /* it is of more than a fruit */
+#define ALIKE      1.6  /* at most, the ratio of two fruits' radii */
 
 /* What is fruit in a photograph. */
 typedef struct surface_division {
@@ -172,15 +173,18 @@ static void count_line(const surface_division *division, const uint8_t *line, pt
             counts[i] += (line[i * step] >= least) & (line[i * step] <= greatest);
 }
 
-/* The box of the fruit: first its columns, then its rows within these. */
-static void find_box(crn_surface *surface, const surface_division *division, crn_surface_pose *pose)
+/* The box of the fruit, by one line in `stride`: first its columns, then its rows within these. */
+static void find_box(crn_surface *surface, const surface_division *division, int32_t stride,
+                     crn_surface_pose *pose)
 {
     const crn_image *image = division->image;
-    int32_t stride = stride_of(image);
     memset(surface->profile, 0, (size_t)image->width * sizeof *surface->profile);
     for (int32_t y = 0; y < image->height; y += stride)
         count_line(division, pixel_at(image, 0, y), image->step, image->width, surface->profile);
     pose->rx = find_stretch(surface->profile, image->width, &pose->x);
+    pose->ry = 0;
+    if (pose->rx < RADIUS_MIN)
+        return;
     int32_t from = (int32_t)fmax(0, pose->x - pose->rx);
     int32_t to = (int32_t)fmin(image->width - 1, pose->x + pose->rx);
     memset(surface->profile, 0, (size_t)image->height * sizeof *surface->profile);
@@ -395,7 +399,7 @@ static void find_with(crn_surface *surface, const surface_division *division,
                       crn_surface_pose *pose)
 {
     crn_surface_pose whole = *pose;
-    find_box(surface, division, &whole);
+    find_box(surface, division, stride_of(division->image), &whole);
     crn_surface_pose box = whole;
     if (box.rx < RADIUS_MIN || box.ry < RADIUS_MIN)
         return;
@@ -405,6 +409,67 @@ static void find_with(crn_surface *surface, const surface_division *division,
                                                            : LONG;
     if (whole.rx > more * whole.ry)
         try_parts(division, &whole, pose);
+}
+
+/* Not cut off by the picture's border, to a pixel. */
+static bool is_whole(const crn_image *image, const crn_surface_pose *pose)
+{
+    return is_inside(image, pose->x - pose->rx + 1, pose->y - pose->ry + 1) &&
+           is_inside(image, pose->x + pose->rx - 1, pose->y + pose->ry - 1);
+}
+
+static bool is_alike(const crn_surface_pose *a, const crn_surface_pose *b)
+{
+    double ratio2 = a->rx * a->ry / (b->rx * b->ry);
+    return ratio2 <= ALIKE * ALIKE && ratio2 * ALIKE * ALIKE >= 1;
+}
+
+/* The picture on one side of a fruit: left, right, above, below. */
+static crn_image part_beside(const crn_image *image, const crn_surface_pose *pose, int side,
+                             int32_t *ret_x, int32_t *ret_y)
+{
+    bool is_y = side >= 2, is_after = side % 2 == 1;
+    double centre = is_y ? pose->y : pose->x, radius = is_y ? pose->ry : pose->rx;
+    int32_t count = is_y ? image->height : image->width;
+    double border = is_after ? floor(centre + radius) + 1 : ceil(centre - radius);
+    int32_t at = (int32_t)crn_surface_within(border, 0, count), from = is_after ? at : 0;
+    crn_image part = *image;
+    *(is_y ? &part.height : &part.width) = is_after ? count - at : at;
+    *ret_x = is_y ? 0 : from;
+    *ret_y = is_y ? from : 0;
+    part.data = (uint8_t *)image->data + *ret_y * image->row_stride + *ret_x * image->step;
+    return part;
+}
+
+/* Looks for another whole fruit beside the one that was found. Of two whole ones it is not known
+ * which one is meant; one that is cut off by the picture's border is not. */
+static void look_beside(crn_surface *surface, const surface_division *division,
+                        crn_surface_pose *pose)
+{
+    for (int side = 0; side < 4; side++) {
+        surface_division beside = *division;
+        int32_t x, y;
+        crn_image part = part_beside(division->image, pose, side, &x, &y);
+        beside.image = &part;
+        if (part.width * ALIKE < 2 * pose->rx || part.height * ALIKE < 2 * pose->ry)
+            continue; /* no room for another one */
+        crn_surface_pose box = *pose, other = {.confidence = 0};
+        find_box(surface, &beside, 2 * stride_of(division->image), &box);
+        box.x += x;
+        box.y += y;
+        if (!is_alike(&box, pose))
+            continue;
+        try_box(division, &box, &other); /* the second time from the ellipse */
+        try_box(division, &box, &other);
+        if (other.confidence < CRN_SURFACE_POSE_SURE || !is_alike(&other, pose) ||
+            !is_whole(division->image, &other))
+            continue;
+        if (is_whole(division->image, pose))
+            pose->confidence = CRN_SURFACE_POSE_SURE / 2;
+        else
+            *pose = other;
+        return;
+    }
 }
 
 int crn_surface_find_pose(crn_surface *surface, const crn_image *photograph,
@@ -427,6 +492,8 @@ int crn_surface_find_pose(crn_surface *surface, const crn_image *photograph,
         division = divide(photograph, means, !is_dark);
         find_with(surface, &division, &pose);
     }
+    if (pose.confidence >= CRN_SURFACE_POSE_SURE)
+        look_beside(surface, &division, &pose);
     *ret_pose = pose;
     return 0;
 }

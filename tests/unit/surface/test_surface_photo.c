@@ -121,6 +121,50 @@ static void without_a_fruit_the_confidence_is_low(void **state)
     assert_true(pose.confidence < 0.5);
 }
 
+static void draw_pair(const crn_surface_pose *first, const crn_surface_pose *second)
+{
+    memset(picture, 20, sizeof picture);
+    draw_ellipse(second->x, second->y, second->rx, second->ry, 165);
+    draw_ellipse(first->x, first->y, first->rx, first->ry, 180);
+}
+
+/* Of two whole fruits, whether they touch or not, either may be meant. */
+static void two_whole_fruits_are_no_pose(void **state)
+{
+    (void)state;
+    for (int apart = 76; apart <= 136; apart += 4)
+        for (int swapped = 0; swapped < 2; swapped++) {
+            crn_surface_pose left = {.x = 80, .y = 47, .rx = 40, .ry = 40};
+            crn_surface_pose right = {.x = 80 + apart, .y = 46, .rx = 36, .ry = 42};
+            draw_pair(swapped ? &left : &right, swapped ? &right : &left);
+            find(HEIGHT, WIDTH);
+            assert_true(pose.confidence < CRN_SURFACE_POSE_SURE);
+        }
+}
+
+/* Of a whole fruit and one that is cut off, however much larger, the whole one is meant; and what
+ * is less than half as wide is not a fruit. */
+static void the_whole_one_is_meant(void **state)
+{
+    (void)state;
+    for (int cut = 6; cut <= 60; cut += 6) {
+        crn_surface_pose whole = {.x = 170, .y = 47, .rx = 36, .ry = 38};
+        crn_surface_pose part = {.x = WIDTH - 1 - 42 + cut, .y = 47, .rx = 42, .ry = 44};
+        draw_pair(&whole, &part);
+        find(HEIGHT, WIDTH);
+        assert_near(pose.x, whole.x, 1);
+        assert_near(pose.rx, whole.rx, 1);
+        assert_near(pose.ry, whole.ry, 1);
+        assert_true(pose.confidence >= CRN_SURFACE_POSE_SURE);
+    }
+    crn_surface_pose fruit = {.x = 80, .y = 47, .rx = 40, .ry = 40};
+    crn_surface_pose small = {.x = 200, .y = 47, .rx = 16, .ry = 14};
+    draw_pair(&fruit, &small);
+    find(HEIGHT, WIDTH);
+    assert_near(pose.x, fruit.x, 0.4);
+    assert_true(pose.confidence >= CRN_SURFACE_POSE_SURE);
+}
+
 /* Rollers as bright as the fruit, which lies in its own shadow; and another fruit's part that
  * touches it. */
 static void what_is_as_bright_does_not_hide_it(void **state)
@@ -238,6 +282,8 @@ int main(void)
         cmocka_unit_test(bright_and_dark_fruits_are_found),
         cmocka_unit_test(other_things_do_not_move_it),
         cmocka_unit_test(without_a_fruit_the_confidence_is_low),
+        cmocka_unit_test(two_whole_fruits_are_no_pose),
+        cmocka_unit_test(the_whole_one_is_meant),
         cmocka_unit_test(what_is_as_bright_does_not_hide_it),
         cmocka_unit_test(any_strides_are_read),
         cmocka_unit_test(wrong_arguments_are_named),

@@ -150,7 +150,7 @@ static void put(surface_printed *row, int at, double value, double target)
     }
     snprintf(row->text[at], sizeof row->text[at], "%.*f%c%g", digits[at], value,
              value < target ? '<' : '>', target);
-    if (at == COUNTS ? value < target : value > target)
+    if (at == COUNTS || at == EXPECTED ? value < target : value > target)
         row->met = "false";
 }
 
@@ -175,7 +175,7 @@ static void print_row(const crn_surface_row *row, const crn_fruit_errors *errors
     put(&p, ROLL, roll.median / DEG, t->roll);
     put(&p, ROLL_P95, roll.p95 / DEG, t->roll_p95);
     put(&p, UNSURE, 100 * OF(is_unsure).mean, 0);
-    put(&p, EXPECTED, 100 * OF(is_expected).mean, 0);
+    put(&p, EXPECTED, 100 * OF(is_expected).mean, t->expected_min);
     crn_bench_print_row(columns, &p, json);
 #undef OF
 }

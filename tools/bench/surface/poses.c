@@ -23,6 +23,8 @@ static crn_image photograph(crn_surface_bench *bench, const crn_surface_row *row
         drawn.look.light = 15;
     if (unusable == CRN_UNUSABLE_TWO)
         drawn.look.neighbour = 1.9;
+    if (unusable == CRN_UNUSABLE_APART)
+        drawn.look.neighbour = 2.3;
     crn_known_photograph(&drawn, view, random, photo);
     for (size_t i = 0; i < pixels && unusable == CRN_UNUSABLE_NOISE; i++)
         photo[i] = (uint8_t)crn_draws_between(random, 0, 256);

@@ -20,6 +20,7 @@ static const crn_surface_targets found = {.area = 4,
                                           .roll = 1,
                                           .roll_p95 = 3};
 static const crn_surface_targets wobbling = {.area = 8, .diameter = 1, .centre = 0.6, .axes = 1.5};
+static const crn_surface_targets unknown = {.expected_min = 100};
 static const crn_surface_targets none = {0};
 
 /* Fruits of so many views all around; then what else of the kind. */
@@ -35,6 +36,9 @@ static const crn_surface_targets none = {0};
     .look = {.light = 1, .speckle = (speckles), .highlight = (reflection), __VA_ARGS__}
 #define USUAL    .look = CRN_KNOWN_LOOK
 #define SIZE(px) .height = (px), .width = (px)*CRN_KNOWN_WIDTH / CRN_KNOWN_HEIGHT
+
+/* Room for two whole fruits. */
+#define PAIR .height = CRN_KNOWN_HEIGHT, .width = 291
 
 /* All that a line may have, but for what the other rows show alone. */
 #define LINE LOOK(0.35, 90, .rollers = 0.5, .dirt = 0.3, .neighbour = 2.2), .dent = 0.1, .slip = 0.1
@@ -115,13 +119,16 @@ const crn_surface_row crn_surface_rows[] = {
     FOUND("real: 4 views of 285 px", &found, KIND(4, SPHERE, USUAL, .slip = 0.2, SIZE(285)),
           .real = true),
 
-    FOUND("unusable: dark", &none, KIND(4, SPHERE, USUAL), .unusable = CRN_UNUSABLE_DARK),
-    FOUND("unusable: over-exposed", &none, KIND(4, SPHERE, USUAL), .unusable = CRN_UNUSABLE_BRIGHT),
-    FOUND("unusable: two fruits", &none, KIND(4, SPHERE, USUAL, .height = 95, .width = 191),
+    FOUND("unusable: dark", &unknown, KIND(4, SPHERE, USUAL), .unusable = CRN_UNUSABLE_DARK),
+    FOUND("unusable: over-exposed", &unknown, KIND(4, SPHERE, USUAL),
+          .unusable = CRN_UNUSABLE_BRIGHT),
+    FOUND("unusable: two fruits that touch", &unknown, KIND(4, SPHERE, USUAL, PAIR),
           .unusable = CRN_UNUSABLE_TWO),
-    FOUND("unusable: noise", &none, KIND(4, SPHERE, USUAL), .unusable = CRN_UNUSABLE_NOISE),
-    FOUND("unusable: one colour", &none, KIND(4, SPHERE, USUAL), .unusable = CRN_UNUSABLE_GREY),
-    FOUND("unusable: 1 x 1", &none, KIND(4, SPHERE, USUAL), .unusable = CRN_UNUSABLE_TINY),
+    FOUND("unusable: two fruits apart", &unknown, KIND(4, SPHERE, USUAL, PAIR),
+          .unusable = CRN_UNUSABLE_APART),
+    FOUND("unusable: noise", &unknown, KIND(4, SPHERE, USUAL), .unusable = CRN_UNUSABLE_NOISE),
+    FOUND("unusable: one colour", &unknown, KIND(4, SPHERE, USUAL), .unusable = CRN_UNUSABLE_GREY),
+    FOUND("unusable: 1 x 1", &unknown, KIND(4, SPHERE, USUAL), .unusable = CRN_UNUSABLE_TINY),
 };
 
 const int32_t crn_surface_row_count = sizeof crn_surface_rows / sizeof *crn_surface_rows;

@@ -13,6 +13,7 @@ typedef enum crn_unusable {
     CRN_UNUSABLE_DARK,
     CRN_UNUSABLE_BRIGHT, /* over-exposed */
     CRN_UNUSABLE_TWO,    /* two fruits that touch */
+    CRN_UNUSABLE_APART,  /* two fruits that do not */
     CRN_UNUSABLE_NOISE,
     CRN_UNUSABLE_GREY, /* one colour */
     CRN_UNUSABLE_TINY, /* of 1 x 1 */
@@ -21,6 +22,7 @@ typedef enum crn_unusable {
 /* What a row has to reach; 0: nothing. Errors in per cent, pixels, degrees; means but for: */
 typedef struct crn_surface_targets {
     double area, area_p95, counts_min, length, diameter;
+    double expected_min;       /* of an unusable photograph */
     double coverage;           /* the most, as a part of the surface */
     double centre, axes, roll; /* medians */
     double roll_p95;
