@@ -290,7 +290,8 @@ static const crn_param monitor[] = {
                 "address, under which browsers know it"),
     KEY(monitor, token_file, .fallback = "",
         .help = "file with a line of 16 to 128 letters and digits, the token with which the pages "
-                "let other machines acknowledge and shelve alarms; empty: only this machine may"),
+                "let other machines acknowledge and shelve alarms, and report outlets; empty: only "
+                "this machine may"),
     KEY(monitor, keep_slots, .fallback = "8", .min = 0, .max = 256,
         .help = "views whose maps stay in memory, of the last fruits that were late, partial or "
                 "over budget, for cernita-why --save: view_mib each; 0: none"),
