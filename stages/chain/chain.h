@@ -127,6 +127,32 @@ CRN_API int crn_chain_create(const crn_config *config, const crn_ops *ops, crn_c
 CRN_API int crn_chain_create_beside(const crn_config *config, const crn_chain *of,
                                     crn_chain **ret_chain);
 
+/** What a chain takes instead of what its file says; zeroed: nothing. */
+typedef struct crn_chain_settings {
+    const char *recipe; /**< one of the file's `recipes`, by name; NULL or empty: none */
+    const char *const *class_names; /**< `levels` classes of the file */
+    const double *class_levels;     /**< their levels, over those of file and recipe, from 0 to 1;
+                                       NaN: the class is not outlined */
+    int32_t levels;                 /**< length of both */
+} crn_chain_settings;
+
+/**
+ * crn_chain_open() with another recipe or other levels than the file's own, which must be valid,
+ * too.
+ *
+ * @param context as there
+ * @param path as there
+ * @param settings NULL: the file's own; read during the call alone
+ * @param ret_chain as there
+ * @return as there; -EINVAL also for a recipe or a class that the file does not have, for a level
+ *         outside 0 to 1, and if no class is left to outline
+ */
+CRN_API int crn_chain_open_with(crn_context *context, const char *path,
+                                const crn_chain_settings *settings, crn_chain **ret_chain);
+
+/** @return the level of class `index`, from 0 to 1; NaN: it is not outlined, or there is none */
+CRN_API double crn_chain_class_level(const crn_chain *chain, int32_t index);
+
 /**
  * Runs every step. An optional step is skipped when the time left until input->deadline_ns is less
  * than its recent p99.

@@ -41,6 +41,11 @@ struct crn_chain {
 int crn_chain_create_in(const crn_config *config, const crn_ops *ops, crn_context *context,
                         crn_chain **ret_chain);
 
+/* Changes a config as loaded: its recipe, its levels; settings may be NULL. 0 or negative errno
+ * with *error; the config then stays one for crn_config_done(). `path` is for messages. */
+int crn_chain_use_settings(const crn_chain_settings *settings, const char *path, crn_config *config,
+                           crn_error *error);
+
 /* NULL is allowed. */
 void crn_chain_opened_free(crn_chain_opened **opened);
 

@@ -1,6 +1,7 @@
 /* The chain of cernita.h: a line's file, and results in memory of its own. */
 #include <errno.h>
 #include <locale.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,12 @@ static int create(crn_chain_opened *opened, crn_chain **ret_chain)
 
 int crn_chain_open(crn_context *context, const char *path, crn_chain **ret_chain)
 {
+    return crn_chain_open_with(context, path, NULL, ret_chain);
+}
+
+int crn_chain_open_with(crn_context *context, const char *path, const crn_chain_settings *settings,
+                        crn_chain **ret_chain)
+{
     if (!context)
         return -EINVAL;
     crn_error *error = crn_context_error_of(context);
@@ -100,6 +107,8 @@ int crn_chain_open(crn_context *context, const char *path, crn_chain **ret_chain
     opened->callers = context;
     crn_chain *chain = NULL;
     r = load(context, path, &opened->config);
+    if (r == 0)
+        r = crn_chain_use_settings(settings, path, &opened->config, error);
     if (r == 0)
         r = reserve(opened);
     if (r == 0)
@@ -126,6 +135,11 @@ const char *crn_chain_class_name(const crn_chain *chain, int32_t index)
         return NULL;
     const crn_classes *classes = &chain->config->classes;
     return index >= 0 && index < classes->count ? classes->name[index] : NULL;
+}
+
+double crn_chain_class_level(const crn_chain *chain, int32_t index)
+{
+    return crn_chain_class_name(chain, index) ? chain->config->classes.level[index] : NAN;
 }
 
 /* True if both have their elements in the same places; a side of one element needs no stride. */

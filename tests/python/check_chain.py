@@ -188,6 +188,37 @@ class ChainAlone(PackageTest):
             self.assertEqual(in_child(judge), "True")
             self.assertTrue(judge())
 
+    def test_levels_and_recipes(self):
+        """As files that say the same; test_library_chain_settings.c has more of them."""
+        maps, photo = make_maps(8)
+        text = self.yaml.read_text()
+        with_recipe, other = self.daemon.folder / "with_recipe.yaml", self.daemon.folder / "other.yaml"
+        with_recipe.write_text(text + "recipes: {plum: {classes: {rot: 0.3}}, pear: {}}\n")
+        for given, levels in (({}, (0.5, 0.4)), ({"recipe": "plum"}, (0.3, 0.4)), ({"levels": {"rust": 0.25}}, (0.5, 0.25)),
+                              ({"recipe": "plum", "levels": {"rot": np.float32(0.25)}}, (0.25, 0.4)),
+                              ({"levels": {"rot": None}}, (None, 0.4))):
+            rot, rust = levels
+            said = text.replace("level: 0.4", f"level: {rust}")
+            other.write_text(said.replace("{name: rot, level: 0.5}", "{name: rot}" if rot is None else
+                                          f"{{name: rot, level: {rot}}}"))
+            with cernita.Chain.from_yaml(with_recipe, **given) as chain, cernita.Chain(other) as same:
+                self.assertEqual(chain.levels, {"rust": rust} if rot is None else {"rot": rot, "rust": rust})
+                self.assertTrue(self.equal(chain.judge(maps, photo), same.judge(maps, photo)))
+        open_chain = cernita.Chain.from_yaml
+        self.refuses(ValueError, f"{with_recipe}: there is no recipe 'apple'; the file has plum, pear", open_chain,
+                     with_recipe, recipe="apple")
+        self.refuses(ValueError, f"{self.yaml}: there is no recipe 'plum'; the file has no recipes", open_chain, self.yaml,
+                     recipe="plum")
+        self.refuses(ValueError, f"{self.yaml}: there is no class 'rto'; the file has background, rot, rust", open_chain,
+                     self.yaml, levels={"rto": 0.5})
+        self.refuses(ValueError, f"{self.yaml}: contours: no class has a level", open_chain, self.yaml,
+                     levels={"rot": None, "rust": None})
+        self.refuses(ValueError, "levels['rot'] must be from 0 to 1, not 1.5", open_chain, self.yaml, levels={"rot": 1.5})
+        self.refuses(TypeError, "levels['rot'] must be a number, not '0.5'", open_chain, self.yaml, levels={"rot": "0.5"})
+        self.refuses(TypeError, "levels must be a dict of levels by class, such as {'rot': 0.4}, not [0.5]", open_chain,
+                     self.yaml, levels=[0.5])
+        self.refuses(TypeError, "recipe must be a recipe's name, not 5", open_chain, self.yaml, recipe=5)
+
     def test_wrong_arguments(self):
         maps, photo = make_maps(3)
         chain = cernita.Chain.from_yaml(self.yaml)

@@ -1,4 +1,4 @@
-"""The package's tables are those of stages/cernita.h and cernita_surface.h: enumerators with their names, limits, members of structs, functions."""
+"""The package's tables are those of stages/cernita.h, cernita_surface.h and chain/chain.h: enumerators with their names, limits, members of structs, functions."""
 import pathlib
 import re
 import unittest
@@ -8,8 +8,8 @@ from line_daemon import PackageTest
 from cernita import _library
 
 STAGES = pathlib.Path(__file__).resolve().parents[2] / "stages"
-HEADER = re.sub(r"/\*.*?\*/", "", (STAGES / "cernita.h").read_text() + (STAGES / "cernita_surface.h").read_text(),
-                flags=re.S)
+HEADER = re.sub(r"/\*.*?\*/", "", "".join((STAGES / name).read_text() for name in
+                                        ("cernita.h", "cernita_surface.h", "chain/chain.h")), flags=re.S)
 NAMES = (STAGES / "names.c").read_text() + (STAGES / "backend.c").read_text()
 
 # An enumeration: what its enumerators begin with, and its table in the package.
@@ -25,6 +25,7 @@ STRUCTS = {
     "crn_contours": "Contours", "crn_element": "Element", "crn_morphology_params": "MorphologyParams",
     "crn_convolve_params": "ConvolveParams", "crn_haar_params": "HaarParams", "crn_ranklet_params": "RankletParams",
     "crn_diamond_square_params": "DiamondSquareParams", "crn_defects": "Defects",
+    "crn_chain_settings": "ChainSettings",
     "crn_surface_pose": "SurfacePose", "crn_surface_settings": "SurfaceSettings", "crn_surface_view": "SurfaceView",
     "crn_surface_part": "SurfacePart", "crn_surface_defect": "SurfaceDefect", "crn_surface_total": "SurfaceTotal",
     "crn_surface_fruit": "SurfaceFruit", "crn_surface_photograph": "SurfacePhotograph",

@@ -97,6 +97,15 @@ def written(out):
     return out
 
 
+def picture_of(array):
+    """The array, through a file."""
+    file = os.path.join(folder, "a.tif")
+    cernita.write_picture(file, array)
+    read = cernita.read_picture(file)
+    os.unlink(file)
+    return read
+
+
 # Name, the argument, the array that it takes, the call.
 CALLS = [
     ("find_contours", "image", plane, lambda x: cernita.find_contours(x, 0.5)),
@@ -114,6 +123,7 @@ CALLS = [
     ("convolve", "array", plane, lambda x: cernita.convolve(x, cross)),
     ("convolve, kernel", "kernel", cross, lambda x: cernita.convolve(plane, x)),
     ("haar", "array", plane, lambda x: cernita.haar(x, 2)),
+    ("write_picture", "array", grey, picture_of),
     ("ranklet", "array", grey, lambda x: cernita.ranklet(x, 4)),
     ("grey_opening", "input", plane, lambda x: cernita.grey_opening(x, size=3)),
     ("grey_erosion, footprint", "footprint", cross, lambda x: cernita.grey_erosion(plane, footprint=x)),

@@ -14,6 +14,7 @@
 
     chain = cernita.Chain.from_yaml("line.yaml")    # what cernitad does with the maps of a view, in this process
     defects = chain.judge(maps, photograph)
+    coco = cernita.to_coco([(view, defects)])       # for the training of the next CNN
     surface = cernita.Surface(chain.classes)        # the views of a rolling fruit, as one surface in mm
     line = cernita.Line("tcp://127.0.0.1:5555")     # sends views to a daemon
     verdicts = cernita.Verdicts("tcp://127.0.0.1:5556", grader=True)    # receives what it says of each fruit
@@ -49,6 +50,7 @@ from ._pictures import *
 from ._pool import *
 from ._surface.measures import *
 from ._surface.surface import *
+from ._training.coco import *
 from .ndimage import *
 from .opencv import *
 from .wavelets import *
@@ -63,7 +65,7 @@ __all__ = [
     "diamond_square", "dilate", "dwt2", "erode", "filter2D", "find_contours", "find_contours_many", "free_contexts",
     "getStructuringElement", "grey_closing", "grey_dilation", "grey_erosion", "grey_opening", "haar", "idwt2",
     "missing", "morphological_gradient", "morphology", "morphologyEx", "named_kernel", "ranklet", "read_picture",
-    "wavedec2", "waverec2", "white_tophat",
+    "to_coco", "wavedec2", "waverec2", "white_tophat", "write_picture",
 ]
 
 

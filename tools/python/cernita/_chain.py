@@ -2,22 +2,23 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import threading
 import weakref
 from ctypes import POINTER, byref, c_void_p
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from ._arrays import Operand, arrived, image_of, operand
-from ._arguments import choice
+from ._arguments import choice, number
 from ._context import Context, ContextKey, host_key
 from . import _library
 from ._foreign import to_host, told_of
 from ._defects import DEFECT, TEXTURE, Defects
-from ._library import BACKENDS, MEMORY_HOST, Image, check, lib
+from ._library import BACKENDS, MEMORY_HOST, ChainSettings, Image, check, lib
 
 if TYPE_CHECKING:
     import types
@@ -33,15 +34,31 @@ def _copy(address: int | None, count: int, dtype: Any, columns: int = 0) -> npt.
     return array
 
 
+def _settings(levels: Mapping[str, float | None] | None, recipe: str | None) -> ChainSettings:
+    """TypeError, ValueError: an argument. Whether the file has these classes and this recipe is for the library to say."""
+    if recipe is not None and not isinstance(recipe, str):
+        raise TypeError(f"recipe must be a recipe's name, not {recipe!r}")
+    if levels is not None and (not isinstance(levels, Mapping) or not all(isinstance(name, str) for name in levels)):
+        raise TypeError(f"levels must be a dict of levels by class, such as {{'rot': 0.4}}, not {levels!r}")
+    wanted = {name: math.nan if level is None else number(f"levels[{name!r}]", level, 0, 1)
+              for name, level in (levels or {}).items()}
+    return ChainSettings(
+        (recipe or "").encode(), (ctypes.c_char_p * len(wanted))(*[name.encode() for name in wanted]),
+        (ctypes.c_double * len(wanted))(*wanted.values()), len(wanted))
+
+
 class _Opened:
     """A crn_chain and its context, for maps in one kind of memory."""
 
-    def __init__(self, path: str, key: ContextKey) -> None:
+    def __init__(self, path: str, settings: ChainSettings, key: ContextKey) -> None:
         self.pointer = c_void_p()
         self.context = Context(key)
-        self.context.call("crn_chain_open", os.fsencode(path), byref(self.pointer))
+        self.context.call("crn_chain_open_with", os.fsencode(path), byref(settings), byref(self.pointer))
+        count = lib.crn_chain_class_count(self.pointer)
         self.classes = tuple(lib.crn_chain_class_name(self.pointer, index).decode(errors="replace")
-                             for index in range(lib.crn_chain_class_count(self.pointer)))
+                             for index in range(count))
+        levels = [lib.crn_chain_class_level(self.pointer, index) for index in range(count)]
+        self.levels = {name: level for name, level in zip(self.classes, levels) if not math.isnan(level)}
 
     def judge(self, maps: Operand, intensity: Operand | None) -> Defects:
         found = POINTER(_library.Defects)()
@@ -71,32 +88,39 @@ class Chain:
 
     Calls from several threads wait for each other; threads that are to work at the same time have a Chain each. The
     library works without the GIL. A forked child may go on with it, and works alone, whatever `threads` says. classes: the
-    names of the file's classes, in channel order.
+    names of the file's classes, in channel order. levels: those in force, by class; classes without one are not outlined.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, backend: str = "auto", threads: int | None = 1) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, levels: Mapping[str, float | None] | None = None,
+                 recipe: str | None = None, backend: str = "auto", threads: int | None = 1) -> None:
         """As from_yaml()."""
         self.path = os.fspath(path)
+        self._settings = _settings(levels, recipe)
         self._key = host_key(backend, threads)
         self._lock = threading.Lock()
         self._is_open = True
         self._opened: dict[ContextKey, _Opened] = {}
-        self.classes = self._open(self._key).classes
+        opened = self._open(self._key)
+        self.classes, self.levels = opened.classes, opened.levels
         _chains.add(self)
 
     @classmethod
-    def from_yaml(cls, path: str | os.PathLike[str], *, backend: str = "auto", threads: int | None = 1) -> Chain:
+    def from_yaml(cls, path: str | os.PathLike[str], *, levels: Mapping[str, float | None] | None = None,
+                  recipe: str | None = None, backend: str = "auto", threads: int | None = 1) -> Chain:
         """Opens the chain of a line's file: its `classes`, `chain` and `limits`; other sections are checked and have no
         effect. Files that it names are relative to the working directory. Reserves memory for `limits.points` and
         `limits.defects`.
 
+        levels: of some classes, by name, over those of file and recipe; None: the class is not outlined. recipe: one of
+        the file's `recipes`, by name; None: none.
         backend: "auto", "serial", "openmp" or "cuda", for maps in host memory; maps in device memory are worked on
         there. threads: of one call; None: one per core.
 
-        ValueError: an argument, or faults in the file, each on a line with its place (file:line:column); OSError: the
+        ValueError: an argument, a class or a recipe that the file does not have, or faults in the file, each on a line
+        with its place (file:line:column); OSError: the
         file cannot be read, or the backend is missing; MemoryError.
         """
-        return cls(path, backend=backend, threads=threads)
+        return cls(path, levels=levels, recipe=recipe, backend=backend, threads=threads)
 
     def judge(self, maps: Any, intensity: Any = None, *, layout: str = "hwc") -> Defects:
         """The defects of one view, all steps, without a time limit. Time: that of the steps, and O(points x log points
@@ -142,7 +166,7 @@ class Chain:
 
     def _open(self, key: ContextKey) -> _Opened:
         if key not in self._opened:
-            self._opened[key] = _Opened(self.path, key)
+            self._opened[key] = _Opened(self.path, self._settings, key)
         return self._opened[key]
 
     @staticmethod

@@ -81,6 +81,11 @@ class Defects(Structure):
                 ("point_count", c_uint32), ("texture_count", c_uint32), ("truncated", c_bool)]
 
 
+class ChainSettings(Structure):
+    _fields_ = [("recipe", c_char_p), ("class_names", POINTER(c_char_p)), ("class_levels", POINTER(c_double)),
+                ("levels", c_int32)]
+
+
 class SurfacePose(Structure):
     _fields_ = [("x", c_double), ("y", c_double), ("rx", c_double), ("ry", c_double), ("tilt_rad", c_double),
                 ("roll_rad", c_double), ("confidence", c_double)]
@@ -141,7 +146,6 @@ _PROTOTYPES: dict[str, tuple[object, list[object]]] = {
     "crn_haar_levels_max": (c_int32, [c_int32, c_int32]),
     "crn_ranklet": (c_int, [c_void_p, POINTER(RankletParams), POINTER(Image), POINTER(Image)]),
     "crn_diamond_square": (c_int, [c_void_p, POINTER(DiamondSquareParams), POINTER(Image)]),
-    "crn_chain_open": (c_int, [c_void_p, c_char_p, POINTER(c_void_p)]),
     "crn_chain_free": (None, [POINTER(c_void_p)]),
     "crn_chain_class_count": (c_int32, [c_void_p]),
     "crn_chain_class_name": (c_char_p, [c_void_p, c_int32]),
@@ -152,6 +156,9 @@ _PROTOTYPES: dict[str, tuple[object, list[object]]] = {
     "crn_surface_find_roll": (c_int, [c_void_p, POINTER(SurfacePhotograph), POINTER(SurfacePhotograph), c_double,
                                       c_double, POINTER(SurfaceRoll)]),
     "crn_chain_judge": (c_int, [c_void_p, POINTER(Image), POINTER(Image), POINTER(POINTER(Defects))]),
+    # Of stages/chain/chain.h, for programs of the same release.
+    "crn_chain_open_with": (c_int, [c_void_p, c_char_p, POINTER(ChainSettings), POINTER(c_void_p)]),
+    "crn_chain_class_level": (c_double, [c_void_p, c_int32]),
 }
 
 

@@ -12,9 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arguments import pair
+from ._arrays import operand
+from ._foreign import in_host_memory, retold
 from ._library import KERNEL_TAPS_MAX, TYPES, Image, loaded
 
-__all__ = ["named_kernel", "read_picture"]
+__all__ = ["named_kernel", "read_picture", "write_picture"]
 
 
 class _Picture(ctypes.Structure):
@@ -60,6 +62,26 @@ def read_picture(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
     finally:
         lib.crn_picture_free(ctypes.byref(picture))
     return array[..., 0] if shape[2] == 1 else array
+
+
+def write_picture(path: str | os.PathLike[str], array: Any) -> None:
+    """Writes an array as the file that its name says, .png or .tif: H x W or, of three planes, H x W x 3; u8 and u16,
+    for TIFF also f32. A regular file of that name is replaced, once the new one is complete.
+
+    >>> import numpy as np, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "grey.png")
+    >>> write_picture(path, np.eye(3, dtype="uint8"))
+    >>> read_picture(path)[0]
+    array([1, 0, 0], dtype=uint8)
+    """
+    lib = loaded()
+    try:
+        source = operand("array", in_host_memory("array", array), ("uint8", "uint16", "float32"), (2, 3), "hwc")
+    except TypeError as fault:
+        raise retold(fault, "array", array) from None
+    picture, error = _Picture(image=source.image, pages=1, samples=source.image.planes), _Error()
+    if lib.crn_picture_write(os.fsencode(path), ctypes.byref(picture), ctypes.byref(error)) < 0:
+        raise OSError(error.text.decode())
 
 
 def named_kernel(name: str | os.PathLike[str], size: Any = 3) -> npt.NDArray[np.float32]:

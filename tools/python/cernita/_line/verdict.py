@@ -7,8 +7,17 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from .._defects import Defects, defects_of_message
 from .optional import need
+
+# A row of Verdict.to_table(), one number a field: as pandas and files of columns take it. A name has at most 47 bytes.
+_ROW = np.dtype([
+    ("lane", "u4"), ("epoch", "u8"), ("fruit", "u8"), ("sequence", "u8"), ("view", "i4"), ("class", "U47"), ("level", "f8"),
+    ("closed", "?"), ("hole", "?"), ("parent", "i4"), ("area_px", "f8"), ("perimeter_px", "f8"), ("x0", "f8"),
+    ("y0", "f8"), ("x1", "f8"), ("y1", "f8"), ("centroid_x", "f8"), ("centroid_y", "f8"), ("mean_probability", "f8")])
 
 
 @dataclass(frozen=True)
@@ -92,6 +101,28 @@ class Verdict:
         where the fruit could not be measured. None: the line does not measure, or had no time to."""
         surface: dict[str, Any] | None = self.message.get("surface")
         return surface
+
+    def to_table(self) -> npt.NDArray[Any]:
+        """The defects as a structured array, a row each: lane, epoch, fruit, sequence, view, class (its name), level,
+        closed, hole, parent (a row of this table, -1: none), area_px, perimeter_px, x0, y0, x1, y1, centroid_x,
+        centroid_y, mean_probability. Tables of several verdicts can be joined by numpy.concatenate(); `parent` then
+        counts within a verdict."""
+        table = np.zeros(len(self.defects), _ROW)
+        for name in ("lane", "epoch", "fruit", "sequence"):
+            table[name] = getattr(self, name)
+        source = self.defects.table
+        for name in ("view", "level", "closed", "hole", "parent", "area_px", "perimeter_px", "mean_probability"):
+            table[name] = source[name]
+        table["class"] = self.defects.class_names
+        for column, name in enumerate(("x0", "y0", "x1", "y1")):
+            table[name] = source["bbox"][:, column]
+        for column, name in enumerate(("centroid_x", "centroid_y")):
+            table[name] = source["centroid"][:, column]
+        return table
+
+    def to_pandas(self) -> Any:
+        """to_table() as a pandas.DataFrame. ImportError names the package where there is no pandas."""
+        return need("pandas", "A table of pandas").DataFrame(self.to_table())
 
     def views_not_whole(self) -> list[str]:
         """The views that were not judged, or not whole: ["view 2 lost: no_slot", "view 3 missing"]."""

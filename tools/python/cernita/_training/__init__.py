@@ -1,0 +1,1 @@
+"""Judgements for the training of the next CNN."""
