@@ -2,8 +2,9 @@
 
     pip install tools/python
 
-A wheel holds the Python files of cernita/ and libcernita.so, which is built first, in build/ of the tree or in the
-folder that CRN_BUILD names, relative to the tree. It needs a tree with its C sources, so there is no source distribution.
+A wheel holds the Python files of cernita/, the program cernita-export, and libcernita.so, which is built first, in
+build/ of the tree or in the folder that CRN_BUILD names, relative to the tree. It needs a tree with its C sources, so
+there is no source distribution.
 """
 import base64
 import hashlib
@@ -88,6 +89,12 @@ def _library(folder):
     return library
 
 
+def _program(name):
+    """A program of tools/, for pip to start with the Python that it installs for."""
+    _, rest = (_TREE / "tools" / name).read_text().split("\n", 1)
+    return f"#!python\n{rest}".encode()
+
+
 class _Archive:
     """A wheel that is being written; the same files give the same bytes."""
 
@@ -126,6 +133,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     # By its soname: *.so would pass for a module of the package.
     soname = "libcernita.so." + ".".join(version.split(".")[:2])
     archive.add(f"cernita/{soname}", library, 0o755)
+    archive.add(f"cernita-{version}.data/scripts/cernita-export", _program("export/cernita-export"), 0o755)
     archive.add(f"{info}/METADATA", _METADATA.format(version=version, debian=_DEBIAN).encode())
     archive.add(f"{info}/WHEEL", _WHEEL.format(version=version, tag=tag).encode())
     archive.close(f"{info}/RECORD")

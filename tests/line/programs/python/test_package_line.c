@@ -64,6 +64,12 @@ static void judgements_for_others(void **state)
     run("python/training/check_coco.py " CRN_BIN " " PACKAGE);
 }
 
+static void exports_for_training(void **state)
+{
+    (void)state;
+    run("python/training/check_export.py " CRN_BIN " " PACKAGE);
+}
+
 static void recordings_and_logs(void **state)
 {
     (void)state;
@@ -97,6 +103,7 @@ int main(void)
         cmocka_unit_test(programs_go_on_whatever_becomes_of_their_output),
         cmocka_unit_test(the_chain_gives_what_the_daemon_gives),
         cmocka_unit_test(judgements_for_others),
+        cmocka_unit_test(exports_for_training),
         cmocka_unit_test(recordings_and_logs),
         cmocka_unit_test(its_tables_are_the_header_s),
         cmocka_unit_test(views_become_one_surface),

@@ -140,7 +140,7 @@ class CocoForm:
 
 def to_coco(judgements: Iterable[tuple[View, Judged]]) -> dict[str, Any]:
     """Views and what was found in them, in COCO's form: a dict for json.dump() with the keys info, licenses, images,
-    annotations and categories.
+    annotations and categories. `cernita-export` writes the same, with the pictures.
 
     judgements: pairs of a view and its defects. A view is a RecordedView, or a dict of the fields that its image has in
     COCO (width, height, file_name, ...; with a verdict also view). Its defects are what Chain.judge() found, or the
