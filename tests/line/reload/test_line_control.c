@@ -87,6 +87,23 @@ static void requests_that_do_not_print_are_cleaned(void **state)
                                    "? Käse'"));
 }
 
+/* Else a request would do something else than what was asked for. */
+static void zeros_and_line_ends_within_a_request_do_not_end_it(void **state)
+{
+    (void)state;
+    static const char requests[][10] = {"recipes\0x", "recipes\nx", "recipes\rx"};
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        char answer[4096];
+        int client = connect_client();
+        assert_int_equal(send(client, requests[i], 9, MSG_NOSIGNAL), 9);
+        ssize_t size = recv(client, answer, sizeof answer - 1, 0);
+        assert_true(size > 0);
+        answer[size] = '\0';
+        assert_non_null(strstr(answer, "refused\nunknown request"));
+        close(client);
+    }
+}
+
 static void long_requests_are_closed_and_of_too_many_clients_the_silent(void **state)
 {
     (void)state;
@@ -165,6 +182,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(its_file_is_for_owner_and_group, set_up, tear_down),
         cmocka_unit_test_setup_teardown(unknown_requests_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(requests_that_do_not_print_are_cleaned, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(zeros_and_line_ends_within_a_request_do_not_end_it, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(long_requests_are_closed_and_of_too_many_clients_the_silent,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_idle_client_is_closed, set_up, tear_down),
