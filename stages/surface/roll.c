@@ -99,30 +99,42 @@ static void keep_marks(float rows[CRN_SKIN_ROWS][CRN_SKIN_COLUMNS], crn_surface_
     }
 }
 
+/* A skin, and the sum of the squares in each of its columns, which all shifts have in common. */
+typedef struct surface_side {
+    const crn_surface_skin *skin;
+    float squares[CRN_SKIN_COLUMNS];
+} surface_side;
+
+static surface_side side_of(const crn_surface_skin *skin)
+{
+    surface_side side = {.skin = skin};
+    for (int row = 0; row < CRN_SKIN_ROWS; row++)
+        for (int i = 0; i < CRN_SKIN_COLUMNS; i++)
+            side.squares[i] += skin->marks[row][i] * skin->marks[row][i];
+    return side;
+}
+
 /* The correlation of the first skin with the second, so many columns on; columns count as far as
  * both face the camera. */
-static double correlate(const crn_surface_skin *first, const crn_surface_skin *second,
-                        const double *facing, int shift)
+static double correlate(const surface_side *first, const surface_side *second, const double *facing,
+                        int shift)
 {
-    float both[CRN_SKIN_COLUMNS] = {0}, first2[CRN_SKIN_COLUMNS] = {0};
-    float second2[CRN_SKIN_COLUMNS] = {0};
+    float both[CRN_SKIN_COLUMNS] = {0};
     int from = shift < 0 ? -shift : 0, columns = CRN_SKIN_COLUMNS - abs(shift);
     if (columns < COLUMNS_MIN)
         return -1;
     for (int row = 0; row < CRN_SKIN_ROWS; row++) {
-        const float *a = first->marks[row] + from, *b = second->marks[row] + from + shift;
-        for (int i = 0; i < columns; i++) {
+        const float *a = first->skin->marks[row] + from;
+        const float *b = second->skin->marks[row] + from + shift;
+        for (int i = 0; i < columns; i++)
             both[i] += a[i] * b[i];
-            first2[i] += a[i] * a[i];
-            second2[i] += b[i] * b[i];
-        }
     }
     double sum = 0, sum_first = 0, sum_second = 0;
     for (int i = 0; i < columns; i++) {
         double weight = facing[from + i] * facing[from + i + shift];
         sum += weight * (double)both[i];
-        sum_first += weight * (double)first2[i];
-        sum_second += weight * (double)second2[i];
+        sum_first += weight * (double)first->squares[from + i];
+        sum_second += weight * (double)second->squares[from + i + shift];
     }
     double product = sum_first * sum_second;
     return product > 0 ? sum / sqrt(product) : -1;
@@ -133,6 +145,7 @@ static crn_surface_roll search(const crn_surface_skin *first, const crn_surface_
                                double expected, double range)
 {
     enum { SHIFTS = 2 * CRN_SKIN_COLUMNS + 1 };
+    surface_side sides[2] = {side_of(first), side_of(second)};
     double found[SHIFTS], facing[CRN_SKIN_COLUMNS]; /* cosine of a column's longitude */
     for (int i = 0; i < CRN_SKIN_COLUMNS; i++)
         facing[i] = cos(lambda_of(i));
@@ -141,7 +154,7 @@ static crn_surface_roll search(const crn_surface_skin *first, const crn_surface_
     for (int i = 0; i < SHIFTS; i++) {
         double shift = (i - CRN_SKIN_COLUMNS) * COLUMN_RAD;
         bool is_near = fabs(remainder(shift - middle, 2 * M_PI)) <= range + COLUMN_RAD / 2;
-        found[i] = is_near ? correlate(first, second, facing, i - CRN_SKIN_COLUMNS) : -1;
+        found[i] = is_near ? correlate(&sides[0], &sides[1], facing, i - CRN_SKIN_COLUMNS) : -1;
         if (best < 0 || found[i] > found[best])
             best = i;
     }

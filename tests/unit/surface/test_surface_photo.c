@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stages/surface/skin.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/random.h"
 #include "tools/common/known/known.h"
@@ -276,6 +277,26 @@ static void a_roll_is_found_by_the_skin(void **state)
     assert_true(roll.confidence == 0 && roll.roll_rad == 0.5);
 }
 
+/* Whatever else both skins show, and however strong the marks of one are. */
+static void the_same_marks_correlate_by_one(void **state)
+{
+    (void)state;
+    enum { SHIFT = 20 };
+    static crn_surface_skin first, second;
+    crn_random random = {9};
+    crn_surface_roll roll;
+    for (int row = 0; row < CRN_SKIN_ROWS; row++)
+        for (int i = 0; i < CRN_SKIN_COLUMNS; i++) {
+            float strength = (float)(1 + i % 7) / 1000;
+            first.marks[row][i] = strength * (float)((int)crn_random_below(&random, 101) - 50);
+            second.marks[row][i] = i < SHIFT ? 9 : 3 * first.marks[row][i - SHIFT];
+        }
+    double rolled = SHIFT * 1.5 * DEG;
+    assert_int_equal(crn_surface_match_skins(surface, &first, &second, rolled, 0, &roll), 0);
+    assert_near(roll.roll_rad, rolled, 1e-9);
+    assert_near(roll.confidence, 1, 1e-5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +309,7 @@ int main(void)
         cmocka_unit_test(any_strides_are_read),
         cmocka_unit_test(wrong_arguments_are_named),
         cmocka_unit_test(a_roll_is_found_by_the_skin),
+        cmocka_unit_test(the_same_marks_correlate_by_one),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
