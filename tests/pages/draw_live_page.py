@@ -17,7 +17,7 @@ from live_daemon import VIEWS, Daemon
 PICTURE = pathlib.Path(__file__).resolve().parents[2] / "src/monitor/http/live.png"
 LANES, FRUITS = 4, 120
 SCREEN = (1280, 900)
-HEIGHT = 1180 # of the picture: the overview, and the first of the last fruits
+HEIGHT = 1310 # of the picture: the overview, the outlets, and the first of the last fruits
 
 # How many views have theirs.
 PHOTOGRAPHS = """
@@ -34,7 +34,7 @@ def draw(programs, folder):
     patient = {"latency": {"budget_ms": 5000, "assemble_ms": 4000}, "limits": {"slots": 200}}
     line, browser = Daemon(folder, programs, **patient), Browser()
     try:
-        line.grade()
+        line.sort()
         line.replay(recording, "--loop", 0)
         browser.resize(*SCREEN)
         browser.open(line.address)

@@ -57,6 +57,19 @@ class Daemon:
             [self.programs / "cernita-tail", self.endpoint("grader"), "--grader"], stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL))
 
+    def sort(self):
+        """Starts a sorter as the grader, which reports its outlets to the page; returns its process."""
+        file = self.folder / "sorter.yaml"
+        file.write_text(yaml.safe_dump({
+            "line": {"endpoint": self.endpoint("grader"), "page": self.address},
+            "outlets": {"names": ["first", "second", "waste"], "default": "first", "late": "waste", "partial": "rules",
+                        "silence": "waste", "unmeasured": "waste"},
+            "rules": [{"outlet": "waste", "when": "rot.area_px > 40"}, {"outlet": "second", "when": "bruise.outlines > 0"}],
+            "outputs": {"stdout": {"format": "text"}}}))
+        self.others.append(subprocess.Popen([self.programs / "cernita-sorter", "--config", file],
+                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        return self.others[-1]
+
     def endpoint(self, name):
         return f"ipc://{self.folder}/{name}"
 

@@ -1,8 +1,4 @@
 """The outlets on the live page: as a sorter reports them, by a stand-in for the daemon and by both programs."""
-import subprocess
-
-import yaml
-
 from live_overview import CUT, LANGUAGES, expect_easy_reading, open_page, show
 from page_tests import DESKTOP, PHONE
 from stand_in.daemon import faulty_event, held, normal_event
@@ -88,23 +84,15 @@ def a_sorters_faults_are_in_the_headline(test):
 def a_sorter_beside_the_line(test):
     """cernita-sorter with line.page: its outlets appear, and go when it ends."""
     line = test.daemon(latency={"budget_ms": 5000})
-    file = line.folder / "sorter.yaml"
-    file.write_text(yaml.safe_dump({
-        "line": {"endpoint": line.endpoint("grader"), "page": line.address},
-        "outlets": {"names": ["good", "waste", "again"], "default": "good", "late": "again", "partial": "rules", "silence": "again",
-                    "unmeasured": "again"},
-        "rules": [{"outlet": "waste", "when": "rot.outlines > 0"}], "outputs": {"stdout": {"format": "text"}}}))
-    program = subprocess.Popen([test.programs / "cernita-sorter", "--config", file], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
+        program = line.sort()
         test.browser.open(line.address)
         line.replay(test.one_lane, "--loop", 0)
         test.browser.wait("fruits in an outlet", lambda: any(text not in ("0", "–") for text in test.browser.texts("#outlet-list strong")))
-        assert test.browser.texts("#outlet-list .name") == ["good", "waste", "again"]
+        assert test.browser.texts("#outlet-list .name") == ["first", "second", "waste"]
         program.terminate()
         test.browser.wait("no outlets", lambda: test.browser.run("return document.getElementById('outlets').hidden"))
     finally:
-        program.kill()
-        program.wait()
         line.close()
 
 
