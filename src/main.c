@@ -66,10 +66,11 @@ typedef struct options {
 static crn_line *running_line; /* for the signal handler, as the next */
 static crn_control *running_control;
 
-static void notify_line(int signal_number)
+static void notify_line(int signal_number, siginfo_t *about, void *context)
 {
+    (void)context;
     if (signal_number == SIGHUP)
-        crn_control_hang_up(running_control);
+        crn_control_hang_up(running_control, about->si_uid, about->si_pid);
     else
         crn_line_stop(running_line);
 }
@@ -108,7 +109,7 @@ static void block_signals(bool block)
 /* From here on the line handles signals, first those that arrived while it was opened. */
 static void set_up_signals(void)
 {
-    struct sigaction action = {.sa_handler = notify_line};
+    struct sigaction action = {.sa_sigaction = notify_line, .sa_flags = SA_SIGINFO};
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
@@ -317,7 +318,7 @@ static int run(crn_config *config, const crn_config *file, int32_t backend, cons
     if (r == 0)
         r = crn_line_open(config, gpu, &running_line, &error);
     if (r == 0) {
-        crn_control_settings settings = {.reload = {running_line, file, config, backend},
+        crn_control_settings settings = {.reload = {running_line, file, config, backend, NULL},
                                          .reloading = tell_reloading};
         crn_kept_lot_resume(config, &settings.lot);
         crn_line_begin_lot(running_line, &settings.lot);

@@ -28,6 +28,7 @@ struct crn_control {
     crn_control_socket *socket;
     int wake_descriptor; /* readable: one of the next two was set */
     atomic_bool hung_up, stop;
+    atomic_int hung_up_user, hung_up_process; /* who sent the signal */
     pthread_t thread;
     bool started;
 };
@@ -41,8 +42,10 @@ static void wake(crn_control *control, atomic_bool *what)
         return;
 }
 
-void crn_control_hang_up(crn_control *control)
+void crn_control_hang_up(crn_control *control, uid_t user, pid_t process)
 {
+    atomic_store(&control->hung_up_user, (int)user);
+    atomic_store(&control->hung_up_process, process);
     wake(control, &control->hung_up);
 }
 
@@ -51,12 +54,11 @@ void crn_control_hang_up(crn_control *control)
 static void answer(void *context, const char *request, const crn_control_asker *asker, FILE *out)
 {
     crn_control *control = context;
-    char by[CRN_ALARM_BY_BYTES];
-    snprintf(by, sizeof by, "user %u", (unsigned)asker->user);
+    const crn_changed_by by = {"control", asker->user, asker->process};
     if (crn_request_changes(request))
         crn_log(CRN_LOG_INFO, "control: '%s' by user %u, group %u, process %d", request,
                 (unsigned)asker->user, (unsigned)asker->group, (int)asker->process);
-    crn_request_answer(&control->target, request, by, out);
+    crn_request_answer(&control->target, request, &by, out);
 }
 
 /* --- the thread --- */
@@ -69,9 +71,11 @@ static void reload(crn_control *control)
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
+    const crn_changed_by by = {"signal", (uid_t)atomic_load(&control->hung_up_user),
+                               atomic_load(&control->hung_up_process)};
     if (!out)
         return;
-    crn_request_reload(&control->target, out);
+    crn_request_reload(&control->target, &by, out);
     fclose(out);
     free(text);
 }
@@ -148,6 +152,23 @@ static int listen_to_clients(crn_control *control, crn_error *error)
     return r;
 }
 
+static void note_changes_kept(void *context, int result)
+{
+    crn_line_note_changes_kept(context, result);
+}
+
+/* Opens the log of changes, and what puts them into force. */
+static int open_reloader(crn_control *control, crn_error *error)
+{
+    crn_reload_settings *from = &control->target.settings.reload;
+    const crn_changes_plan plan = {
+        .dir = from->running->state.dir, .note = note_changes_kept, .context = from->line};
+    int r = crn_changes_open(&plan, &from->changes);
+    if (r == 0)
+        r = crn_reloader_create(from, &control->target.reloader);
+    return r < 0 ? crn_error_set(error, r, "control: %s", strerror(-r)) : 0;
+}
+
 int crn_control_open(const crn_control_settings *settings, crn_control **ret_control,
                      crn_error *error)
 {
@@ -158,14 +179,13 @@ int crn_control_open(const crn_control_settings *settings, crn_control **ret_con
     target->settings = *settings;
     target->lots = (crn_lots){.from = &target->settings.reload, .lot = settings->lot};
     control->wake_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int r = control->wake_descriptor < 0 ? -errno : 0;
-    if (r == 0)
-        r = crn_reloader_create(&target->settings.reload, &target->reloader);
-    if (r < 0)
-        crn_error_set(error, r, "control: %s", strerror(-r));
+    int r = control->wake_descriptor < 0
+                ? crn_error_set(error, -errno, "control: %s", strerror(errno))
+                : open_reloader(control, error);
     if (r == 0)
         r = listen_to_clients(control, error);
     if (r == 0) {
+        crn_reloader_note(target->reloader, "start", settings->lot.id);
         r = crn_thread_start(&control->thread, run, control);
         control->started = r == 0;
         if (r < 0)
@@ -186,9 +206,11 @@ void crn_control_close(crn_control **control)
     if (closing->started) {
         wake(closing, &closing->stop);
         pthread_join(closing->thread, NULL);
+        crn_reloader_note(closing->target.reloader, "stop", closing->target.lots.lot.id);
     }
     crn_control_socket_close(&closing->socket);
     crn_reloader_free(&closing->target.reloader);
+    crn_changes_close(&closing->target.settings.reload.changes);
     if (closing->wake_descriptor >= 0)
         close(closing->wake_descriptor);
     free(closing);

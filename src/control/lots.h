@@ -20,8 +20,9 @@ bool crn_lots_request_changes(const char *request);
  * Begins the lot of `lot ID [--grower G] [--variety V]`, or ends it (`lot --end`): what that
  * changed goes to `out` and to the log. Returns 0, -EINVAL for texts that a lot cannot have, or
  * another negative errno; then nothing has changed, and `out` has one line that says why.
+ * Either is an entry of the log of changes.
  */
-int crn_lots_change(crn_lots *lots, const char *request, FILE *out);
+int crn_lots_change(crn_lots *lots, const char *request, const crn_changed_by *by, FILE *out);
 
 /* The lot in force, a line each of what it has. */
 void crn_lot_print(const crn_lot *lot, FILE *out);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "src/control/kept/kept_file.h"
 #include "src/control/kept/kept_recipe.h"
@@ -24,6 +25,8 @@ struct crn_reloader {
     uint64_t hash;   /* of what is in force */
     char recipe[CRN_RECIPE_NAME_BYTES], lost_recipe[CRN_RECIPE_NAME_BYTES]; /* as crn_config */
     int64_t keep_again_ns; /* when to try again to keep the recipe in force; 0: it is kept */
+    crn_change change;     /* that is being made, for the log of changes */
+    char *text;            /* of other settings that it puts into force; NULL: none so far */
 };
 
 int crn_reloader_create(const crn_reload_settings *settings, crn_reloader **ret_reloader)
@@ -51,6 +54,66 @@ void crn_reloader_free(crn_reloader **reloader)
     free(*reloader);
     *reloader = NULL;
 }
+
+/* --- the log of changes --- */
+
+/* What differs between the file's settings and those of before. */
+static void note_differences(crn_reloader *self, const crn_config *config)
+{
+    char *lines = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&lines, &size);
+    if (!out)
+        return;
+    crn_config_differences(&self->file, config, out);
+    fclose(out);
+    if (lines)
+        crn_change_set_keys(&self->change, lines);
+    free(lines);
+}
+
+/* The settings as the hash names them; NULL: no memory. */
+static char *print_text(const crn_config *config)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    crn_config_print(config, out);
+    fclose(out);
+    return text;
+}
+
+static void end_change(crn_reloader *self, int r, const char *faults)
+{
+    crn_change *change = &self->change;
+    change->refused = r < 0;
+    if (r < 0) {
+        crn_change_set_keys(change, faults);
+        free(self->text);
+        self->text = NULL;
+    }
+    snprintf(change->after.settings, sizeof change->after.settings, "%016" PRIx64, self->hash);
+    snprintf(change->after.recipe, sizeof change->after.recipe, "%s", self->recipe);
+    crn_changes_add(self->from->changes, change, self->text);
+    self->text = NULL;
+}
+
+void crn_reloader_note(crn_reloader *reloader, const char *what, const char *lot)
+{
+    const crn_changed_by daemon = {"daemon", geteuid(), getpid()};
+    crn_config config;
+    crn_change_begin(&reloader->change, what, &daemon);
+    crn_change_set_lot(&reloader->change, lot);
+    if (crn_config_use_recipe(&reloader->file, reloader->recipe, &config) == 0) {
+        reloader->text = print_text(&config);
+        crn_config_done(&config);
+    }
+    end_change(reloader, 0, "");
+}
+
+/* --- settings --- */
 
 /* Copies the lines of the faults to `out`, and the first ones to the log. */
 static void tell_faults(const crn_reloader *self, const char *faults, FILE *out)
@@ -112,6 +175,8 @@ static int put_into_force(crn_reloader *self, const crn_config *file, const char
     config.hash = hash;
     if (!chosen)
         memcpy(config.lost_recipe, self->lost_recipe, sizeof config.lost_recipe);
+    if (r == 0 && hash != self->hash)
+        self->text = print_text(&config);
     resolve(self->from->running, &config);
     bool same = hash == self->hash && strcmp(recipe, self->recipe) == 0 &&
                 strcmp(config.lost_recipe, self->lost_recipe) == 0;
@@ -135,6 +200,7 @@ static int conclude(crn_reloader *self, int r, const char *what, const char *fau
 {
     char recipe[CRN_RECIPE_NAME_BYTES + 16] = "";
     crn_line_count_reload(self->from->line, r == 0);
+    end_change(self, r, faults);
     if (r < 0) {
         tell_faults(self, faults, out);
         return r;
@@ -219,6 +285,7 @@ static int reload_all(crn_reloader *self, crn_access_update **ret_keys, FILE *fa
     if (loaded < 0)
         return loaded;
     if (r == 0) {
+        note_differences(self, &config);
         r = put_into_force(self, &config, self->recipe, &error);
         if (r < 0)
             fprintf(faults, "%s\n", error.text);
@@ -229,8 +296,9 @@ static int reload_all(crn_reloader *self, crn_access_update **ret_keys, FILE *fa
     return r;
 }
 
-int crn_reloader_reload(crn_reloader *reloader, FILE *out)
+int crn_reloader_reload(crn_reloader *reloader, const crn_changed_by *by, FILE *out)
 {
+    crn_change_begin(&reloader->change, "reload", by);
     char *faults = NULL;
     size_t size = 0;
     crn_access *guard = reloader->from->running->guard;
@@ -280,9 +348,11 @@ void crn_reloader_keep_again(crn_reloader *reloader)
         crn_log(CRN_LOG_INFO, "recipe: a restart keeps it now");
 }
 
-int crn_reloader_use_recipe(crn_reloader *reloader, const char *name, FILE *out)
+int crn_reloader_use_recipe(crn_reloader *reloader, const char *name, const crn_changed_by *by,
+                            FILE *out)
 {
     crn_error error = {""};
+    crn_change_begin(&reloader->change, "recipe", by);
     int r = put_into_force(reloader, &reloader->file, name, &error);
     if (r == 0)
         keep(reloader, out);

@@ -4,13 +4,14 @@
  *
  * The file is read and checked as --check does, and the clients' keys (access.keys) with it; what
  * differs and cannot change while the line runs is a fault, too. With any fault, of the file or of
- * a key, nothing changes.
+ * a key, nothing changes. Each call, also a refused one, is an entry of the log of changes.
  */
 #ifndef CRN_SRC_CONTROL_RELOAD_H
 #define CRN_SRC_CONTROL_RELOAD_H
 
 #include <stdio.h>
 
+#include "src/control/changes/changes.h"
 #include "src/line/line.h"
 
 typedef struct crn_reload_settings {
@@ -18,6 +19,7 @@ typedef struct crn_reload_settings {
     const crn_config *file;    /* the start's as loaded, with `file` and `hash`; not resolved */
     const crn_config *running; /* the same as the line has it, resolved */
     int32_t backend;           /* that of the command line; -1: the file's */
+    crn_changes *changes;      /* the log of changes; NULL: none */
 } crn_reload_settings;
 
 typedef struct crn_reloader crn_reloader;
@@ -32,11 +34,16 @@ void crn_reloader_free(crn_reloader **reloader);
  * errno. Waits up to CRN_RELOAD_PATIENCE_NS for fruits of former settings.
  */
 #define CRN_RELOAD_PATIENCE_NS (3 * CRN_NS_PER_S)
-int crn_reloader_reload(crn_reloader *reloader, FILE *out);
+int crn_reloader_reload(crn_reloader *reloader, const crn_changed_by *by, FILE *out);
 
 /* Switches to a recipe of the file as it was read last; "": the file's own settings. As reload;
  * -ENOENT if there is no such recipe. */
-int crn_reloader_use_recipe(crn_reloader *reloader, const char *name, FILE *out);
+int crn_reloader_use_recipe(crn_reloader *reloader, const char *name, const crn_changed_by *by,
+                            FILE *out);
+
+/* Records that the daemon does `what`, "start" or "stop", with the settings in force and that lot.
+ */
+void crn_reloader_note(crn_reloader *reloader, const char *what, const char *lot);
 
 /* Where the recipe in force could not be kept over restarts: tries it again, once a second. */
 void crn_reloader_keep_again(crn_reloader *reloader);

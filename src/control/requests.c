@@ -1,6 +1,8 @@
 #include "src/control/requests.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -11,11 +13,11 @@
 #include "src/service/control_socket.h"
 #include "stages/base/clock.h"
 
-int crn_request_reload(crn_request_target *target, FILE *out)
+int crn_request_reload(crn_request_target *target, const crn_changed_by *by, FILE *out)
 {
     if (target->settings.reloading)
         target->settings.reloading(true);
-    int r = crn_reloader_reload(target->reloader, out);
+    int r = crn_reloader_reload(target->reloader, by, out);
     if (target->settings.reloading)
         target->settings.reloading(false);
     return r;
@@ -62,6 +64,10 @@ static void put_status_text(const crn_reload_settings *from, const crn_line_stat
             status->complete, status->partial, status->late, status->fruits_open, status->views);
     fprintf(out, "reloads   %" PRIu64 " taken in, %" PRIu64 " refused\n", status->settings.taken_in,
             status->settings.refused);
+    crn_changes_summary changes = crn_changes_summarise(from->changes);
+    if (changes.number > 0)
+        fprintf(out, "changes   %" PRIu64 ", the last with the hash %s\n", changes.number,
+                changes.hash);
 }
 
 static void put_status_json(const crn_reload_settings *from, const crn_line_status *status,
@@ -73,7 +79,7 @@ static void put_status_json(const crn_reload_settings *from, const crn_line_stat
         return;
     snprintf(hash, sizeof hash, "%016" PRIx64, status->settings.hash);
     crn_encoder_begin(encoder);
-    crn_encoder_map(encoder, 14 + CRN_LOT_PAIRS + CRN_CONDITIONS_PAIRS);
+    crn_encoder_map(encoder, 16 + CRN_LOT_PAIRS + CRN_CONDITIONS_PAIRS);
     crn_encoder_pair_text(encoder, "file", from->file->file);
     crn_encoder_pair_text(encoder, "page", crn_line_http(from->line));
     crn_encoder_pair_text(encoder, "state", crn_state_names[status->state]);
@@ -90,6 +96,9 @@ static void put_status_json(const crn_reload_settings *from, const crn_line_stat
     crn_encoder_pair_unsigned(encoder, "views", status->views);
     crn_encoder_pair_unsigned(encoder, "reloads_taken_in", status->settings.taken_in);
     crn_encoder_pair_unsigned(encoder, "reloads_refused", status->settings.refused);
+    crn_changes_summary changes = crn_changes_summarise(from->changes);
+    crn_encoder_pair_unsigned(encoder, "changes", changes.number);
+    crn_encoder_pair_text(encoder, "changes_hash", changes.hash);
     crn_encoder_map_end(encoder);
     crn_encoder_print(encoder, out);
     crn_encoder_free(&encoder);
@@ -143,9 +152,21 @@ static void answer_trace(const crn_line *line, FILE *out)
         fputs("refused\nthere is no flight recorder without monitor.http\n", out);
 }
 
+/* The folder: who asks reads the files itself. */
+static void answer_changes(const crn_reload_settings *from, FILE *out)
+{
+    const char *dir = from->running->state.dir;
+    char whole[PATH_MAX];
+    if (dir[0])
+        fprintf(out, "ok\n%s\n", realpath(dir, whole) ? whole : dir);
+    else
+        fputs("refused\nno changes are recorded, as state.dir is empty\n", out);
+}
+
 typedef struct asked_change {
     crn_request_target *target;
     const char *request;
+    const crn_changed_by *by;
 } asked_change;
 
 static int do_change(void *context, FILE *lines)
@@ -153,18 +174,21 @@ static int do_change(void *context, FILE *lines)
     const asked_change *asked = context;
     const char *request = asked->request;
     if (crn_lots_request_changes(request))
-        return crn_lots_change(&asked->target->lots, request, lines);
+        return crn_lots_change(&asked->target->lots, request, asked->by, lines);
     return strcmp(request, "reload") == 0
-               ? crn_request_reload(asked->target, lines)
+               ? crn_request_reload(asked->target, asked->by, lines)
                : crn_reloader_use_recipe(asked->target->reloader, request[6] ? request + 7 : "",
-                                         lines);
+                                         asked->by, lines);
 }
 
-void crn_request_answer(crn_request_target *target, const char *request, const char *by, FILE *out)
+void crn_request_answer(crn_request_target *target, const char *request, const crn_changed_by *by,
+                        FILE *out)
 {
     const crn_reload_settings *reload = &target->settings.reload;
+    char alarm_by[CRN_ALARM_BY_BYTES];
+    snprintf(alarm_by, sizeof alarm_by, "user %u", (unsigned)by->user);
     if (crn_request_changes(request)) {
-        asked_change asked = {target, request};
+        asked_change asked = {target, request, by};
         crn_control_answer_change(do_change, &asked, NULL, out);
     } else if (strcmp(request, "status") == 0 || strcmp(request, "status json") == 0) {
         answer_status(reload, request[6] != '\0', out);
@@ -176,10 +200,12 @@ void crn_request_answer(crn_request_target *target, const char *request, const c
         crn_lot_print(&target->lots.lot, out);
     } else if (strcmp(request, "trace") == 0) {
         answer_trace(reload->line, out);
-    } else if (!crn_alarm_request_answer(crn_line_alarms(reload->line), request, by, out)) {
+    } else if (strcmp(request, "changes") == 0) {
+        answer_changes(reload, out);
+    } else if (!crn_alarm_request_answer(crn_line_alarms(reload->line), request, alarm_by, out)) {
         fputs("refused\nunknown request; known: status, status json, reload, recipe NAME, recipes, "
               "lot, lot ID --grower G --variety V, lot --end, alarms, alarms acknowledge N, alarms "
-              "shelve N MINUTES, trace\n",
+              "shelve N MINUTES, trace, changes\n",
               out);
     }
 }

@@ -16,9 +16,10 @@ typedef struct crn_request_target {
 bool crn_request_changes(const char *request);
 
 /* Writes the whole answer to one line of text, without its line end. `by` is who asks. */
-void crn_request_answer(crn_request_target *target, const char *request, const char *by, FILE *out);
+void crn_request_answer(crn_request_target *target, const char *request, const crn_changed_by *by,
+                        FILE *out);
 
 /* A reload, with the calls of settings.reloading around it. */
-int crn_request_reload(crn_request_target *target, FILE *out);
+int crn_request_reload(crn_request_target *target, const crn_changed_by *by, FILE *out);
 
 #endif

@@ -144,6 +144,11 @@ void crn_line_note_lot_kept(crn_line *line, int result)
     atomic_store(&line->settings.lot_not_kept, -result);
 }
 
+void crn_line_note_changes_kept(crn_line *line, int result)
+{
+    atomic_store(&line->settings.changes_not_kept, -result);
+}
+
 /* --- the line's thread --- */
 
 void crn_line_settings_report(const crn_line *line, crn_settings_in_force *ret_settings)
@@ -159,6 +164,7 @@ void crn_line_settings_report(const crn_line *line, crn_settings_in_force *ret_s
         .last_was_refused = atomic_load(&settings->last_was_refused),
         .not_kept = atomic_load(&settings->not_kept),
         .lot_not_kept = atomic_load(&settings->lot_not_kept),
+        .changes_not_kept = atomic_load(&settings->changes_not_kept),
         .generations = (uint64_t)__builtin_popcount(settings->in_use),
     };
     memcpy(ret_settings->recipe, settings->in_force->recipe, sizeof ret_settings->recipe);

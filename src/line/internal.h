@@ -60,7 +60,7 @@ typedef struct crn_line_settings {
     atomic_bool ended; /* the line's thread answers no more */
     _Atomic uint64_t counts_taken_in, counts_refused;
     atomic_bool last_was_refused;
-    atomic_int not_kept, lot_not_kept; /* as crn_settings_in_force */
+    atomic_int not_kept, lot_not_kept, changes_not_kept; /* as crn_settings_in_force */
 } crn_line_settings;
 
 struct crn_line {

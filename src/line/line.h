@@ -89,6 +89,9 @@ void crn_line_note_kept(crn_line *line, int result);
 /* The same of the lot. */
 void crn_line_note_lot_kept(crn_line *line, int result);
 
+/* The same of the log of changes; from any thread. */
+void crn_line_note_changes_kept(crn_line *line, int result);
+
 /*
  * Joins the workers, closes the sockets (libzmq lingers at most 500 ms), frees the line and sets
  * *line to NULL; NULL is allowed. Returns false if a lost device, and with it a thread, may still

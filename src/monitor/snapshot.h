@@ -54,6 +54,7 @@ typedef struct crn_settings_in_force {
     bool last_was_refused;      /* of these, the last */
     int not_kept; /* errno with which the recipe could not be kept over restarts; 0: it is kept */
     int lot_not_kept;     /* the same of the lot */
+    int changes_not_kept; /* the same of the log of changes and the settings' texts */
     uint64_t generations; /* in use, with those of fruits that are still open */
 } crn_settings_in_force;
 

@@ -366,6 +366,16 @@ CRN_API int crn_config_use_recipe(const crn_config *config, const char *name,
 CRN_API int32_t crn_config_fixed_differences(const crn_config *running, const crn_config *file,
                                              FILE *out);
 
+/**
+ * Lists all differences between two configs, neither resolved: one line each, `KEY: BEFORE ->
+ * AFTER`.
+ *
+ * @param out NULL: no output
+ * @return how many there are
+ */
+CRN_API int32_t crn_config_differences(const crn_config *before, const crn_config *after,
+                                       FILE *out);
+
 CRN_API crn_step_kind crn_config_step_kind(const crn_config *config, int32_t step);
 
 /** That of its stage; the second of a kind is `contours_2`. */

@@ -136,5 +136,5 @@ FAULTS = [
           changes=RECIPES, prepare=choose_recipe, also={"no_sender"}),
     Fault("recipe_not_kept", "another recipe is chosen, and the disk of the state folder is read-only",
           choose_on_read_only_disk, make_writable, disk="tmpfs", before=make_state_folder,
-          changes=RECIPES | {"state": {"dir": "FOLDER/disk/state"}}),
+          changes=RECIPES | {"state": {"dir": "FOLDER/disk/state"}}, also={"changes_not_kept"}),
 ]

@@ -16,6 +16,7 @@
 #include "stages/base/process/standard.h"
 #include "stages/base/utf8.h"
 #include "src/client/find_socket.h"
+#include "tools/ctl/changes.h"
 
 #define RUN_FOLDER    "/run/cernita"
 #define SORTER_FOLDER "/run/cernita-sorter"
@@ -36,6 +37,8 @@ static const char usage[] =
     "                  [--acknowledge N | --acknowledge all [--newest N] |\n"
     "                   --shelve N --minutes M]\n"
     "       cernitactl [--line NAME | --socket PATH] trace FILE\n"
+    "       cernitactl [--line NAME | --socket PATH | --dir DIR] changes [--verify | --from WHEN]\n"
+    "       cernitactl [--line NAME | --socket PATH | --dir DIR] settings HASH\n"
     "       cernitactl --sorter [--line NAME] status | reload\n"
     "\n"
     "Asks a running cernitad, at the socket that control.path of its file names. Where one line "
@@ -50,6 +53,11 @@ static const char usage[] =
     "  lot ID               the next fruit begins a lot of that name, which each verdict carries\n"
     "  alarms               the alarms that are open or shelved, and 20 others, the newest first\n"
     "  trace FILE           write the last fruits as a trace for ui.perfetto.dev\n"
+    "  changes              who changed what: starts, reloads, recipes, lots; a line of the log "
+    "that "
+    "was\n"
+    "                       altered is named\n"
+    "  settings HASH        the settings' text, by the hash that verdicts have\n"
     "\n"
     "  -l, --line NAME      of several lines this one: " RUN_FOLDER
     "/NAME/control, as cernitad@NAME has\n"
@@ -64,10 +72,15 @@ static const char usage[] =
     "      --newest N       of all none after that number, which the list begins with\n"
     "      --shelve N       put alarms of that condition and lane aside\n"
     "      --minutes M      for so long, 1 to 480; 0: no longer\n"
+    "      --dir DIR        the line's state folder (or a copy of its changes.jsonl): without a "
+    "daemon\n"
+    "      --verify         of changes only whether all are there as written, and the settings' "
+    "texts\n"
+    "      --from WHEN      of changes those from a number on, or a time: 2026-11-28T06:00\n"
     "  -h, --help           this text\n"
     "      --version        the version\n"
     "\n"
-    "exit status: 0 done, 1 refused or no daemon there, 2 wrong usage\n";
+    "exit status: 0 done, 1 refused, no daemon there, or a log that was altered, 2 wrong usage\n";
 
 static const char short_options[] = "l:s:h";
 /* clang-format off */
@@ -84,6 +97,9 @@ static const struct option long_options[] = {
     {"newest", required_argument, NULL, 'w'},
     {"shelve", required_argument, NULL, 'p'},
     {"minutes", required_argument, NULL, 'm'},
+    {"dir", required_argument, NULL, 'd'},
+    {"verify", no_argument, NULL, 'r'},
+    {"from", required_argument, NULL, 'f'},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'v'},
     {NULL, 0, NULL, 0},
@@ -92,9 +108,9 @@ static const struct option long_options[] = {
 
 typedef struct ctl_options {
     const char *line, *socket, *command, *operand; /* NULL: none */
-    const char *acknowledge, *newest, *shelve, *minutes;
+    const char *acknowledge, *newest, *shelve, *minutes, *dir, *from;
     const char *grower, *variety; /* NULL: not given */
-    bool json, none, end, sorter;
+    bool json, none, end, sorter, verify;
 } ctl_options;
 
 /* --- the daemon --- */
@@ -230,21 +246,27 @@ static int download(const char *url, const char *path)
 
 /* --- the command line --- */
 
+/* Whether the command reads files of the state folder, which the daemon names. */
+static bool reads_state(const ctl_options *given)
+{
+    return strcmp(given->command, "changes") == 0 || strcmp(given->command, "settings") == 0;
+}
+
 /* Whether the command takes what was given with it. */
 static bool is_usage(const ctl_options *given)
 {
     const char *command = given->command, *operand = given->operand;
     bool recipe = strcmp(command, "recipe") == 0, alarms = strcmp(command, "alarms") == 0,
-         lot = strcmp(command, "lot") == 0;
+         lot = strcmp(command, "lot") == 0, changes = strcmp(command, "changes") == 0;
     bool known = false;
     if (recipe)
         known = given->none ? !operand : operand && operand[0];
     else if (lot)
         known = operand ? operand[0] && !given->end : true;
-    else if (strcmp(command, "trace") == 0)
+    else if (strcmp(command, "trace") == 0 || strcmp(command, "settings") == 0)
         known = operand && operand[0];
-    else if (alarms || strcmp(command, "status") == 0 || strcmp(command, "reload") == 0 ||
-             strcmp(command, "recipes") == 0)
+    else if (alarms || changes || strcmp(command, "status") == 0 ||
+             strcmp(command, "reload") == 0 || strcmp(command, "recipes") == 0)
         known = !operand;
     known &= !given->none || recipe;
     known &= !given->end || lot;
@@ -254,6 +276,10 @@ static bool is_usage(const ctl_options *given)
     known &= !given->acknowledge || !given->shelve;
     known &= !given->newest || (given->acknowledge && strcmp(given->acknowledge, "all") == 0);
     known &= !given->shelve == !given->minutes;
+    known &= changes || !(given->verify || given->from);
+    known &= !given->verify || !given->from;
+    known &= reads_state(given) || !given->dir;
+    known &= !reads_state(given) || !given->sorter;
     return known;
 }
 
@@ -276,6 +302,8 @@ static bool make_request(const ctl_options *given, char request[CRN_CONTROL_REQU
             snprintf(request, capacity, "lot %s%s%s%s%s", given->operand,
                      given->grower ? " --grower " : "", given->grower ? given->grower : "",
                      given->variety ? " --variety " : "", given->variety ? given->variety : "");
+    else if (reads_state(given))
+        length = snprintf(request, capacity, "changes"); /* it tells the folder */
     else
         length = snprintf(request, capacity, "%s%s", given->command, given->json ? " json" : "");
     return length <= CRN_CONTROL_REQUEST_BYTES;
@@ -284,51 +312,32 @@ static bool make_request(const ctl_options *given, char request[CRN_CONTROL_REQU
 /* Takes an option. Returns as parse(). */
 static int take_option(int option, ctl_options *given)
 {
-    switch (option) {
-    case 'l':
-        given->line = optarg;
-        break;
-    case 's':
-        given->socket = optarg;
-        break;
-    case 'o':
-        given->sorter = true;
-        break;
-    case 'j':
-        given->json = true;
-        break;
-    case 'n':
-        given->none = true;
-        break;
-    case 'g':
-        given->grower = optarg;
-        break;
-    case 'y':
-        given->variety = optarg;
-        break;
-    case 'e':
-        given->end = true;
-        break;
-    case 'a':
-        given->acknowledge = optarg;
-        break;
-    case 'w':
-        given->newest = optarg;
-        break;
-    case 'p':
-        given->shelve = optarg;
-        break;
-    case 'm':
-        given->minutes = optarg;
-        break;
-    case 'h':
+    const struct {
+        int option;
+        const char **text;
+    } texts[] = {{'l', &given->line},        {'s', &given->socket},  {'g', &given->grower},
+                 {'y', &given->variety},     {'w', &given->newest},  {'p', &given->shelve},
+                 {'a', &given->acknowledge}, {'m', &given->minutes}, {'d', &given->dir},
+                 {'f', &given->from}};
+    const struct {
+        int option;
+        bool *flag;
+    } flags[] = {{'o', &given->sorter},
+                 {'j', &given->json},
+                 {'n', &given->none},
+                 {'e', &given->end},
+                 {'r', &given->verify}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].option == option)
+            *texts[i].text = optarg;
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (flags[i].option == option)
+            *flags[i].flag = true;
+    if (option == 'h')
         fputs(usage, stdout);
-        return 1 + EXIT_SUCCESS;
-    case 'v':
+    if (option == 'v')
         puts("cernitactl " CRN_VERSION);
-        return 1 + EXIT_SUCCESS;
-    }
-    return 0;
+    return option == 'h' || option == 'v' ? 1 + EXIT_SUCCESS : 0;
 }
 
 /* Returns 0 to go on; a positive value: exit with status value - 1. */
@@ -350,8 +359,8 @@ static int parse(int argc, char **argv, ctl_options *ret_options)
         given.command = argv[optind];
     if (optind + 1 < argc)
         given.operand = argv[optind + 1];
-    if (given.line && given.socket) {
-        fprintf(stderr, "cernitactl: --line and --socket exclude each other\n");
+    if ((given.line != NULL) + (given.socket != NULL) + (given.dir != NULL) > 1) {
+        fprintf(stderr, "cernitactl: --line, --socket and --dir exclude each other\n");
         return 1 + EXIT_USAGE;
     }
     if (!given.command || optind + 2 < argc) {
@@ -371,6 +380,14 @@ static void print_answer(const char *answer, FILE *out)
         crn_utf8_show(line, (size_t)(end - line), shown, sizeof shown);
         fprintf(out, "%s\n", shown);
     }
+}
+
+/* Reads what the command asks for in the state folder. Returns the exit status. */
+static int read_state(const ctl_options *given, const char *dir)
+{
+    const crn_ctl_changes changes = {dir, given->from, given->verify};
+    return strcmp(given->command, "settings") == 0 ? crn_ctl_settings_print(dir, given->operand)
+                                                   : crn_ctl_changes_print(&changes);
 }
 
 int main(int argc, char **argv)
@@ -396,7 +413,16 @@ int main(int argc, char **argv)
                 CRN_CONTROL_REQUEST_BYTES);
         return EXIT_USAGE;
     }
+    if (given.dir)
+        return read_state(&given, given.dir);
     r = ask(&given, request, answer);
+    if (r == 0 && reads_state(&given)) {
+        answer[strcspn(answer, "\n")] = '\0';
+        return read_state(&given, answer);
+    }
+    if (r < 0 && reads_state(&given))
+        fprintf(stderr, "cernitactl: without a daemon name its state folder: --dir DIR "
+                        "(state.dir of its file; of a service /var/lib/cernita/NAME)\n");
     if (r == 0 && strcmp(given.command, "trace") == 0)
         return download(answer, given.operand);
     if (r >= 0)

@@ -4,14 +4,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "stages/base/file/new_file.h"
+#include "src/control/kept/kept_text.h"
 #include "stages/base/utf8.h"
-
-#define MODE 0640
 
 #define TEXT_BYTES (PATH_MAX + 512)
 
@@ -39,16 +38,15 @@ static void print(const crn_kept_file *file, const char *line_path, FILE *out)
 static int replace(const char *path, const char *line_path, const crn_kept_file *file,
                    crn_error *error)
 {
-    crn_new_file made;
-    int r = crn_new_file_open_stream(path, &made, error);
-    if (r < 0)
-        return r;
-    if (fchmod(made.fd, MODE) == 0) {
-        print(file, line_path, made.stream);
-        return crn_new_file_finish_synced(&made, error);
-    }
-    r = crn_error_set(error, -errno, "%s: cannot be written: %s", path, strerror(errno));
-    crn_new_file_drop(&made);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return crn_error_set(error, -ENOMEM, "%s: no memory for it", path);
+    print(file, line_path, out);
+    int r = fclose(out) == 0 ? crn_kept_text_write(path, text, error)
+                             : crn_error_set(error, -ENOMEM, "%s: no memory for it", path);
+    free(text);
     return r;
 }
 
@@ -56,7 +54,8 @@ static int replace(const char *path, const char *line_path, const crn_kept_file 
  * folder without it is one that was never asked to keep anything. */
 static void make_unreadable(const char *path)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, MODE);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+                  CRN_KEPT_MODE);
     if (fd < 0)
         return;
     fsync(fd);

@@ -140,6 +140,7 @@ bool crn_condition_is_raised(const crn_condition_found *found, int64_t lane);
     ROW(disk_full) \
     ROW(recipe_not_kept) \
     ROW(lot_not_kept) \
+    ROW(changes_not_kept) \
     ROW(disk_full_soon) \
     ROW(writers_delayed) \
     ROW(recording_loses) \

@@ -164,6 +164,32 @@ const crn_condition crn_condition_lot_lost = {
                "ID`, or `cernitactl lot --end` to confirm that there is none",
 };
 
+static void find_changes_not_kept(const crn_condition_look *look, crn_condition_found *found)
+{
+    add_not_kept(look, look->now->settings.changes_not_kept, found);
+}
+
+const crn_condition crn_condition_changes_not_kept = {
+    .id = "changes_not_kept",
+    .alert = "CernitaChangesNotKept",
+    .severity = CRN_SEVERITY_WARNING,
+    .clear_s = 1,
+    .find = find_changes_not_kept,
+    .words = {{"Changes of settings are not recorded",
+               "Free space on the disk, or have it checked."},
+              {"Le modifiche alle impostazioni non vengono registrate",
+               "Liberare spazio sul disco, o farlo controllare."},
+              {"No se registran los cambios de ajustes",
+               "Libere espacio en el disco, o hágalo revisar."},
+              {"Les changements de réglages ne sont pas consignés",
+               "Libérez de la place sur le disque, ou faites-le vérifier."},
+              {"Änderungen der Einstellungen werden nicht aufgezeichnet",
+               "Platz auf der Festplatte schaffen, oder sie prüfen lassen."}},
+    .details =
+        "{name}: the log of changes (changes.jsonl) or the settings' texts (settings/) cannot be "
+        "written there, as the log says; it is tried again each second, for up to 64 changes",
+};
+
 static void find_reload(const crn_condition_look *look, crn_condition_found *found)
 {
     if (look->now->settings.last_was_refused)

@@ -172,6 +172,42 @@ static void only_live_keys_may_differ(void **state)
     crn_config_done(&running);
 }
 
+static void all_that_differs_is_listed_with_both_values(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t size = 0;
+    crn_config before, after;
+    config_text_load("classes: [{name: ground}, {name: rot, level: 0.5}]\n"
+                     "chain: [morphology: {operation: open, size: 3}, contours: {}]\n"
+                     "recipes: {a: {classes: {rot: 0.4}}, b: {}}\n",
+                     &before);
+    config_text_load("classes: [{name: ground, level: 0.1}, {name: rot, level: 0.5}]\n"
+                     "chain: [morphology: {operation: open, size: 5, optional: true},"
+                     " contours: {}]\n"
+                     "latency: {budget_ms: 70}\n"
+                     "recipes: {a: {classes: {rot: 0.3}, latency: {budget_ms: 100},\n"
+                     "              chain: [contours: {}]}, c: {}}\n",
+                     &after);
+    FILE *out = open_memstream(&text, &size);
+    int32_t count = crn_config_differences(&before, &after, out);
+    fclose(out);
+    assert_string_equal(text, "classes.ground.level: none -> 0.1\n"
+                              "chain[0].morphology.size: 3 -> 5\n"
+                              "chain[0].morphology.optional: false -> true\n"
+                              "latency.budget_ms: 100 -> 70\n"
+                              "recipes.a.ground.level: none -> 0.1\n"
+                              "recipes.a.rot.level: 0.4 -> 0.3\n"
+                              "recipes.a.chain: morphology, contours -> contours\n"
+                              "recipes.b: there -> none\n"
+                              "recipes.c: none -> there\n");
+    assert_int_equal(count, 9);
+    assert_int_equal(crn_config_differences(&before, &before, NULL), 0);
+    free(text);
+    crn_config_done(&after);
+    crn_config_done(&before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +216,7 @@ int main(void)
         cmocka_unit_test(each_fault_is_told_where_it_stands),
         cmocka_unit_test(the_hash_tells_recipes_apart),
         cmocka_unit_test(only_live_keys_may_differ),
+        cmocka_unit_test(all_that_differs_is_listed_with_both_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,6 +50,7 @@ PROVOKE(read_only, f->now->settings.not_kept = EROFS)
 PROVOKE(lot_read_only, f->now->settings.lot_not_kept = EROFS)
 PROVOKE(recipe_gone, strcpy(f->now->settings.lost_recipe, "peach"))
 PROVOKE(lot_gone, f->now->settings.lot.is_lost = true)
+PROVOKE(changes_lost, f->now->settings.changes_not_kept = EROFS)
 PROVOKE(reload, f->now->settings.last_was_refused = true)
 PROVOKE(disk_hangs, f->now->metrics.recorder.quiet_ns = 9 * CRN_NS_PER_S)
 PROVOKE(record_full, f->now->metrics.recorder.failed++)
@@ -195,6 +196,7 @@ static const struct {
     {"recipe_not_kept", read_only},
     {"lot_not_kept", lot_read_only},
     {"lot_lost", lot_gone},
+    {"changes_not_kept", changes_lost},
     {"log_loses", log_disk_is_full},
     {"recording_loses", record_full},
     {"log_loses", log_full},
@@ -374,7 +376,7 @@ static void a_cause_comes_before_what_follows_from_it(void **state)
         {"chain_fails", "views_missing"},    {"lane_silent", "views_missing"},
         {"disk_hangs", "recording_loses"},   {"disk_full", "log_loses"},
         {"disk_full", "recipe_not_kept"},    {"writers_delayed", "recording_loses"},
-        {"budget_missed", "verdicts_lost"},
+        {"disk_full", "changes_not_kept"},   {"budget_missed", "verdicts_lost"},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         int32_t at[2] = {-1, -1};

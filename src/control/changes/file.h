@@ -1,0 +1,31 @@
+/*
+ * The log of changes in the state folder (src/formats/changes). Only appended to: an entry is on
+ * the disk when its call returns, and what a loss of power cut stays, with a new line after it.
+ */
+#ifndef CRN_SRC_CONTROL_CHANGES_FILE_H
+#define CRN_SRC_CONTROL_CHANGES_FILE_H
+
+#include "src/formats/changes/entry.h"
+
+/* The log ends here: it is to be moved away, and a new one begins. */
+#define CRN_CHANGES_BYTES_MAX (64 << 20)
+
+typedef struct crn_change_file crn_change_file;
+
+/*
+ * Opens the file or makes it, for this process alone, and follows its chain.
+ *
+ * @param tell logs a line that does not fit, and one that is cut
+ * @return 0, or a negative errno with *error, which names the file and the cure
+ */
+int crn_change_file_open(const char *dir, bool tell, crn_change_file **ret_file, crn_error *error);
+void crn_change_file_close(crn_change_file **file);
+
+/* The last entry; number 0: there is none. */
+const crn_change_links *crn_change_file_last(const crn_change_file *file);
+
+/* Appends the entry, whose `before` and `cut` are set: the last entry's `after`, and what is cut.
+ * Returns 0, or a negative errno with *error: the file is then to be closed. */
+int crn_change_file_append(crn_change_file *file, crn_change *change, crn_error *error);
+
+#endif

@@ -1,0 +1,78 @@
+#include "src/control/changes/settings_texts.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/control/kept/kept_text.h"
+#include "src/formats/changes/entry.h"
+
+#define FOLDER_MODE 0750
+#define BLOCK_BYTES 4096
+
+static long on_disk(off_t size)
+{
+    return ((long)size + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
+}
+
+/* Opens the folder, which it makes where there is none. Returns the descriptor, or an errno. */
+static int open_folder(const char *path, crn_error *error)
+{
+    if (mkdir(path, FOLDER_MODE) < 0 && errno != EEXIST)
+        return crn_error_set(error, -errno, "%s: cannot be made: %s", path, strerror(errno));
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder >= 0)
+        return folder;
+    int code = errno;
+    return crn_error_set(error, -code, "%s: %s", path,
+                         code == ENOTDIR || code == ELOOP ? "is not a folder; remove it"
+                                                          : strerror(code));
+}
+
+/* What its files take; `folder` is closed. */
+static long sum_files(int folder)
+{
+    struct stat about;
+    struct dirent *entry;
+    long sum = 0;
+    DIR *files = fdopendir(folder);
+    if (!files) {
+        close(folder);
+        return 0;
+    }
+    while ((entry = readdir(files)) != NULL)
+        if (fstatat(folder, entry->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(about.st_mode))
+            sum += on_disk(about.st_size);
+    closedir(files);
+    return sum;
+}
+
+int crn_settings_text_keep(const char *dir, const char *hash, const char *text, crn_error *error)
+{
+    char folder_path[PATH_MAX], path[PATH_MAX];
+    struct stat about;
+    if (snprintf(folder_path, sizeof folder_path, "%s/" CRN_SETTINGS_FOLDER, dir) >= PATH_MAX ||
+        snprintf(path, sizeof path, "%s/" CRN_SETTINGS_FOLDER "/%s.yaml", dir, hash) >= PATH_MAX)
+        return crn_error_set(error, -ENAMETOOLONG, "%s: is too long a path", dir);
+    int folder = open_folder(folder_path, error);
+    if (folder < 0)
+        return folder;
+    bool there =
+        lstat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size == (off_t)strlen(text);
+    if (there) {
+        close(folder);
+        return 0;
+    }
+    if (sum_files(folder) + on_disk((off_t)strlen(text)) > CRN_SETTINGS_BYTES_MAX)
+        return crn_error_set(error, -EFBIG,
+                             "%s: is full (%ld MiB); move old files to where they are kept",
+                             folder_path, CRN_SETTINGS_BYTES_MAX >> 20);
+    return crn_kept_text_write(path, text, error);
+}

@@ -1,0 +1,253 @@
+#include "tools/ctl/changes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <msgpack.h>
+
+#include "src/formats/changes/chain.h"
+#include "src/formats/encoding/json_read.h"
+#include "src/formats/encoding/value.h"
+#include "stages/base/file/regular_file.h"
+#include "stages/base/utf8.h"
+
+#define HASH_DIGITS 16
+
+typedef struct changes_reading {
+    const crn_ctl_changes *given;
+    char folder[PATH_MAX], file[PATH_MAX + sizeof CRN_CHANGES_FILE + 1];
+    char compared[HASH_DIGITS + 1]; /* the settings whose text was compared last */
+    int32_t bad_texts;
+} changes_reading;
+
+/* --- texts of settings --- */
+
+static bool is_hash(const char *text)
+{
+    return strlen(text) == HASH_DIGITS && strspn(text, "0123456789abcdef") == HASH_DIGITS;
+}
+
+/* Reads a whole file; NULL with *error. The caller frees it. */
+static char *read_settings(const char *folder, const char *hash, size_t *ret_size, crn_error *error)
+{
+    char path[PATH_MAX + 64], bytes[4096], *text = NULL;
+    ssize_t count;
+    snprintf(path, sizeof path, "%s/" CRN_SETTINGS_FOLDER "/%s.yaml", folder, hash);
+    int fd = crn_regular_open(path, error);
+    FILE *out = fd < 0 ? NULL : open_memstream(&text, ret_size);
+    if (fd < 0)
+        return NULL;
+    while (out && (count = read(fd, bytes, sizeof bytes)) > 0)
+        fwrite(bytes, 1, (size_t)count, out);
+    close(fd);
+    if (!out || fclose(out) != 0) {
+        crn_error_set(error, -ENOMEM, "%s: no memory for it", path);
+        return NULL;
+    }
+    return text;
+}
+
+int crn_ctl_settings_print(const char *dir, const char *hash)
+{
+    crn_error error;
+    size_t size;
+    if (!is_hash(hash)) {
+        crn_error_set(&error, 0,
+                      "settings %s: the 16 hexadecimal digits of a verdict's 'settings' "
+                      "expected",
+                      hash);
+        fprintf(stderr, "cernitactl: %s\n", error.text);
+        return 2;
+    }
+    char *text = read_settings(dir, hash, &size, &error);
+    if (!text) {
+        fprintf(stderr, "cernitactl: %s\n", error.text);
+        return 1;
+    }
+    bool good = fwrite(text, 1, size, stdout) == size;
+    free(text);
+    return good ? 0 : 1;
+}
+
+/* Whether the text is the one that the entry names. */
+static void compare_text(changes_reading *self, const crn_change_links *entry)
+{
+    char hash[CRN_SHA256_TEXT_BYTES];
+    crn_error error;
+    size_t size;
+    if (!entry->after.text[0] || !is_hash(entry->after.settings) ||
+        strcmp(self->compared, entry->after.settings) == 0)
+        return;
+    memcpy(self->compared, entry->after.settings, sizeof self->compared);
+    char *text = read_settings(self->folder, entry->after.settings, &size, &error);
+    if (!text) {
+        fprintf(stderr, "cernitactl: entry %" PRIu64 ": %s\n", entry->number, error.text);
+        self->bad_texts++;
+        return;
+    }
+    crn_sha256_text(text, size, hash);
+    free(text);
+    if (strcmp(hash, entry->after.text) == 0)
+        return;
+    self->bad_texts++;
+    fprintf(stderr,
+            "cernitactl: %s/" CRN_SETTINGS_FOLDER "/%s.yaml: is not the text that entry %" PRIu64
+            " was written with\n",
+            self->folder, entry->after.settings, entry->number);
+}
+
+/* --- the table --- */
+
+/* The text under that key, as it may be shown; "" if there is none. */
+static const char *shown(const msgpack_object *map, const char *key, char out[512])
+{
+    const msgpack_object *value = key ? crn_value_get(map, key) : map;
+    out[0] = '\0';
+    if (value && value->type == MSGPACK_OBJECT_STR)
+        crn_utf8_show(value->via.str.ptr, value->via.str.size, out, 512);
+    return out;
+}
+
+static uint64_t number_of(const msgpack_object *map, const char *key)
+{
+    uint64_t number = 0;
+    crn_value_unsigned(crn_value_get(map, key), UINT64_MAX, &number);
+    return number;
+}
+
+static void print_states(const msgpack_object *entry)
+{
+    static const char *const keys[] = {"settings", "recipe", "lot"};
+    const msgpack_object *states[] = {crn_value_get(entry, "before"),
+                                      crn_value_get(entry, "after")};
+    char before[512], after[512];
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        shown(states[0], keys[i], before);
+        shown(states[1], keys[i], after);
+        if (strcmp(before, after) != 0)
+            printf("       %s: %s -> %s\n", keys[i], before[0] ? before : "none",
+                   after[0] ? after : "none");
+    }
+}
+
+static void print_entry(const msgpack_object *entry)
+{
+    char text[512], what[512];
+    const msgpack_object *by = crn_value_get(entry, "by"), *keys = crn_value_get(entry, "keys");
+    uint64_t missing = number_of(entry, "missing");
+    shown(entry, "what", what);
+    printf("%5" PRIu64 "  %s  %s%s", number_of(entry, "number"), shown(entry, "time", text), what,
+           crn_value_is_true(crn_value_get(entry, "refused")) ? " refused" : "");
+    printf("  by %s", shown(by, "name", text)[0] ? text : "user");
+    printf(" (%" PRIu64 "), process %" PRIu64, number_of(by, "user"), number_of(by, "process"));
+    printf(", %s\n", shown(by, "through", text));
+    if (missing > 0)
+        printf("       %" PRIu64 " changes before it could not be recorded\n", missing);
+    if (crn_value_get(entry, "cut_sha256"))
+        puts("       an entry before it was cut, as by a loss of power");
+    print_states(entry);
+    for (uint32_t i = 0; i < crn_value_count(keys); i++)
+        printf("       %s\n", shown(crn_value_item(keys, i), NULL, text));
+}
+
+static bool is_wanted(const char *from, const msgpack_object *entry)
+{
+    char text[512];
+    if (!from)
+        return true;
+    if (strspn(from, "0123456789") == strlen(from))
+        return number_of(entry, "number") >= strtoull(from, NULL, 10);
+    return strcmp(shown(entry, "time", text), from) >= 0;
+}
+
+static void print_line(const crn_ctl_changes *given, const char *line, size_t length)
+{
+    msgpack_sbuffer packed;
+    msgpack_unpacked unpacked;
+    crn_error error;
+    msgpack_sbuffer_init(&packed);
+    msgpack_unpacked_init(&unpacked);
+    if (crn_json_read(line, length, &packed, &error) == 0 &&
+        msgpack_unpack_next(&unpacked, packed.data, packed.size, NULL) == MSGPACK_UNPACK_SUCCESS &&
+        is_wanted(given->from, &unpacked.data))
+        print_entry(&unpacked.data);
+    msgpack_unpacked_destroy(&unpacked);
+    msgpack_sbuffer_destroy(&packed);
+}
+
+/* --- the log --- */
+
+static void take_entry(void *context, const crn_change_links *links, const char *line,
+                       size_t length)
+{
+    changes_reading *self = context;
+    if (self->given->verify)
+        compare_text(self, links);
+    else
+        print_line(self->given, line, length);
+}
+
+/* The folder, and the file in it; a file that is named lies in the folder, too. */
+static void find_files(changes_reading *self)
+{
+    struct stat about;
+    const char *path = self->given->path, *slash = strrchr(path, '/');
+    if (stat(path, &about) < 0 || S_ISDIR(about.st_mode)) {
+        snprintf(self->folder, sizeof self->folder, "%s", path);
+        snprintf(self->file, sizeof self->file, "%s/" CRN_CHANGES_FILE, self->folder);
+        return;
+    }
+    snprintf(self->file, sizeof self->file, "%s", path);
+    snprintf(self->folder, sizeof self->folder, "%.*s", slash ? (int)(slash - path) : 1,
+             slash ? path : ".");
+}
+
+/* The exit status. */
+static int conclude(const changes_reading *self, const crn_change_chain *chain)
+{
+    fflush(stdout);
+    if (chain->fault_line)
+        fprintf(stderr, "cernitactl: %s:%" PRIu64 ": %s\n", self->file, chain->fault_line,
+                chain->fault);
+    if (chain->cuts > 0)
+        printf("cut, as by a loss of power, with a later entry that vouches for it: %" PRIu64 "\n",
+               chain->cuts);
+    if (chain->cut[0])
+        printf("line %" PRIu64 " is cut, as by a loss of power\n", chain->lines);
+    if (chain->fault_line || self->bad_texts > 0)
+        return 1;
+    if (self->given->verify && chain->last.number > 0)
+        printf("%" PRIu64 " entries, none altered; the last has the hash %s\n", chain->last.number,
+               chain->last.hash);
+    else if (chain->lines == 0)
+        puts("no entries");
+    return 0;
+}
+
+int crn_ctl_changes_print(const crn_ctl_changes *given)
+{
+    static changes_reading self;
+    crn_change_chain chain;
+    crn_error error;
+    self = (changes_reading){.given = given};
+    find_files(&self);
+    int fd = crn_regular_open(self.file, &error);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+    if (!file) {
+        fprintf(stderr, "cernitactl: %s\n", fd < 0 ? error.text : strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return 1;
+    }
+    int r = crn_change_chain_read(file, take_entry, &self, &chain);
+    fclose(file);
+    if (r < 0)
+        fprintf(stderr, "cernitactl: %s: cannot be read: %s\n", self.file, strerror(-r));
+    return r < 0 ? 1 : conclude(&self, &chain);
+}
