@@ -168,8 +168,8 @@ static void check_state(crn_preflight_check *check)
     bool of_unit = check->config->state.of_unit && check->notes;
     if (of_unit)
         crn_preflight_note(check, "state.dir",
-                           "the service keeps recipe and lot in force, the alarm list and the "
-                           "statistics of each minute in %s",
+                           "the service keeps recipe and lot in force, the alarm list, the "
+                           "log of changes and the statistics of each minute in %s",
                            dir);
     if (check->notes && dir[0] && !of_unit &&
         !crn_preflight_is_left_to_unit(check, "state.dir", dir) &&

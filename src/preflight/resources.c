@@ -79,7 +79,7 @@ static int threads_needed(const crn_config *config)
     /* A writer, and a thread that asks for the free space. */
     count += config->record.dir[0] ? 2 : 0;
     count += config->publish.log.dir[0] ? 2 : 0;
-    count += config->state.dir[0] ? 2 : 0;
+    count += config->state.dir[0] ? 3 : 0; /* alarms and changes are written */
     count += config->access.keys[0] ? 2 : 0;
     count += crn_config_measures(config);
     return (int)(count + config->run.workers * config->run.threads);

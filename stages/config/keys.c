@@ -308,9 +308,10 @@ static const crn_param control[] = {
 static const crn_param state[] = {
     KEY(state, dir, .fallback = "",
         .help =
-            "folder, of this line alone, that keeps recipe and lot in force, the alarm list and "
-            "the statistics of each minute (100 MB) over restarts; empty: STATE_DIRECTORY "
-            "under systemd (cernitad@NAME: /var/lib/cernita/NAME), otherwise none"),
+            "folder, of this line alone, that keeps recipe and lot in force, the alarm list, the "
+            "log of changes, the settings' texts and the statistics of each minute (100 MB) over "
+            "restarts; empty: STATE_DIRECTORY under systemd (cernitad@NAME: "
+            "/var/lib/cernita/NAME), otherwise none"),
     {0}};
 
 static const crn_param logging[] = {KEY(log, level, .fallback = "info",

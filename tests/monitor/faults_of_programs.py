@@ -109,12 +109,24 @@ def make_state_folder(line):
     (line.folder / "disk/state").mkdir()
 
 
-def choose_on_read_only_disk(line):
+def make_read_only(line):
     """Over the folder lies itself, read-only: what is open in it, as the alarms' file, stays writable."""
     folder = line.folder / "disk/state"
     subprocess.run(["mount", "--bind", folder, folder], check=True)
     subprocess.run(["mount", "-o", "remount,bind,ro", folder], check=True)
+
+
+def choose_on_read_only_disk(line):
+    make_read_only(line)
     choose_recipe(line)
+
+
+def reload_on_read_only_disk(line):
+    make_read_only(line)
+    config = yaml.safe_load(line.file.read_text())
+    config["latency"] = config.get("latency", {}) | {"straggler_ms": 900}
+    line.file.write_text(yaml.safe_dump(config))
+    line.ctl("reload")
 
 
 def make_writable(line):
@@ -137,4 +149,7 @@ FAULTS = [
     Fault("recipe_not_kept", "another recipe is chosen, and the disk of the state folder is read-only",
           choose_on_read_only_disk, make_writable, disk="tmpfs", before=make_state_folder,
           changes=RECIPES | {"state": {"dir": "FOLDER/disk/state"}}, also={"changes_not_kept"}),
+    Fault("changes_not_kept", "other settings are loaded, and the disk of the state folder is read-only",
+          reload_on_read_only_disk, make_writable, disk="tmpfs", before=make_state_folder,
+          changes={"state": {"dir": "FOLDER/disk/state"}}),
 ]

@@ -10,7 +10,7 @@ import time
 
 SUITE = "bookworm"
 MIRROR = "http://deb.debian.org/debian"
-PACKAGES = ["systemd", "libzmq5", "libyaml-0-2", "libtiff6", "libmsgpackc2", "libyajl2", "zlib1g",
+PACKAGES = ["systemd", "libzmq5", "libsodium23", "libyaml-0-2", "libtiff6", "libmsgpackc2", "libyajl2", "zlib1g",
             "libmicrohttpd12", "libpng16-16", "libgomp1", "libmodbus5", "libmosquitto1"]
 PATIENCE_S = 60
 

@@ -195,7 +195,7 @@ def draw_lower(d):
     d.arrow((http + 24, LINE_BOTTOM), (http + 24, LOWER_TOP))
     queue_label(d, http + 108, "three buffers: a", "snapshot a second")
 
-    lower_thread(d, conditions, LOWER_WIDTH, "conditions' thread", "nice 15; disks', alarms', minutes'",
+    lower_thread(d, conditions, LOWER_WIDTH, "conditions' thread", "nice 15; disks', writers' beside",
                  "snapshots of 5 s", "which conditions hold,", "which resource is short", copies=3)
     d.arrow((conditions + 24, LINE_BOTTOM), (conditions + 24, LOWER_TOP))
     queue_label(d, conditions + 108, "three buffers: a", "snapshot a second")

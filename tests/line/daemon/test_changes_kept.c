@@ -154,7 +154,7 @@ static void what_was_altered_is_named(void **state)
     end(SIGKILL);
     start(); /* all the same */
     await(control, "status", "changes   3, the last with the hash ");
-    assert_non_null(strstr(line.text, "changes.jsonl:1: is not the entry"));
+    daemon_read_until(&line, "changes.jsonl:1: is not the entry");
     assert_int_equal(control("changes"), 1);
     expect("/state/changes.jsonl:1: ");
     end(SIGTERM);

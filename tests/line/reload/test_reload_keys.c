@@ -233,7 +233,7 @@ static void a_revocation_beside_a_fault_is_refused(void **state)
     expect("settings refused: ", logged);
     expect(kept, logged);
     crn_log_capture_start(&capture);
-    crn_control_hang_up(self.control);
+    crn_control_hang_up(self.control, getuid(), getpid());
     do
         assert_true(reloading_ask(&self, "status", answer));
     while (!strstr(answer, "0 taken in, 2 refused"));

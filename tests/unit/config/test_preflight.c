@@ -144,14 +144,15 @@ static void what_a_service_has_beside_its_file_is_a_note(void **state)
     file = "/etc/cernita/no such line.yaml";
     assert_int_equal(check_with("openmp", ""), 0);
     assert_string_equal(faults, "");
-    assert_string_equal(notes, "note: control.path: the service has /run/cernita/no such "
-                               "line/control\n"
-                               "note: publish.log.dir: the service logs verdicts in "
-                               "/var/lib/cernita/no such line/log, for 7 days; \"\" in the file: "
-                               "it logs none\n"
-                               "note: state.dir: the service keeps recipe and lot in force, the "
-                               "alarm list and the statistics of each minute in "
-                               "/var/lib/cernita/no such line\n");
+    assert_string_equal(notes,
+                        "note: control.path: the service has /run/cernita/no such "
+                        "line/control\n"
+                        "note: publish.log.dir: the service logs verdicts in "
+                        "/var/lib/cernita/no such line/log, for 7 days; \"\" in the file: "
+                        "it logs none\n"
+                        "note: state.dir: the service keeps recipe and lot in force, the "
+                        "alarm list, the log of changes and the statistics of each minute in "
+                        "/var/lib/cernita/no such line\n");
 }
 
 static void a_token_file_is_read(void **state)
