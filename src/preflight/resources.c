@@ -74,7 +74,7 @@ void crn_preflight_descriptors(crn_preflight_check *check)
 static int threads_needed(const crn_config *config)
 {
     int64_t count = 2 * CONTEXT_THREADS + 1 /* viewers */ + 1 /* control */ + 1 /* service */ +
-                    1 /* conditions */;
+                    1 /* conditions */ + 1 /* minutes */;
     count += config->monitor.http[0] != '\0';
     /* A writer, and a thread that asks for the free space. */
     count += config->record.dir[0] ? 2 : 0;

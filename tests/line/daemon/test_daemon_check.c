@@ -394,10 +394,10 @@ static void allow_few_threads(void)
     allow_threads(4);
 }
 
-/* One less than the 9 that the line starts, and its own. */
+/* One less than the 10 that the line starts, and its own. */
 static void allow_one_too_few(void)
 {
-    allow_threads(9 + CRN_SANITIZER_THREADS);
+    allow_threads(10 + CRN_SANITIZER_THREADS);
 }
 
 static void there_must_be_threads(void **state)
@@ -412,7 +412,7 @@ static void there_must_be_threads(void **state)
     for (int i = 0; i < 2; i++) {
         daemon_process daemon;
         assert_int_equal(run(&daemon, yaml, options[i], allow_few_threads), options[i] ? 78 : 1);
-        const char *said = strstr(daemon.text, "run.workers: the line needs 9 threads, 1 workers "
+        const char *said = strstr(daemon.text, "run.workers: the line needs 10 threads, 1 workers "
                                                "of 1 among them, and can start ");
         if (!said)
             fail_msg("%s", daemon.text);
@@ -420,7 +420,7 @@ static void there_must_be_threads(void **state)
     }
     daemon_process daemon;
     assert_int_equal(run(&daemon, yaml, NULL, allow_one_too_few), 1);
-    assert_non_null(strstr(daemon.text, "can start 8; raise their number"));
+    assert_non_null(strstr(daemon.text, "can start 9; raise their number"));
     assert_int_equal(chmod(test_folder, 0700), 0);
 }
 
