@@ -1,46 +1,56 @@
-/* cernita-archive: a line's verdict log into an SQLite file, each verdict once. */
+/* cernita-archive: a line's verdicts, of its log or as viewers get them, into an SQLite file, each
+ * once. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "stages/base/process/standard.h"
 #include "tools/archive/import.h"
+#include "tools/archive/subscriber.h"
 #include "tools/common/options.h"
 #include "tools/common/progress.h"
 #include "tools/common/signals.h"
 
-#define WAIT_MS 500 /* until the log is looked at again */
+#define WAIT_MS 500 /* until the source is looked at again; it holds what comes meanwhile */
 
 typedef struct archive_settings {
     const char *from, *to;
     bool follow;
+    crn_client_keys keys;
 } archive_settings;
 
 static const crn_option options[] = {
-    CRN_OPTION_AT("from", "LOGDIR", archive_settings, from, .required = true,
-                  .help = "the folder of a daemon's verdict log (publish.log.dir); the daemon may\n"
-                          "be running"),
+    CRN_OPTION_AT("from", "LOGDIR|ENDPOINT", archive_settings, from, .required = true,
+                  .help = "the folder of a daemon's verdict log (publish.log.dir), which may be\n"
+                          "running; or its publish.viewers, which loses what it cannot send"),
     CRN_OPTION_AT("to", "FILE.sqlite", archive_settings, to, .required = true,
                   .help = "the archive; made if it does not exist, else continued"),
     CRN_OPTION_AT("follow", NULL, archive_settings, follow,
                   .help = "go on as the daemon writes, until SIGTERM or SIGINT, instead of ending\n"
                           "at the log's end"),
+    CRN_OPTIONS_OF_KEYS(archive_settings, keys),
     {0},
 };
 
 static const crn_tool tool = {
     .name = "cernita-archive",
     .operands = "",
-    .about = "Writes each verdict of a log to an SQLite database, once: fruits, views, defects.\n"
+    .about = "Writes each verdict of a line to an SQLite database, once: fruits, views, defects.\n"
              "A run goes on where the last one ended, however that ended.",
     .options = options,
 };
 
-static void tell(void *context, const char *line)
+/* One of both; the other is NULL. */
+typedef struct archive_source {
+    crn_import *log;
+    crn_subscriber *line;
+} archive_source;
+
+static void tell(const char *line)
 {
-    (void)context;
     crn_tool_note(&tool, "%s", line);
 }
 
@@ -51,15 +61,34 @@ static bool is_ended(int signals, int wait_ms)
     return poll(&item, 1, wait_ms) > 0;
 }
 
-static int run(crn_import *import, bool follow, int signals, crn_error *error)
+static int open_source(crn_archive *archive, const archive_settings *set,
+                       archive_source *ret_source, crn_error *error)
 {
-    const crn_import_stats *stats = crn_import_get_stats(import);
+    if (strstr(set->from, "://"))
+        return crn_subscriber_open(
+            archive,
+            &(crn_subscriber_settings){.endpoint = set->from, .keys = set->keys, .tell = tell},
+            &ret_source->line, error);
+    return crn_import_open(
+        archive, &(crn_import_settings){.dir = set->from, .follow = set->follow, .tell = tell},
+        &ret_source->log, error);
+}
+
+static int step(const archive_source *source, crn_error *error)
+{
+    return source->line ? crn_subscriber_step(source->line, error)
+                        : crn_import_step(source->log, error);
+}
+
+static int run(const archive_source *source, const crn_intake_stats *stats, bool follow,
+               int signals, crn_error *error)
+{
     crn_progress progress;
     crn_progress_begin(&progress, "verdicts", 0);
     uint64_t missing = 0;
     int r = 1;
     while (r >= 0 && !is_ended(signals, r || !follow ? 0 : WAIT_MS)) {
-        r = crn_import_step(import, error);
+        r = step(source, error);
         crn_progress_update(&progress, stats->added, NULL);
         if (stats->missing > missing)
             crn_tool_note(&tool, "%" PRIu64 " verdicts are missing (the view `gaps` lists which)",
@@ -79,21 +108,21 @@ int main(int argc, char **argv)
     crn_options_read(&tool, argc, argv, &set);
     int signals = crn_signals_catch();
     crn_archive archive;
-    crn_import *import = NULL;
+    archive_source source = {NULL, NULL};
     crn_error error = {""};
     int r = crn_archive_open(&archive, set.to, &error);
     if (r == 0)
-        r = crn_import_open(
-            &archive, &(crn_import_settings){.dir = set.from, .follow = set.follow, .tell = tell},
-            &import, &error);
+        r = open_source(&archive, &set, &source, &error);
     if (r == 0) {
-        r = run(import, set.follow, signals, &error);
-        const crn_import_stats *stats = crn_import_get_stats(import);
+        const crn_intake_stats *stats =
+            source.line ? crn_subscriber_get_stats(source.line) : crn_import_get_stats(source.log);
+        r = run(&source, stats, set.follow || source.line, signals, &error);
         printf("%" PRIu64 " verdicts archived, %" PRIu64 " were there, %" PRIu64
                " missing, %" PRIu64 " unreadable\n",
                stats->added, stats->known, stats->missing, stats->unreadable);
     }
-    crn_import_close(&import);
+    crn_import_close(&source.log);
+    crn_subscriber_close(&source.line);
     crn_archive_close(&archive);
     return r < 0 ? crn_tool_fail(&tool, "%s", error.text) : 0;
 }

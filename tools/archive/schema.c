@@ -67,8 +67,8 @@ int crn_archive_fail(sqlite3 *database, const char *path, crn_error *error)
     switch (code & 0xff) {
     case SQLITE_FULL:
         return crn_error_set(error, -ENOSPC,
-                             "%s: its disk is full: make room and start again; nothing is lost, "
-                             "what is not archived is still in the log",
+                             "%s: its disk is full: make room and start again; the verdict log "
+                             "still has what is not archived",
                              path);
     case SQLITE_NOTADB:
         return crn_error_set(error, -EMEDIUMTYPE,

@@ -43,18 +43,17 @@ void archived_write(archived_line *line, crn_format format, uint64_t segment_byt
     crn_verdict_writer_close(&made);
 }
 
-static void keep_notice(void *context, const char *line)
+static void keep_notice(const char *line)
 {
-    (void)context;
     snprintf(archived_notice, sizeof archived_notice, "%s", line);
 }
 
-int archived_import(bool follow, crn_import_stats *ret_stats, crn_error *ret_error)
+int archived_import(bool follow, crn_intake_stats *ret_stats, crn_error *ret_error)
 {
     crn_archive archive;
     crn_import *import = NULL;
     archived_notice[0] = ret_error->text[0] = '\0';
-    *ret_stats = (crn_import_stats){0};
+    *ret_stats = (crn_intake_stats){0};
     int r = crn_archive_open(&archive, archived_path, ret_error);
     if (r == 0)
         r = crn_import_open(
@@ -73,7 +72,7 @@ int archived_import(bool follow, crn_import_stats *ret_stats, crn_error *ret_err
 
 void archived_expect_added(uint64_t added)
 {
-    crn_import_stats stats;
+    crn_intake_stats stats;
     crn_error error;
     if (archived_import(false, &stats, &error) != 0)
         fail_msg("%s", error.text);

@@ -30,7 +30,7 @@ void archived_write(archived_line *line, crn_format format, uint64_t segment_byt
 
 /* Opens the archive, imports to the log's end, and closes. The result of the step that failed, with
  * *ret_error, or 0. Notices are kept below. */
-int archived_import(bool follow, crn_import_stats *ret_stats, crn_error *ret_error);
+int archived_import(bool follow, crn_intake_stats *ret_stats, crn_error *ret_error);
 extern char archived_notice[1024]; /* the last one of that import; empty: none */
 
 /* The same, and it has to succeed with so many new verdicts, none of them known. */

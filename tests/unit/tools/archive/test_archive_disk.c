@@ -21,7 +21,7 @@
 #define ONE_SEGMENT UINT64_MAX
 
 static archived_line line;
-static crn_import_stats stats;
+static crn_intake_stats stats;
 static crn_error error;
 
 static int set_up(void **state)
@@ -39,7 +39,7 @@ static void room_for_others_is_left(void **state)
     atomic_store(&free_bytes, CRN_PLENTY_BYTES);
     assert_int_equal(r, -ENOSPC);
     assert_int_equal(stats.added, 0);
-    assert_non_null(strstr(error.text, "is still in the log"));
+    assert_non_null(strstr(error.text, "still has what is not archived"));
     archived_expect_added(100);
     archived_expect_sums(&line.sums);
 }

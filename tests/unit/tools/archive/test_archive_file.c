@@ -18,7 +18,7 @@
 #define NOBODY 65534
 
 static archived_line line;
-static crn_import_stats stats;
+static crn_intake_stats stats;
 static crn_error error;
 
 static int set_up(void **state)

@@ -1,0 +1,107 @@
+#include "tools/archive/intake.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/formats/verdict/decode.h"
+#include "src/formats/verdict_log/writer.h"
+#include "stages/base/file/disk_room.h"
+
+/* Limits of a transaction. */
+#define VERDICTS_MAX 10000
+#define BYTES_MAX    (UINT64_C(64) << 20)
+
+#define SPARE_BYTES (2 * CRN_VERDICT_LOG_SPARE_BYTES)
+
+int crn_intake_init(crn_intake *intake, crn_archive *archive, const char *source,
+                    crn_intake_teller *tell, crn_error *error)
+{
+    *intake = (crn_intake){.archive = archive, .tell = tell};
+    intake->source = strdup(source);
+    intake->folder = strdup(archive->path);
+    if (!intake->source || !intake->folder)
+        return crn_error_set(error, -ENOMEM, "%s: no memory", source);
+    dirname(intake->folder);
+    return crn_archive_rows_init(&intake->rows, archive, error);
+}
+
+void crn_intake_done(crn_intake *intake)
+{
+    free(intake->source);
+    free(intake->folder);
+    intake->source = intake->folder = NULL;
+}
+
+/* Leaves room for the log, which may be on the same disk. */
+int crn_intake_begin(crn_intake *intake, crn_error *error)
+{
+    crn_error fault;
+    intake->verdicts = 0;
+    intake->bytes = 0;
+    int r = crn_disk_check_room(intake->folder, BYTES_MAX, SPARE_BYTES, &fault);
+    if (r < 0)
+        return crn_error_set(error, r,
+                             "%s, and start again: the verdict log still has what is not archived",
+                             fault.text);
+    return crn_archive_begin(intake->archive, error);
+}
+
+int crn_intake_end(crn_intake *intake, int r, crn_error *error)
+{
+    if (r >= 0) {
+        int committed = crn_archive_commit(intake->archive, error);
+        return committed < 0 ? committed : r;
+    }
+    crn_archive_undo(intake->archive);
+    return r;
+}
+
+bool crn_intake_is_full(const crn_intake *intake)
+{
+    return intake->verdicts >= VERDICTS_MAX || intake->bytes >= BYTES_MAX;
+}
+
+void crn_intake_pass_over(crn_intake *intake, const char *line)
+{
+    intake->stats.unreadable++;
+    intake->tell(line);
+}
+
+static int decode(const void *bytes, size_t size, crn_decoded **ret_verdict, crn_error *error)
+{
+    crn_messagepack_json packed;
+    int r = crn_messagepack_json_init(&packed, bytes, size, error);
+    if (r < 0)
+        return r;
+    r = crn_decode(&packed, ret_verdict, error);
+    crn_messagepack_json_done(&packed);
+    return r;
+}
+
+int crn_intake_add(crn_intake *intake, const void *bytes, size_t size, crn_error *error)
+{
+    crn_decoded *verdict = NULL;
+    crn_archive_added added;
+    crn_error fault, line;
+    intake->verdicts++;
+    intake->bytes += size;
+    int r = decode(bytes, size, &verdict, &fault);
+    if (r == -EBADMSG) {
+        crn_error_set(&line, r, "%s: a verdict cannot be read and is passed over: %s",
+                      intake->source, fault.text);
+        crn_intake_pass_over(intake, line.text);
+        return 0;
+    }
+    if (r < 0)
+        return crn_error_set(error, r, "%s: %s", intake->source, fault.text);
+    r = crn_archive_rows_add(&intake->rows, verdict, &added, error);
+    crn_decoded_free(&verdict);
+    if (r < 0)
+        return r;
+    intake->stats.added += added.is_new;
+    intake->stats.known += !added.is_new;
+    intake->stats.missing += added.missing;
+    return 0;
+}

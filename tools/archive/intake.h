@@ -1,0 +1,60 @@
+/*
+ * Verdicts into an archive, in transactions, wherever they come from: what is counted of them, and
+ * what a person has to know. Memory does not depend on how many there are.
+ *
+ * After a negative errno it is of no more use: its transaction is undone, with the names in it.
+ */
+#ifndef CRN_TOOLS_ARCHIVE_INTAKE_H
+#define CRN_TOOLS_ARCHIVE_INTAKE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stages/base/error.h"
+#include "tools/archive/rows.h"
+
+typedef struct crn_intake_stats {
+    uint64_t added;      /* verdicts */
+    uint64_t known;      /* came again, and in the archive already */
+    uint64_t missing;    /* sequences that did not come, before those that were added */
+    uint64_t unreadable; /* what is no verdict, or damaged */
+} crn_intake_stats;
+
+/* Takes one line for a person; called by the thread that archives. */
+typedef void crn_intake_teller(const char *line);
+
+typedef struct crn_intake {
+    crn_archive *archive;
+    crn_archive_rows rows;
+    crn_intake_stats stats;
+    char *source; /* for messages, and the key of a log's position */
+    char *folder; /* of the archive */
+    crn_intake_teller *tell;
+    int verdicts; /* of this transaction */
+    uint64_t bytes;
+} crn_intake;
+
+/* The source is copied. 0, or a negative errno with *error; done cleans up in either case. */
+int crn_intake_init(crn_intake *intake, crn_archive *archive, const char *source,
+                    crn_intake_teller *tell, crn_error *error);
+void crn_intake_done(crn_intake *intake);
+
+/* Begins a transaction, if the disk has room for it and for others. 0, or a negative errno with
+ * *error. */
+int crn_intake_begin(crn_intake *intake, crn_error *error);
+
+/* Ends it: undoes it if `r`, the result so far, is negative. Returns `r`, or the commit's error. */
+int crn_intake_end(crn_intake *intake, int r, crn_error *error);
+
+/* True if the transaction is to be ended before the next verdict. */
+bool crn_intake_is_full(const crn_intake *intake);
+
+/* Adds a message that should be a verdict; one that is not is told, and passed over. 0, or a
+ * negative errno with *error. */
+int crn_intake_add(crn_intake *intake, const void *bytes, size_t size, crn_error *error);
+
+/* Tells, and counts, what cannot be read. */
+void crn_intake_pass_over(crn_intake *intake, const char *line);
+
+#endif
