@@ -18,12 +18,13 @@ import urllib.request
 import numpy as np
 
 from browser import Browser
-from live_alarms import ALARM_TESTS
-from live_daemon import BUDGET_MS, CLASSES, FRUITS, VIEWS, Daemon
-from live_fruit import FRUIT_TESTS
-from live_outlets import OUTLET_TESTS
-from live_overview import LANGUAGES, OVERVIEW_TESTS
-from outlines import outlines_are_the_verdicts
+from live.alarms import ALARM_TESTS
+from live.daemon import BUDGET_MS, CLASSES, FRUITS, VIEWS, Daemon
+from live.fruit import FRUIT_TESTS
+from live.history import HISTORY_TESTS
+from live.outlets import OUTLET_TESTS
+from live.overview import LANGUAGES, OVERVIEW_TESTS
+from live.outlines import outlines_are_the_verdicts
 from page_tests import DESKTOP, PHONE, PageTest, make_parser, run_tests
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/python"))
@@ -402,7 +403,7 @@ def memory_stays(test):
 
 TESTS = [empty, counts_are_right, budget_line_is_drawn, outlines_are_the_verdicts, over_budget, partial_fruits,
          refused_views, silent_lane, each_lane_in_turn, degraded, it_connects_again, fits_a_phone, keyboard_reaches_everything,
-         *OVERVIEW_TESTS, *OUTLET_TESTS, *FRUIT_TESTS, *ALARM_TESTS, memory_stays]
+         *OVERVIEW_TESTS, *OUTLET_TESTS, *HISTORY_TESTS, *FRUIT_TESTS, *ALARM_TESTS, memory_stays]
 
 
 def main():

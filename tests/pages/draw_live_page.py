@@ -12,7 +12,7 @@ import tempfile
 import time
 
 from browser import Browser
-from live_daemon import VIEWS, Daemon
+from live.daemon import VIEWS, Daemon
 
 PICTURE = pathlib.Path(__file__).resolve().parents[2] / "src/monitor/http/live.png"
 LANES, FRUITS = 4, 120

@@ -15,6 +15,7 @@
     USE(outlets, "outlets.js", CRN_ASSET_SCRIPT)                                                   \
     USE(last_fruits, "last_fruits.js", CRN_ASSET_SCRIPT)                                           \
     USE(details, "details.js", CRN_ASSET_SCRIPT)                                                   \
+    USE(history, "history.js", CRN_ASSET_SCRIPT)                                                   \
     USE(lists, "lists.js", CRN_ASSET_SCRIPT)                                                       \
     USE(fruit, "fruit.js", CRN_ASSET_SCRIPT)                                                       \
     USE(why, "fruit/why.js", CRN_ASSET_SCRIPT)                                                     \

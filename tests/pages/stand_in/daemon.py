@@ -116,6 +116,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(json.dumps({"languages": ["en", "it", "es", "fr", "de"], "conditions": server.table}).encode())
         if self.path == "/alarms" and server.alarms:
             return self.answer(server.alarms.list())
+        if self.path.startswith("/minutes?"):
+            return self.answer(json.dumps(server.minutes).encode())
         if self.path == "/alarms.csv" and server.alarms:
             return self.answer(CSV, "text/csv; charset=utf-8", headers={"Content-Disposition": "attachment"})
         if self.path.startswith("/fruits/"):
@@ -142,6 +144,7 @@ class StandIn(http.server.ThreadingHTTPServer):
         self.address = f"http://127.0.0.1:{self.server_address[1]}"
         self.table, self.fruits = table or {}, {} # texts by condition; what /fruits/NAME.json gives
         self.alarms = Alarms() # None: this daemon has no list of them
+        self.minutes = {"now_ms": int(time.time() * 1000), "step_s": 60, "rows": []} # what /minutes gives
         self.tables_refused = 0 # so many times the texts are not given
         self.streams, self.event = [], normal_event()
         threading.Thread(target=self.serve_forever, daemon=True).start()

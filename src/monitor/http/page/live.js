@@ -4,6 +4,7 @@ import { showAlarms, startAlarms } from './alarms/alarms.js';
 import { headlineOf, loadConditions, showConditions, showHeadline } from './conditions.js';
 import { showDetails, startDetails } from './details.js';
 import { byId, setText, startFrame } from './frame.js';
+import { startHistory } from './history.js';
 import { showLanes } from './lanes.js';
 import { showBad, showFruits } from './last_fruits.js';
 import { showOutlets, withSorterFaults } from './outlets.js';
@@ -102,6 +103,7 @@ function watch() {
 startFrame();
 startDetails();
 startAlarms();
+startHistory(() => 1000 * nowSeconds());
 document.addEventListener('visibilitychange', () => {
   if (!document.hidden && !source) {
     waitingSinceMs = Date.now();

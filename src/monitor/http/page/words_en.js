@@ -93,6 +93,14 @@ export default {
   send: 'Send',
   // Below the overview.
   conditions: 'What is wrong now',
+  // The history.
+  history: 'The last 24 hours',
+  fruits_per_minute: 'fruits per minute',
+  history_classes: 'of these fruits with, in per cent',
+  with_defect: 'with a defect',
+  history_sum: (fruits, share) => `${fruits} fruits, ${share} with a defect`,
+  history_fruits: (fruits) => `Fruits per minute over 24 hours: ${fruits} fruits`,
+  no_history: 'No fruit was judged in the last 24 hours.',
   technical: 'Details for the technician',
   details: 'Details',
   views_per_s: 'pictures per second',

@@ -2,7 +2,7 @@
 import time
 import urllib.request
 
-from live_overview import LANGUAGES, SCREENS, expect_large_targets, open_page, show
+from live.overview import LANGUAGES, SCREENS, expect_large_targets, open_page, show
 from page_tests import DESKTOP, PHONE
 from stand_in.daemon import faulty_event, held, normal_event
 

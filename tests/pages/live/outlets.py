@@ -1,5 +1,5 @@
 """The outlets on the live page: as a sorter reports them, by a stand-in for the daemon and by both programs."""
-from live_overview import CUT, LANGUAGES, expect_easy_reading, open_page, show
+from live.overview import CUT, LANGUAGES, expect_easy_reading, open_page, show
 from page_tests import DESKTOP, PHONE
 from stand_in.daemon import faulty_event, held, normal_event
 

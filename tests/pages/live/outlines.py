@@ -7,7 +7,7 @@ import numpy as np
 import tifffile
 import zmq
 
-from live_daemon import FRUITS, VIEWS
+from live.daemon import FRUITS, VIEWS
 
 
 def read_verdicts(line, wanted, patience_s=20):

@@ -1,7 +1,7 @@
 """The page of a fruit that a line with section geometry measured, by a stand-in for the daemon."""
 import math
 
-from live_overview import LANGUAGES, NAME, fruit_of
+from live.overview import LANGUAGES, NAME, fruit_of
 from stand_in.daemon import StandIn, normal_event
 
 MM_PER_PX = 0.5
