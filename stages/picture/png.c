@@ -16,6 +16,8 @@
 
 #define DEFLATE_MAX UINT64_C(1032) /* maximum expansion ratio of deflate */
 #define SIDE_MAX    INT32_MAX
+/* zlib's default, 6, writes a photograph in four times the time, 13 % smaller. */
+#define COMPRESSION 3
 #define ANIMATION   "acTL"
 
 typedef struct png_job {
@@ -237,6 +239,7 @@ static void write_all(png_job *j)
                  (int)crn_type_bytes(image->type) * 8,
                  (colour ? PNG_COLOR_MASK_COLOR : 0) | (alpha ? PNG_COLOR_MASK_ALPHA : 0),
                  PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_set_compression_level(j->png, COMPRESSION);
     png_write_info(j->png, j->info);
     if (image->type == CRN_U16 && __BYTE_ORDER == __LITTLE_ENDIAN)
         png_set_swap(j->png);

@@ -1,4 +1,7 @@
 """cernita-export: folders in COCO's form of recordings and verdict logs, what is chosen, and what is refused."""
+import dataclasses
+import importlib.machinery
+import importlib.util
 import json
 import os
 import pathlib
@@ -7,7 +10,9 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import unittest
+import unittest.mock
 
 from coco_reader import area_of, check_form
 from line_daemon import BIN, Daemon, PackageTest, make_maps
@@ -100,7 +105,8 @@ class OfAChain(ExportTest):
         self.assertEqual(len(coco["images"]), len(wanted))
         for image, view in zip(coco["images"], wanted):
             maps = np.load(self.folder / "coco" / image["maps"])
-            self.assertEqual((maps.dtype, maps.tobytes()), (view.planes[0].dtype, np.stack(view.planes, axis=2).tobytes()))
+            self.assertEqual((maps.dtype, maps.shape), (view.planes[0].dtype, (95, 511, 12)))
+            self.assertTrue(maps.tobytes() == np.stack(view.planes, axis=2).tobytes())
 
     def place(self, image):
         return image["lane"], image["fruit"], image["view"]
@@ -259,6 +265,27 @@ class OfALog(ExportTest):
         synthesise(other, "--fruits", "1")
         _, told = self.export(other, self.recordings, "--log", self.log)
         self.assertTrue(told.endswith("; 4 views without a verdict are left out\n"), told)
+
+    def test_which_verdict_is_a_view_s(self):
+        """Where a fruit's number returned, and of views that were not judged."""
+        loader = importlib.machinery.SourceFileLoader("cernita_export", str(PROGRAM))
+        program = importlib.util.module_from_spec(importlib.util.spec_from_loader("cernita_export", loader))
+        with unittest.mock.patch.object(sys, "dont_write_bytecode", True):
+            loader.exec_module(program)
+        judge = program.LogJudge(types.SimpleNamespace(log=self.log),
+                                 lambda: ((None, view) for view in cernita.Recording(self.recordings)))
+        view = next(iter(cernita.Recording(self.recordings, fruit=0)))
+        (verdict,) = judge._verdicts[view.lane, view.epoch, 0]
+        later = dataclasses.replace(verdict, published_ns=verdict.published_ns + 10**12)
+        judge._verdicts[view.lane, view.epoch, 0].append(later)
+        self.assertIs(judge.judge(None, view)[0], verdict)
+        again = dataclasses.replace(view, arrived_ns=verdict.published_ns + 1)
+        self.assertIs(judge.judge(None, again)[0], later)
+        last = dataclasses.replace(view, arrived_ns=later.published_ns + 1)
+        self.assertEqual(judge.judge(None, last), (None, program.NO_VERDICT))
+        lost = {**verdict.message, "view_states": [{"view": view.view, "state": "lost"}]}
+        judge._verdicts[view.lane, view.epoch, 0] = [dataclasses.replace(verdict, message=lost)]
+        self.assertEqual(judge.judge(None, view), (None, program.NOT_JUDGED))
 
 
 if __name__ == "__main__":
