@@ -139,7 +139,7 @@ static void it_asks_for_nothing_that_is_there(void **state)
         "libmsgpack-dev "
         "libyajl-dev libcairo2-dev libmicrohttpd-dev libcurl4-openssl-dev libjs-chart.js "
         "libsystemd-dev "
-        "libncurses-dev libmodbus-dev libmosquitto-dev libjpeg-dev libsqlite3-dev "
+        "libncurses-dev libmodbus-dev libmosquitto-dev libjpeg-dev libsqlite3-dev libsodium-dev "
         "zlib1g-dev";
     char all[512];
     assert_int_equal(setup("", most), 0);
