@@ -22,7 +22,7 @@ int32_t crn_sorter_faults(crn_line_state line, const crn_plc_stats *plc,
         ret_faults[count++] = &line_faults[line];
     if (settings->ejectors.count && !plc->client.connected)
         ret_faults[count++] = &plc_gone;
-    else if (settings->ejectors.count && !plc->belt_known)
+    else if (settings->ejectors.count && plc->belt_missed)
         ret_faults[count++] = &belt_unknown;
     return count;
 }

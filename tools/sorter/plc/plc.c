@@ -12,6 +12,7 @@
 #define QUEUE_BYTES    (1u << 20) /* some 4,000 decisions */
 #define MESSAGES_BYTES (1u << 18)
 #define STATS_NS       (100 * CRN_NS_PER_MS)
+#define LOST_NS        (10 * CRN_NS_PER_S) /* a lost fruit says so long that the position is missed */
 
 static int64_t earlier(int64_t a, int64_t b)
 {
@@ -60,6 +61,9 @@ static void tell_passed(crn_plc *plc, const crn_plc_stats *stats, int64_t now_ns
     }
     if (lost + too_late == plc->told_passed)
         return;
+    if (lost > plc->lost)
+        plc->lost_ns = now_ns;
+    plc->lost = lost;
     plc->told_passed = lost + too_late;
     crn_log_gated(&plc->passed, now_ns, CRN_LOG_ERROR,
                   "firing: fruits passed their ejectors: so far %" PRIu64
@@ -87,21 +91,28 @@ static void publish_stats(crn_plc *plc, int64_t now_ns, bool is_last)
             stats.outlet[i] = crn_firing_get_counts(plc->firing, i);
     }
     tell_passed(plc, &stats, now_ns);
+    if (plc->firing)
+        stats.belt_missed = plc->source == CRN_SOURCE_VIEWS
+                                ? plc->lost > 0 && now_ns - plc->lost_ns < LOST_NS
+                                : !stats.belt_known;
     pthread_mutex_lock(&plc->lock);
     plc->stats = stats;
     pthread_mutex_unlock(&plc->lock);
 }
 
-/* Logs once that the belt's position is not known, and that it is again. */
+/* Logs once that the belt's position is not known, and that it is again; where it comes with the
+ * views only what a fruit loses by it is told (tell_passed). */
 static void tell_belt(crn_plc *plc, int64_t now_ns)
 {
     crn_belt_motion motion;
     bool is_known = crn_belt_get_motion(crn_firing_belt(plc->firing), now_ns, &motion);
+    if (plc->source == CRN_SOURCE_VIEWS)
+        return;
     if (!is_known && plc->was_known)
         crn_log_gated(&plc->unknown, now_ns, CRN_LOG_ERROR,
                       "firing: the belt's position is not known: fruits pass all ejectors");
     else if (is_known && !plc->was_known)
-        crn_log_gated(&plc->unknown, now_ns, CRN_LOG_INFO, "firing: the belt's position is known");
+        crn_log_gated(&plc->known, now_ns, CRN_LOG_INFO, "firing: the belt's position is known");
     plc->was_known = is_known;
 }
 

@@ -19,6 +19,8 @@ typedef struct crn_plc_stats {
     uint64_t dropped;         /* decisions, as the thread did not keep up */
     crn_window_counts window; /* all 0 without one */
     uint64_t belt_known;      /* 1: its position, now */
+    uint64_t belt_missed; /* 1: it should be known and is not. Where it comes with the views there
+                           * is none while none arrive: then 1 once a fruit was lost by it */
     uint64_t waiting, lead_us;
     crn_belt_stats belt;
     uint64_t unreadable; /* MQTT messages */

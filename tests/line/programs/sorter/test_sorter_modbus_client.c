@@ -1,5 +1,6 @@
 /* cernita-sorter as a PLC's client: decisions in the PLC's registers until its program takes them,
  * a PLC that goes away and comes back. The PLC is this program, with libmodbus. */
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,6 +196,25 @@ static void without_plc_or_position_fruits_pass(void **state)
     sorter_expect_said("firing: the belt's position is not known: fruits pass all ejectors");
 }
 
+/* Between two batches no view tells where the belt is, and no fruit needs it. */
+static void a_belt_without_views_is_no_fault_until_a_fruit_is_lost(void **state)
+{
+    (void)state;
+    start_with("", "\nfiring: {source: views, speed_max: 8000, tolerance: 30, age_ms: 1000}"
+                   "\nejectors: [{outlet: waste, distance: 6000, coil: 0}]");
+    daemon_read_until(&sorter.process, "monitor: ");
+    open_plc();
+    while (sample("cernita_sorter_plc_connected") < 1)
+        sched_yield(); /* nothing is asked of the PLC */
+    assert_int_equal(sample("cernita_sorter_belt_known"), 0);
+    assert_false(is_unhealthy("the belt's position is not known"));
+    sorter_send(&(sorter_verdict){.lane = 0, .area_px = 60}); /* without a tick */
+    while (!is_unhealthy("the belt's position is not known: fruits pass all ejectors"))
+        sched_yield(); /* nothing is asked of the PLC */
+    assert_int_equal(sample("cernita_sorter_firings_total{outlet=\"waste\",result=\"lost\"}"), 1);
+    stop();
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, sorter_set_up, sorter_tear_down)
@@ -202,6 +222,7 @@ int main(void)
         TEST(decisions_stay_until_the_plc_takes_them),
         TEST(a_plc_that_is_gone_costs_counted_decisions),
         TEST(without_plc_or_position_fruits_pass),
+        TEST(a_belt_without_views_is_no_fault_until_a_fruit_is_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
