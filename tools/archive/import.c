@@ -16,6 +16,8 @@ struct crn_import {
     uint64_t told_number;          /* of the segment that the log's writer was told; 0: none */
     crn_error notice;              /* the last one told */
     bool has_notice;               /* `notice` is kept back: the end may be completed */
+    int fault;                     /* why the log cannot be read this time; 0: it can */
+    crn_error told_fault;          /* the last one told; empty: the log could be read since */
 };
 
 int crn_import_open(crn_archive *archive, const crn_import_settings *settings,
@@ -86,21 +88,33 @@ static void drop_notice(crn_import *import)
     import->has_notice = false;
 }
 
+/* What cannot be read now may be read later, so that the position stays before it. */
+static int take_fault(crn_import *import, const crn_error *error)
+{
+    if (!import->follow)
+        return import->fault;
+    if (strcmp(import->told_fault.text, error->text) != 0)
+        import->intake.tell(error->text);
+    import->told_fault = *error;
+    return 0;
+}
+
 /* --- verdicts --- */
 
-/* Reads up to the limits of a transaction. 1, 0 at the log's end, or a negative errno with *error.
- */
+/* Reads up to the limits of a transaction. 1; 0 at the log's end, or, with *error, before an
+ * import->fault; or a negative errno with *error. */
 static int add_verdicts(crn_import *import, crn_error *error)
 {
     while (!crn_intake_is_full(&import->intake)) {
         crn_logged_verdict logged;
-        crn_error notice;
-        int r = crn_verdict_reader_next(import->log, &logged, &notice);
-        if (r == 0)
-            return 0;
-        if (r < 0) {
-            take_notice(import, &notice);
+        int r = crn_verdict_reader_next(import->log, &logged, error);
+        if (r == -EBADMSG) {
+            take_notice(import, error);
             continue;
+        }
+        if (r <= 0) {
+            import->fault = r;
+            return 0;
         }
         if (import->has_notice) /* what was kept back lies before a whole verdict: it is damage */
             tell_notice(import);
@@ -115,10 +129,10 @@ static int open_log(crn_import *import, crn_error *error)
 {
     if (import->log)
         return 0;
-    int r = crn_verdict_reader_open(import->intake.source, &import->log, error);
-    if (r == 0)
+    import->fault = crn_verdict_reader_open(import->intake.source, &import->log, error);
+    if (import->fault == 0)
         crn_verdict_reader_resume(import->log, &import->position);
-    return r;
+    return import->fault;
 }
 
 static bool is_moved(const crn_verdict_position *from, const crn_verdict_position *to)
@@ -168,5 +182,9 @@ int crn_import_step(crn_import *import, crn_error *error)
         crn_verdict_reader_close(&import->log);
     if (r == 0)
         drop_notice(import);
+    if (import->fault < 0)
+        return take_fault(import, error);
+    if (r == 0)
+        import->told_fault.text[0] = '\0';
     return r;
 }

@@ -28,7 +28,8 @@ void crn_import_close(crn_import **import);
 
 /*
  * Archives the next verdicts, some thousand at most, in one transaction. 1: there may be more;
- * 0: the log's end; a negative errno with *error, and the transaction is undone.
+ * 0: the log's end; a negative errno with *error: the transaction is undone, or it ends before what
+ * cannot be read. With `follow` that is told once instead, and read again by each step.
  */
 int crn_import_step(crn_import *import, crn_error *error);
 

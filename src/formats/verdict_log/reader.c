@@ -33,17 +33,24 @@ static void end_segment(crn_verdict_reader *reader)
     reader->segment = NULL;
 }
 
-/* Reads exactly `size` bytes. */
-static bool read_bytes(crn_verdict_reader *reader, void *bytes, size_t size)
+/* Reads exactly `size` bytes: 0, -EBADMSG if the file has less, or why it cannot be read. */
+static int read_bytes(crn_verdict_reader *reader, void *bytes, size_t size)
 {
-    return fread(bytes, 1, size, reader->segment) == size;
+    errno = 0;
+    if (fread(bytes, 1, size, reader->segment) == size)
+        return 0;
+    if (!ferror(reader->segment))
+        return -EBADMSG;
+    return errno > 0 && errno != EBADMSG ? -errno : -EIO;
 }
 
-/* Skips the rest of the segment. */
-static int give_up(crn_verdict_reader *reader, crn_error *error)
+/* Skips the rest of the segment: `r` as of read_bytes(). */
+static int give_up(crn_verdict_reader *reader, int r, crn_error *error)
 {
     end_segment(reader);
-    return crn_error_set(error, -EBADMSG,
+    if (r != -EBADMSG)
+        return crn_error_set(error, r, "%s: cannot be read: %s", reader->path, strerror(-r));
+    return crn_error_set(error, r,
                          "%s: no whole verdict in its last %" PRIu64 " bytes: the daemon was "
                          "killed while it wrote, or they are damaged",
                          reader->path, reader->size - reader->at);
@@ -65,20 +72,23 @@ static int open_segment(crn_verdict_reader *reader, crn_error *error)
     }
     struct stat about;
     unsigned char header[CRN_VERDICT_LOG_HEADER_BYTES];
-    if (fstat(fd, &about) < 0 || about.st_size < (off_t)sizeof header ||
-        !read_bytes(reader, header, sizeof header)) {
+    int r = fstat(fd, &about) < 0 ? -errno : read_bytes(reader, header, sizeof header);
+    if (r == -EBADMSG || (r == 0 && about.st_size < (off_t)sizeof header)) {
         end_segment(reader);
         return 0;
     }
+    if (r < 0)
+        return give_up(reader, r, error);
     reader->size = (uint64_t)about.st_size;
     reader->damaged = false;
     int header_bytes = crn_verdict_log_parse_header(header);
-    if (header_bytes < 0 || header_bytes > about.st_size ||
-        fseek(reader->segment, header_bytes, SEEK_SET) < 0) {
+    if (header_bytes < 0 || header_bytes > about.st_size) {
         end_segment(reader);
         return crn_error_set(error, -EBADMSG, "%s: is not a segment of a verdict log, version 1",
                              reader->path);
     }
+    if (fseek(reader->segment, header_bytes, SEEK_SET) < 0)
+        return give_up(reader, -errno, error);
     reader->at = (uint64_t)header_bytes;
     reader->created_ns = crn_verdict_log_created_ns(header);
     return 0;
@@ -107,21 +117,23 @@ static int read_record(crn_verdict_reader *reader, crn_logged_verdict *ret_verdi
         return 0;
     uint64_t left = reader->size - reader->at;
     unsigned char record[CRN_VERDICT_RECORD_BYTES];
-    if (left < sizeof record || !read_bytes(reader, record, sizeof record))
-        return give_up(reader, error);
+    int r = left < sizeof record ? -EBADMSG : read_bytes(reader, record, sizeof record);
+    if (r < 0)
+        return give_up(reader, r, error);
     crn_logged_verdict verdict = {0};
     crn_verdict_record_parse(record, &verdict.lane, &verdict.size);
     if (verdict.size == 0 || verdict.size > CRN_VERDICT_LOG_VERDICT_MAX ||
         verdict.size > left - sizeof record)
-        return give_up(reader, error);
-    int r = make_room(reader, verdict.size, error);
+        return give_up(reader, -EBADMSG, error);
+    r = make_room(reader, verdict.size, error);
     if (r < 0)
         return r;
-    if (!read_bytes(reader, reader->buffer, verdict.size))
-        return give_up(reader, error);
+    r = read_bytes(reader, reader->buffer, verdict.size);
+    if (r < 0)
+        return give_up(reader, r, error);
     bool is_whole = crn_verdict_record_is_whole(record, reader->buffer, verdict.size);
     if (!is_whole && reader->damaged)
-        return give_up(reader, error);
+        return give_up(reader, -EBADMSG, error);
     uint64_t began = reader->at;
     reader->at += sizeof record + verdict.size;
     reader->damaged = !is_whole;
@@ -179,7 +191,8 @@ void crn_verdict_reader_start_at(crn_verdict_reader *reader, uint64_t number)
         reader->next++;
 }
 
-/* Opens the segment at the position; false if it is not there any more. */
+/* Opens the segment at the position; false if it is not there any more. One that cannot be read
+ * now is left to crn_verdict_reader_next(). */
 static bool open_at(crn_verdict_reader *reader, const crn_verdict_position *position)
 {
     crn_verdict_reader_start_at(reader, position->number);
@@ -187,7 +200,12 @@ static bool open_at(crn_verdict_reader *reader, const crn_verdict_position *posi
         reader->files.items[reader->next].number != position->number)
         return false;
     crn_error ignored;
-    if (open_segment(reader, &ignored) < 0 || !reader->segment)
+    int r = open_segment(reader, &ignored);
+    if (r < 0 && r != -EBADMSG) {
+        reader->next--;
+        return true;
+    }
+    if (!reader->segment)
         return false;
     bool is_same = reader->created_ns == position->created_ns && position->offset >= reader->at;
     if (is_same && fseeko(reader->segment, (off_t)position->offset, SEEK_SET) == 0) {

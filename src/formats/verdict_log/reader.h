@@ -51,9 +51,10 @@ bool crn_verdict_reader_is_in_last(const crn_verdict_reader *reader);
 
 /*
  * The next verdict: 1, or 0 at the end. A negative errno, with one line in *error, is a notice:
- * something was skipped that holds no whole verdict (-EBADMSG: the incomplete record of a daemon
- * that was killed, or damage) or that cannot be read, and the next call continues after it. A
- * damaged verdict is skipped alone, two in a row end their segment.
+ * something was skipped, and the next call continues after it. -EBADMSG: it holds no whole verdict
+ * (the incomplete record of a daemon that was killed, or damage); a damaged verdict is skipped
+ * alone, two in a row end their segment. Another errno: a segment, or the rest of one, could not be
+ * read this time; a reader that is resumed before it may find it whole.
  */
 int crn_verdict_reader_next(crn_verdict_reader *reader, crn_logged_verdict *ret_verdict,
                             crn_error *error);

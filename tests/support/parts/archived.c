@@ -14,6 +14,7 @@
 
 char archived_path[128];
 char archived_notice[1024];
+int archived_notices;
 
 int archived_setup(void **state)
 {
@@ -46,6 +47,7 @@ void archived_write(archived_line *line, crn_format format, uint64_t segment_byt
 static void keep_notice(const char *line)
 {
     snprintf(archived_notice, sizeof archived_notice, "%s", line);
+    archived_notices++;
 }
 
 int archived_import(bool follow, crn_intake_stats *ret_stats, crn_error *ret_error)
@@ -53,6 +55,7 @@ int archived_import(bool follow, crn_intake_stats *ret_stats, crn_error *ret_err
     crn_archive archive;
     crn_import *import = NULL;
     archived_notice[0] = ret_error->text[0] = '\0';
+    archived_notices = 0;
     *ret_stats = (crn_intake_stats){0};
     int r = crn_archive_open(&archive, archived_path, ret_error);
     if (r == 0)
@@ -61,8 +64,8 @@ int archived_import(bool follow, crn_intake_stats *ret_stats, crn_error *ret_err
             &(crn_import_settings){.dir = logged_folder, .follow = follow, .tell = keep_notice},
             &import, ret_error);
     if (r == 0) {
-        while ((r = crn_import_step(import, ret_error)) > 0)
-            continue;
+        for (int ends = 0; r >= 0 && ends < (follow ? 3 : 1); ends += r == 0)
+            r = crn_import_step(import, ret_error);
         *ret_stats = *crn_import_get_stats(import);
     }
     crn_import_close(&import);

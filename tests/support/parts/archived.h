@@ -28,10 +28,11 @@ typedef struct archived_line {
 void archived_write(archived_line *line, crn_format format, uint64_t segment_bytes,
                     uint64_t verdicts);
 
-/* Opens the archive, imports to the log's end, and closes. The result of the step that failed, with
- * *ret_error, or 0. Notices are kept below. */
+/* Opens the archive, imports to the log's end, with `follow` looks there twice again, and closes.
+ * The result of the step that failed, with *ret_error, or 0. Notices are kept below. */
 int archived_import(bool follow, crn_intake_stats *ret_stats, crn_error *ret_error);
 extern char archived_notice[1024]; /* the last one of that import; empty: none */
+extern int archived_notices;       /* number of that import's */
 
 /* The same, and it has to succeed with so many new verdicts, none of them known. */
 void archived_expect_added(uint64_t added);

@@ -184,6 +184,41 @@ static void a_damaged_verdict_is_skipped_alone(void **state)
 }
 
 /* A size beyond the file's end, or of zero, ends the segment. */
+/* The descriptor of an open segment: of the file that has this path. */
+static int descriptor_of(const char *path)
+{
+    struct stat named, open_file;
+    assert_int_equal(stat(path, &named), 0);
+    for (int fd = 0; fd < 1024; fd++)
+        if (fstat(fd, &open_file) == 0 && open_file.st_ino == named.st_ino &&
+            open_file.st_dev == named.st_dev)
+            return fd;
+    fail_msg("%s is not open", path);
+    return -1;
+}
+
+/* Its descriptor becomes the folder's, so that reads fail with EISDIR. */
+static void a_read_that_fails_is_no_damage(void **state)
+{
+    (void)state;
+    write_log(1000);
+    crn_verdict_reader *reader;
+    crn_logged_verdict verdict;
+    crn_error error;
+    assert_int_equal(crn_verdict_reader_open(logged_folder, &reader, &error), 0);
+    assert_int_equal(crn_verdict_reader_next(reader, &verdict, &error), 1);
+    int folder = open(logged_folder, O_RDONLY | O_DIRECTORY);
+    assert_true(dup2(folder, descriptor_of(logged_path(1))) >= 0);
+    int r = 1;
+    while (r > 0)
+        r = crn_verdict_reader_next(reader, &verdict, &error);
+    assert_int_equal(r, -EISDIR);
+    assert_non_null(strstr(error.text, logged_path(1)));
+    assert_int_equal(crn_verdict_reader_next(reader, &verdict, &error), 0);
+    close(folder);
+    crn_verdict_reader_close(&reader);
+}
+
 static void a_wrong_size_ends_its_segment(void **state)
 {
     (void)state;
@@ -412,6 +447,7 @@ int main(void)
         TEST(a_torn_record_costs_itself_alone),
         TEST(zeros_are_no_verdicts),
         TEST(a_damaged_verdict_is_skipped_alone),
+        TEST(a_read_that_fails_is_no_damage),
         TEST(a_wrong_size_ends_its_segment),
         TEST(a_verdict_without_bytes_is_none),
         TEST(files_of_another_format_are_skipped),

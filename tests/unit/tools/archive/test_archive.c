@@ -20,6 +20,7 @@
 
 #define SEGMENT_BYTES 100000
 #define ONE_SEGMENT   UINT64_MAX
+#define NOBODY        65534
 
 static archived_line line;
 static crn_intake_stats stats;
@@ -199,6 +200,55 @@ static void a_log_that_cannot_be_told_is_archived(void **state)
     archived_expect_sums(&line.sums);
 }
 
+/* As a user whom rights hold back. */
+static int import_as_user(bool follow)
+{
+    bool is_root = geteuid() == 0;
+    assert_true(!is_root || seteuid(NOBODY) == 0);
+    int r = archived_import(follow, &stats, &error);
+    assert_true(!is_root || seteuid(0) == 0);
+    return r;
+}
+
+static void a_segment_that_cannot_be_read_is_waited_for(void **state)
+{
+    (void)state;
+    for (int segment = 0; segment < 3; segment++)
+        archived_write(&line, CRN_FORMAT_MSGPACK, ONE_SEGMENT, 30);
+    assert_int_equal(chmod(logged_folder, 0777), 0);
+    assert_int_equal(chmod(logged_path(2), 0), 0);
+    assert_int_equal(import_as_user(true), 0);
+    assert_int_equal(stats.added, 30);
+    assert_int_equal(stats.missing + stats.unreadable, 0);
+    assert_int_equal(archived_notices, 1);
+    assert_non_null(strstr(archived_notice, logged_path(2)));
+    assert_true(crn_verdict_log_get_archived(logged_folder) == 1);
+    assert_int_equal(import_as_user(false), -EACCES);
+    assert_non_null(strstr(error.text, logged_path(2)));
+    assert_int_equal(chmod(logged_path(2), 0644), 0);
+    assert_int_equal(import_as_user(true), 0);
+    assert_int_equal(stats.added, 60);
+    assert_int_equal(stats.known + stats.missing + archived_notices, 0);
+    archived_expect_sums(&line.sums);
+}
+
+/* The segment of the position is read from there, not the log from its begin. */
+static void a_position_that_cannot_be_read_is_kept(void **state)
+{
+    (void)state;
+    for (int segment = 0; segment < 2; segment++)
+        archived_write(&line, CRN_FORMAT_MSGPACK, ONE_SEGMENT, 30);
+    assert_int_equal(chmod(logged_folder, 0777), 0);
+    assert_int_equal(import_as_user(false), 0);
+    assert_int_equal(chmod(logged_path(2), 0), 0);
+    assert_int_equal(import_as_user(false), -EACCES);
+    assert_int_equal(stats.known, 0);
+    assert_int_equal(chmod(logged_path(2), 0644), 0);
+    assert_int_equal(import_as_user(false), 0);
+    assert_int_equal(stats.known, 0);
+    archived_expect_sums(&line.sums);
+}
+
 static void a_record_that_is_no_verdict_is_passed_over(void **state)
 {
     (void)state;
@@ -235,6 +285,8 @@ int main(void)
         TEST(a_record_that_is_being_written_is_waited_for),
         TEST(the_log_is_told_how_far_it_is_archived),
         TEST(a_log_that_cannot_be_told_is_archived),
+        TEST(a_segment_that_cannot_be_read_is_waited_for),
+        TEST(a_position_that_cannot_be_read_is_kept),
         TEST(a_record_that_is_no_verdict_is_passed_over),
         TEST(an_empty_log_is_waited_for_or_told),
     };
