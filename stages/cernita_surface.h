@@ -170,8 +170,8 @@ typedef struct crn_surface_photograph {
  * @param photograph one plane of u8 in host memory, any strides, sides up to CRN_SURFACE_SIDE_MAX
  * @param ret_pose roll and tilt 0; `confidence` is the share of the outline that lies on the
  *        ellipse, less where fruit and background are alike; half of CRN_SURFACE_POSE_SURE at most
- *        where the picture shows two whole fruits; 0: nothing was found, and the pose is the
- *        circle in the picture's middle
+ *        where the picture shows two fruits that its left or right end does not cut off; 0:
+ *        nothing was found, and the pose is the circle in the picture's middle
  * @return 0 or -EINVAL
  */
 CRN_API int crn_surface_find_pose(crn_surface *surface, const crn_image *photograph,

@@ -1,198 +1,39 @@
 /*
- * Where a photograph shows the fruit. Otsu's threshold divides fruit and background, which the
- * picture's border tells apart; profiles along x and y give the box of the fruit; along rays from
- * its middle the outline is found to a part of a pixel; an ellipse is fitted, and points that lie
- * off it are left out and the fit is repeated.
- *
- * Otsu, IEEE Trans. SMC 9 (1979), 62.
+ * Where a photograph shows the fruit. Along rays from the middle of its box the outline is found to
+ * a part of a pixel; an ellipse is fitted, and points that lie off it are left out and the fit is
+ * repeated.
  */
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "stages/library/library.h"
+#include "stages/surface/division.h"
 #include "stages/surface/surface.h"
 
 enum {
     RAYS = 96,
-    RAYS_MIN = 32,  /* on the ellipse: below, nothing was found */
-    ROUNDS = 5,     /* of the fit */
-    SAMPLES = 8192, /* pixels that the threshold is found from, about */
+    RAYS_MIN = 32, /* on the ellipse: below, nothing was found */
+    ROUNDS = 5,    /* of the fit */
 };
 
-#define SHADED     0.2  /* from the background's level to the fruit's: it is darker at its edge */
-#define RAY_FROM   1.4  /* of the box's half, inwards */
-#define RAY_TO     0.6  /* to here */
-#define RAY_STEP   1.0  /* in pixels */
-#define HITS       2    /* in a row: the fruit, not a speck */
-#define FINE_STEP  0.5  /* in pixels, where the outline is searched */
-#define PROFILE    0.25 /* of the longest line of the fruit: shorter ones are not its box */
-#define NEAR_PX    1.0  /* off the ellipse, and still on it */
-#define CONTRAST   8.0  /* between fruit and background at which the confidence is one half */
-#define RATIO_MAX  2.5  /* of the semi-axes */
-#define RADIUS_MIN 4.0  /* in pixels */
-#define CLEAR      0.75 /* confidence of a fruit with nothing beside it */
-#define OBLONG     1.15 /* a box so much wider than high is looked at more closely, if not clear */
-#define LONG       1.4  /* it is of more than a fruit */
-#define ALIKE      1.6  /* at most, the ratio of two fruits' radii */
-
-/* What is fruit in a photograph. */
-typedef struct surface_division {
-    const crn_image *image;
-    double threshold;
-    double sign;         /* 1: the fruit is brighter, -1: the background is */
-    int least, greatest; /* of a pixel of the fruit */
-} surface_division;
+#define RAY_FROM  1.4  /* of the box's half, inwards */
+#define RAY_TO    0.6  /* to here */
+#define RAY_STEP  1.0  /* in pixels */
+#define HITS      2    /* in a row: the fruit, not a speck */
+#define FINE_STEP 0.5  /* in pixels, where the outline is searched */
+#define NEAR_PX   1.0  /* off the ellipse, and still on it */
+#define CONTRAST  8.0  /* between fruit and background at which the confidence is one half */
+#define RATIO_MAX 2.5  /* of the semi-axes */
+#define CLEAR     0.75 /* confidence of a fruit with nothing beside it */
+#define OBLONG    1.15 /* a box so much wider than high is looked at more closely, if not clear */
+#define LONG      1.4  /* it is of more than a fruit */
+#define ALIKE     1.6  /* at most, the ratio of two fruits' radii */
 
 /* Points of an outline, and whether they count. */
 typedef struct surface_outline {
     double x[RAYS], y[RAYS], contrast[RAYS];
     bool is_found[RAYS], counts[RAYS];
 } surface_outline;
-
-static const uint8_t *pixel_at(const crn_image *image, int32_t x, int32_t y)
-{
-    return (const uint8_t *)image->data + y * image->row_stride + x * image->step;
-}
-
-/* Otsu's threshold of a histogram, where the variance between both sides is greatest, and the means
- * of these. */
-static double otsu(const uint32_t histogram[256], double ret_means[2])
-{
-    double count = 0, sum = 0, below = 0, sum_below = 0, best = 0, threshold = 255;
-    for (int i = 0; i < 256; i++) {
-        count += histogram[i];
-        sum += (double)i * histogram[i];
-    }
-    ret_means[0] = ret_means[1] = sum / count;
-    for (int i = 0; i < 255; i++) {
-        below += histogram[i];
-        sum_below += (double)i * histogram[i];
-        double apart = sum * below - count * sum_below, product = below * (count - below);
-        if (product == 0 || apart * apart <= best * product)
-            continue;
-        best = apart * apart / product;
-        threshold = i + 0.5;
-        ret_means[0] = sum_below / below;
-        ret_means[1] = (sum - sum_below) / (count - below);
-    }
-    return threshold;
-}
-
-/* The median along the picture's border is the background's. */
-static double border_level(const crn_image *image)
-{
-    uint32_t histogram[256] = {0}, count = 0, sum = 0;
-    int32_t right = image->width - 1, bottom = image->height - 1;
-    for (int32_t x = 0; x <= right; x++) {
-        histogram[*pixel_at(image, x, 0)]++;
-        histogram[*pixel_at(image, x, bottom)]++;
-    }
-    for (int32_t y = 0; y <= bottom; y++) {
-        histogram[*pixel_at(image, 0, y)]++;
-        histogram[*pixel_at(image, right, y)]++;
-    }
-    for (int i = 0; i < 256; i++)
-        count += histogram[i];
-    for (int i = 0; i < 256; i++) {
-        sum += histogram[i];
-        if (2 * sum >= count)
-            return i;
-    }
-    return 255;
-}
-
-static int32_t stride_of(const crn_image *image)
-{
-    return (int32_t)fmax(1, sqrt((double)image->height * image->width / SAMPLES));
-}
-
-/* The mean levels of what is darker and brighter; whether the picture's border is darker. */
-static bool find_levels(const crn_image *image, double ret_means[2])
-{
-    /* Two histograms, as neighbours are alike and would wait for each other. */
-    uint32_t histogram[2][256] = {{0}};
-    int32_t stride = stride_of(image);
-    for (int32_t y = 0; y < image->height; y += stride)
-        for (int32_t x = 0, k = 0; x < image->width; x += stride, k ^= 1)
-            histogram[k][*pixel_at(image, x, y)]++;
-    for (int i = 0; i < 256; i++)
-        histogram[0][i] += histogram[1][i];
-    double threshold = otsu(histogram[0], ret_means);
-    return border_level(image) < threshold;
-}
-
-static surface_division divide(const crn_image *image, const double means[2], bool is_dark)
-{
-    double behind = means[is_dark ? 0 : 1], fruit = means[is_dark ? 1 : 0];
-    double limit = behind + SHADED * (fruit - behind);
-    return (surface_division){image, limit, is_dark ? 1 : -1, is_dark ? (int)floor(limit) + 1 : 0,
-                              is_dark ? 255 : (int)ceil(limit) - 1};
-}
-
-static bool is_fruit(const surface_division *division, double value)
-{
-    return division->sign * (value - division->threshold) > 0;
-}
-
-/* The longest stretch of lines of which enough belong to the fruit; gaps of one line do not count.
- */
-static double find_stretch(const uint32_t *profile, int32_t count, double *ret_middle)
-{
-    uint32_t most = 1;
-    int32_t longest = 0, from = 0, begin = 0, gap = 2;
-    for (int32_t i = 0; i < count; i++)
-        most = profile[i] > most ? profile[i] : most;
-    for (int32_t i = 0; i < count; i++) {
-        if (profile[i] < PROFILE * most) {
-            gap++;
-            continue;
-        }
-        if (gap > 1)
-            begin = i;
-        gap = 0;
-        if (i - begin + 1 > longest) {
-            longest = i - begin + 1;
-            from = begin;
-        }
-    }
-    *ret_middle = from + (longest - 1) / 2.0;
-    return longest / 2.0;
-}
-
-/* Adds to `counts` which pixels of a line are the fruit's. */
-static void count_line(const surface_division *division, const uint8_t *line, ptrdiff_t step,
-                       int32_t count, uint32_t *counts)
-{
-    int least = division->least, greatest = division->greatest;
-    if (step == 1)
-        for (int32_t i = 0; i < count; i++)
-            counts[i] += (line[i] >= least) & (line[i] <= greatest);
-    else
-        for (int32_t i = 0; i < count; i++)
-            counts[i] += (line[i * step] >= least) & (line[i * step] <= greatest);
-}
-
-/* The box of the fruit, by one line in `stride`: first its columns, then its rows within these. */
-static void find_box(crn_surface *surface, const surface_division *division, int32_t stride,
-                     crn_surface_pose *pose)
-{
-    const crn_image *image = division->image;
-    memset(surface->profile, 0, (size_t)image->width * sizeof *surface->profile);
-    for (int32_t y = 0; y < image->height; y += stride)
-        count_line(division, pixel_at(image, 0, y), image->step, image->width, surface->profile);
-    pose->rx = find_stretch(surface->profile, image->width, &pose->x);
-    pose->ry = 0;
-    if (pose->rx < RADIUS_MIN)
-        return;
-    int32_t from = (int32_t)fmax(0, pose->x - pose->rx);
-    int32_t to = (int32_t)fmin(image->width - 1, pose->x + pose->rx);
-    memset(surface->profile, 0, (size_t)image->height * sizeof *surface->profile);
-    for (int32_t x = from; x <= to; x += stride)
-        count_line(division, pixel_at(image, x, 0), image->row_stride, image->height,
-                   surface->profile);
-    pose->ry = find_stretch(surface->profile, image->height, &pose->y);
-}
 
 static bool is_inside(const crn_image *image, double x, double y)
 {
@@ -210,7 +51,7 @@ static double level_beside(const crn_image *image, double x, double y, double dx
 
 /* Where the picture changes most within 2 pixels of (x, y), along (dx, dy): half-way between the
  * levels would lie inside, as a fruit is darker at its edge. */
-static void refine(const surface_division *division, surface_outline *outline, int ray, double dx,
+static void refine(const crn_division *division, surface_outline *outline, int ray, double dx,
                    double dy)
 {
     enum { STEPS = 13 };
@@ -236,7 +77,7 @@ static void refine(const surface_division *division, surface_outline *outline, i
 }
 
 /* Where rays come upon the fruit, from outside. A ray that begins in it leaves the picture. */
-static void find_outline(const surface_division *division, const crn_surface_pose *box,
+static void find_outline(const crn_division *division, const crn_surface_pose *box,
                          surface_outline *outline)
 {
     for (int ray = 0; ray < RAYS; ray++) {
@@ -250,7 +91,8 @@ static void find_outline(const surface_division *division, const crn_surface_pos
             double x = box->x + at * dx, y = box->y + at * dy;
             if (!is_inside(division->image, x, y))
                 continue;
-            bool is_hit = is_fruit(division, (double)crn_surface_value_at(division->image, x, y));
+            bool is_hit = crn_division_is_fruit(
+                division, (double)crn_surface_value_at(division->image, x, y));
             hits = !is_hit ? 0 : hits < 0 ? hits : hits + 1;
         }
         if (hits < HITS)
@@ -309,7 +151,7 @@ static bool fit(const surface_outline *outline, const crn_surface_pose *box,
     ellipse->y = box->y + scale * y;
     ellipse->rx = scale * sqrt(right / p[0]);
     ellipse->ry = scale * sqrt(right / p[1]);
-    return ellipse->rx >= RADIUS_MIN && ellipse->ry >= RADIUS_MIN &&
+    return ellipse->rx >= CRN_DIVISION_RADIUS_MIN && ellipse->ry >= CRN_DIVISION_RADIUS_MIN &&
            ellipse->rx <= RATIO_MAX * ellipse->ry && ellipse->ry <= RATIO_MAX * ellipse->rx;
 }
 
@@ -359,7 +201,7 @@ static bool find_ellipse(surface_outline *outline, const crn_surface_pose *box,
 }
 
 /* Replaces the pose by the ellipse near a box, if that is surer. Leaves in *box what was found. */
-static void try_box(const surface_division *division, crn_surface_pose *box, crn_surface_pose *pose)
+static void try_box(const crn_division *division, crn_surface_pose *box, crn_surface_pose *pose)
 {
     crn_surface_pose found = {.confidence = 0};
     surface_outline outline;
@@ -373,7 +215,7 @@ static void try_box(const surface_division *division, crn_surface_pose *box, crn
 
 /* Looks for the fruit in the middle and at either end of a box that is another one's, or rollers',
  * as well. Of two fruits that are sure it is not known which one is meant. */
-static void try_parts(const surface_division *division, const crn_surface_pose *whole,
+static void try_parts(const crn_division *division, const crn_surface_pose *whole,
                       crn_surface_pose *pose)
 {
     double least = INFINITY, most = -INFINITY;
@@ -395,13 +237,12 @@ static void try_parts(const surface_division *division, const crn_surface_pose *
 }
 
 /* Looks for the fruit in the box of what is the fruit's. */
-static void find_with(crn_surface *surface, const surface_division *division,
-                      crn_surface_pose *pose)
+static void find_with(crn_surface *surface, const crn_division *division, crn_surface_pose *pose)
 {
     crn_surface_pose whole = *pose;
-    find_box(surface, division, stride_of(division->image), &whole);
+    crn_division_find_box(surface, division, crn_division_stride(division->image), &whole);
     crn_surface_pose box = whole;
-    if (box.rx < RADIUS_MIN || box.ry < RADIUS_MIN)
+    if (box.rx < CRN_DIVISION_RADIUS_MIN || box.ry < CRN_DIVISION_RADIUS_MIN)
         return;
     try_box(division, &box, pose);
     double more = pose->confidence < CRN_SURFACE_POSE_SURE ? 1
@@ -411,11 +252,16 @@ static void find_with(crn_surface *surface, const surface_division *division,
         try_parts(division, &whole, pose);
 }
 
-/* Not cut off by the picture's border, to a pixel. */
-static bool is_whole(const crn_image *image, const crn_surface_pose *pose)
+/* Cut off by the picture's left or right end, by more than a pixel. */
+static bool is_at_end(const crn_image *image, const crn_surface_pose *pose)
 {
-    return is_inside(image, pose->x - pose->rx + 1, pose->y - pose->ry + 1) &&
-           is_inside(image, pose->x + pose->rx - 1, pose->y + pose->ry - 1);
+    return pose->x - pose->rx < -1 || pose->x + pose->rx > image->width;
+}
+
+/* Cut off above or below, likewise. */
+static bool is_too_high(const crn_image *image, const crn_surface_pose *pose)
+{
+    return pose->y - pose->ry < -1 || pose->y + pose->ry > image->height;
 }
 
 static bool is_alike(const crn_surface_pose *a, const crn_surface_pose *b)
@@ -441,33 +287,34 @@ static crn_image part_beside(const crn_image *image, const crn_surface_pose *pos
     return part;
 }
 
-/* Looks for another whole fruit beside the one that was found. Of two whole ones it is not known
- * which one is meant; one that is cut off by the picture's border is not. */
-static void look_beside(crn_surface *surface, const surface_division *division,
-                        crn_surface_pose *pose)
+/* Looks for another fruit beside the one that was found. Of two it is not known which one is meant;
+ * one that is cut off by the picture's left or right end is not, as fruits follow each other along
+ * x. Cut off above or below, a fruit is too large for the picture, and may be meant. */
+static void look_beside(crn_surface *surface, const crn_division *division, crn_surface_pose *pose)
 {
     for (int side = 0; side < 4; side++) {
-        surface_division beside = *division;
+        crn_division beside = *division;
         int32_t x, y;
         crn_image part = part_beside(division->image, pose, side, &x, &y);
         beside.image = &part;
         if (part.width * ALIKE < 2 * pose->rx || part.height * ALIKE < 2 * pose->ry)
             continue; /* no room for another one */
         crn_surface_pose box = *pose, other = {.confidence = 0};
-        find_box(surface, &beside, 2 * stride_of(division->image), &box);
+        crn_division_find_box(surface, &beside, 2 * crn_division_stride(division->image), &box);
         box.x += x;
         box.y += y;
         if (!is_alike(&box, pose))
             continue;
         try_box(division, &box, &other); /* the second time from the ellipse */
         try_box(division, &box, &other);
-        if (other.confidence < CRN_SURFACE_POSE_SURE || !is_alike(&other, pose) ||
-            !is_whole(division->image, &other))
+        bool is_meant = !is_at_end(division->image, &other) &&
+                        (side < 2 || !is_too_high(division->image, &other));
+        if (other.confidence < CRN_SURFACE_POSE_SURE || !is_alike(&other, pose) || !is_meant)
             continue;
-        if (is_whole(division->image, pose))
-            pose->confidence = CRN_SURFACE_POSE_SURE / 2;
-        else
+        if (is_at_end(division->image, pose))
             *pose = other;
+        else
+            pose->confidence = CRN_SURFACE_POSE_SURE / 2;
         return;
     }
 }
@@ -485,11 +332,11 @@ int crn_surface_find_pose(crn_surface *surface, const crn_image *photograph,
     double radius = fmax(1, fmin(width, height) / 2);
     crn_surface_pose pose = {(width - 1) / 2, (height - 1) / 2, radius, radius, 0, 0, 0};
     double means[2];
-    bool is_dark = find_levels(photograph, means);
-    surface_division division = divide(photograph, means, is_dark);
+    bool is_dark = crn_division_find_levels(photograph, means);
+    crn_division division = crn_division_of(photograph, means, is_dark);
     find_with(surface, &division, &pose);
     if (pose.confidence < CRN_SURFACE_POSE_SURE) { /* rollers may be what the border shows */
-        division = divide(photograph, means, !is_dark);
+        division = crn_division_of(photograph, means, !is_dark);
         find_with(surface, &division, &pose);
     }
     if (pose.confidence >= CRN_SURFACE_POSE_SURE)

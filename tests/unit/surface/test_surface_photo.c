@@ -166,6 +166,28 @@ static void the_whole_one_is_meant(void **state)
     assert_true(pose.confidence >= CRN_SURFACE_POSE_SURE);
 }
 
+/* A fruit that is too large for the picture is cut off above and below, and still the one that may
+ * be meant: not the whole one beside it, nor another large one. */
+static void a_fruit_too_large_is_not_swapped_for_its_neighbour(void **state)
+{
+    (void)state;
+    for (int radius = 49; radius <= 60; radius++)
+        for (int beside = 2 * radius / 3; beside <= 54; beside += 2)
+            for (int gap = 0; gap <= 24; gap += 6)
+                for (int swapped = 0; swapped < 2; swapped++) {
+                    crn_surface_pose large = {.x = 70, .y = 47, .rx = radius, .ry = radius};
+                    crn_surface_pose other = {
+                        .x = 70 + radius + gap + beside, .y = 47, .rx = beside, .ry = beside};
+                    if (swapped) {
+                        large.x = WIDTH - 1 - large.x;
+                        other.x = WIDTH - 1 - other.x;
+                    }
+                    draw_pair(&large, &other);
+                    find(HEIGHT, WIDTH);
+                    assert_true(pose.confidence < CRN_SURFACE_POSE_SURE);
+                }
+}
+
 /* Rollers as bright as the fruit, which lies in its own shadow; and another fruit's part that
  * touches it. */
 static void what_is_as_bright_does_not_hide_it(void **state)
@@ -305,6 +327,7 @@ int main(void)
         cmocka_unit_test(without_a_fruit_the_confidence_is_low),
         cmocka_unit_test(two_whole_fruits_are_no_pose),
         cmocka_unit_test(the_whole_one_is_meant),
+        cmocka_unit_test(a_fruit_too_large_is_not_swapped_for_its_neighbour),
         cmocka_unit_test(what_is_as_bright_does_not_hide_it),
         cmocka_unit_test(any_strides_are_read),
         cmocka_unit_test(wrong_arguments_are_named),
