@@ -109,7 +109,8 @@ typedef struct crn_minute_record {
     uint32_t recipe, lot;
     uint32_t lane_count, class_count;
     crn_minute_lane lanes[CRN_MINUTE_RECORD_LANES];
-    /* Fruits in which `classes` were looked for, and how many of them were measured in mm2. */
+    /* Fruits in which `classes` were looked for, and how many of them were measured in mm2: not of
+     * late verdicts, nor of those without defects. */
     uint64_t fruits, measured;
     crn_minute_class classes[CRN_MINUTE_RECORD_CLASSES];
 } crn_minute_record;

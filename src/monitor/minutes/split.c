@@ -21,13 +21,13 @@ static bool add_lanes(crn_minute_split *split, crn_minute_record *record)
 static void add_classes(crn_minute_split *split, crn_minute_record *record)
 {
     const crn_minute_sums *sums = split->sums;
-    record->fruits = sums->fruits;
+    record->fruits = sums->looked_for;
     record->measured = sums->measured;
     for (; split->class < sums->class_count; split->class ++) {
         const crn_minute_class_sums *class = &sums->classes[split->class];
         const crn_minute_class entry = {split->classes[split->class], class->fruits, class->area_px,
                                         class->area_mm2};
-        if (crn_minute_split_has(class) && !crn_minute_record_add_class(record, &entry))
+        if (crn_minute_split_has(sums, class) && !crn_minute_record_add_class(record, &entry))
             return;
     }
 }

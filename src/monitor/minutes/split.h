@@ -12,10 +12,11 @@ typedef struct crn_minute_split {
     int32_t lane, class;               /* looked at next */
 } crn_minute_split;
 
-/* Whether the records have an entry for the class: it was looked for. */
-static inline bool crn_minute_split_has(const crn_minute_class_sums *class)
+/* Whether the records have an entry for the class: it was looked for in some fruit. */
+static inline bool crn_minute_split_has(const crn_minute_sums *sums,
+                                        const crn_minute_class_sums *class)
 {
-    return class->looked_for || class->fruits > 0;
+    return sums->looked_for > 0 && (class->looked_for || class->fruits > 0);
 }
 
 /* The next record, without its sequence number; false: there are no more. */

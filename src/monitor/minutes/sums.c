@@ -82,7 +82,8 @@ static void begin(crn_minute_sums *sums, int64_t minute, const crn_fruit *fruit)
     sums->settings = config->hash;
     memcpy(sums->recipe, config->recipe, sizeof sums->recipe);
     memcpy(sums->lot, fruit->lot, sizeof sums->lot);
-    sums->fruits = sums->measured = 0;
+    sums->fruits = sums->looked_for = sums->measured = 0;
+    sums->is_mixed = false;
     sums->class_count = classes->count;
     for (int32_t i = 0; i < classes->count; i++) {
         sums->classes[i] = (crn_minute_class_sums){.looked_for = !isnan(classes->level[i])};
@@ -91,59 +92,103 @@ static void begin(crn_minute_sums *sums, int64_t minute, const crn_fruit *fruit)
     memset(sums->lanes, 0, (size_t)sums->lane_count * sizeof *sums->lanes);
 }
 
+#define ANY_MINUTE INT64_MIN
+
 /* False also if the fruit's lane has the place of one that was freed. */
-static bool fits(const crn_minute_sums *sums, int64_t minute, const crn_fruit *fruit)
+static bool fits(const crn_minute_sums *sums, const crn_fruit *fruit, int64_t minute)
 {
     const crn_minute_lane *lane = &sums->lanes[fruit->lane->index];
-    return sums->fruits > 0 && sums->minute == minute && sums->settings == fruit->config->hash &&
-           strcmp(sums->lot, fruit->lot) == 0 &&
+    return sums->fruits > 0 && (sums->minute == minute || minute == ANY_MINUTE) &&
+           sums->settings == fruit->config->hash && strcmp(sums->lot, fruit->lot) == 0 &&
            (lane->lane == fruit->lane->number ||
             lane->verdicts[0] + lane->verdicts[1] + lane->verdicts[2] == 0);
+}
+
+/* NULL: none fit. */
+static crn_minute_sums *find_sums(crn_minute_counter *counter, const crn_fruit *fruit,
+                                  int64_t minute)
+{
+    for (uint32_t i = 0; i < OPEN; i++) {
+        uint32_t place = (counter->latest + i) % OPEN;
+        if (fits(counter->open[place], fruit, minute)) {
+            counter->latest = place;
+            return counter->open[place];
+        }
+    }
+    return NULL;
+}
+
+/* An empty place, the oldest one if that can be handed over; OPEN: there is none. */
+static uint32_t empty_place(crn_minute_counter *counter)
+{
+    uint32_t place = counter->oldest;
+    if (counter->open[place]->fruits > 0)
+        hand_over(counter, place);
+    if (counter->open[place]->fruits == 0) {
+        counter->oldest = (place + 1) % OPEN;
+        return place;
+    }
+    for (place = 0; place < OPEN && counter->open[place]->fruits > 0; place++)
+        continue;
+    return place;
+}
+
+/* Sums that have to take a fruit that does not fit: those begun first, which tell that. */
+static crn_minute_sums *mix(crn_minute_counter *counter)
+{
+    crn_minute_sums *sums = counter->open[counter->oldest];
+    sums->is_mixed = true;
+    sums->lot[0] = sums->recipe[0] = '\0';
+    return sums;
 }
 
 /* The sums that the fruit belongs to. At a change of settings or lot fruits from before and after
  * it alternate. */
 static crn_minute_sums *sums_of(crn_minute_counter *counter, const crn_fruit *fruit, int64_t minute)
 {
-    for (uint32_t i = 0; i < OPEN; i++)
-        if (fits(counter->open[(counter->latest + i) % OPEN], minute, fruit)) {
-            counter->latest = (counter->latest + i) % OPEN;
-            return counter->open[counter->latest];
-        }
-    counter->latest = counter->oldest;
-    counter->oldest = (counter->oldest + 1) % OPEN;
-    if (counter->open[counter->latest]->fruits > 0)
-        hand_over(counter, counter->latest);
-    crn_minute_sums *sums = counter->open[counter->latest];
-    if (sums->fruits == 0)
-        begin(sums, minute, fruit);
-    return sums;
+    crn_minute_sums *sums = find_sums(counter, fruit, minute);
+    if (sums)
+        return sums;
+    uint32_t place = empty_place(counter);
+    if (place == OPEN) { /* the other thread has all that there are */
+        sums = find_sums(counter, fruit, ANY_MINUTE);
+        return sums ? sums : mix(counter);
+    }
+    counter->latest = place;
+    begin(counter->open[place], minute, fruit);
+    return counter->open[place];
 }
 
+/* Never below 0: a contour that the border cuts open may enclose less than nothing. */
 static uint64_t scaled(double area)
 {
-    return (uint64_t)llround(area * CRN_MINUTES_AREA_SCALE);
+    return area > 0 ? (uint64_t)llround(area * CRN_MINUTES_AREA_SCALE) : 0;
 }
 
-/* Returns whether the fruit had a defect. */
-static bool add_classes(crn_minute_sums *sums, const crn_fruit *fruit,
-                        const crn_published *published)
+static bool has_defect(const crn_fruit *fruit, const crn_published *published)
 {
-    const crn_fruit_surface *surface = published->facts.without_defects ? NULL : fruit->surface;
-    bool is_measured = surface && surface->is_measured, any = false;
+    for (int32_t i = 0; i < fruit->config->classes.count; i++)
+        if (published->totals[i].count > 0)
+            return true;
+    return false;
+}
+
+/* Of a fruit whose defects are known, by the settings of the sums. */
+static void add_classes(crn_minute_sums *sums, const crn_fruit *fruit,
+                        const crn_class_total *totals)
+{
+    bool is_measured = fruit->surface && fruit->surface->is_measured;
     for (int32_t i = 0; i < sums->class_count; i++) {
         crn_minute_class_sums *class = &sums->classes[i];
-        const crn_class_total *total = &published->totals[i];
-        if (total->count == 0)
+        if (totals[i].count == 0)
             continue;
-        any = true;
         class->fruits++;
-        class->area_px += scaled(total->area_px);
+        class->area_px += scaled(totals[i].area_px);
         if (is_measured)
-            class->area_mm2 += scaled(surface->area_mm2[i]);
+            class->area_mm2 += scaled(fruit->surface->area_mm2[i]);
     }
+    sums->looked_for++;
     sums->measured += is_measured;
-    return any;
 }
 
 void crn_minute_counter_add(crn_minute_counter *counter, const crn_fruit *fruit,
@@ -154,9 +199,12 @@ void crn_minute_counter_add(crn_minute_counter *counter, const crn_fruit *fruit,
     int64_t minute = (int64_t)published->facts.published_ns / CRN_MINUTE_NS;
     crn_minute_sums *sums = sums_of(counter, fruit, minute);
     crn_minute_lane *lane = &sums->lanes[fruit->lane->index];
+    bool is_known = published->facts.kind != CRN_VERDICT_LATE && !published->facts.without_defects;
     lane->lane = fruit->lane->number;
     lane->verdicts[crn_verdict_facts_kind(&published->facts)]++;
-    lane->with_defect += add_classes(sums, fruit, published);
+    lane->with_defect += is_known && has_defect(fruit, published);
+    if (is_known && sums->settings == fruit->config->hash)
+        add_classes(sums, fruit, published->totals);
     sums->fruits++;
 }
 

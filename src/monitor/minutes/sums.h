@@ -7,7 +7,9 @@
  * other settings, of another lot, and those after the clock was set, have sums of their own.
  *
  * Should the other thread give nothing back for an hour, as its disk hangs, fruits are counted on
- * in the last sums: their minute is then wrong, but none is lost.
+ * in the last sums, of their lot and settings if there are such: their minute is then wrong, but
+ * none is lost. Sums of several lots or settings name neither recipe nor lot, and have the classes
+ * of those fruits alone that were judged by the first settings.
  */
 #ifndef CRN_SRC_MONITOR_MINUTES_SUMS_H
 #define CRN_SRC_MONITOR_MINUTES_SUMS_H
@@ -32,7 +34,10 @@ typedef struct crn_minute_sums {
     int64_t minute;    /* since 1970 */
     uint64_t settings; /* hash of those that its fruits were judged by */
     char recipe[CRN_RECIPE_NAME_BYTES], lot[CRN_LOT_ID_BYTES];
-    uint64_t fruits, measured; /* fruits 0: it is empty */
+    bool is_mixed;       /* of several lots or settings: `recipe` and `lot` are "" */
+    uint64_t fruits;     /* 0: it is empty */
+    uint64_t looked_for; /* of these, fruits whose defects are known, by `settings` */
+    uint64_t measured;   /* and of these, those with an area in mm2 */
     int32_t class_count;
     crn_minute_class_sums classes[CRN_CLASSES_MAX];
     int32_t lane_count;      /* room for so many */

@@ -60,7 +60,7 @@ static int keep(crn_minutes *minutes, const crn_minute_sums *sums)
     split.recipe = crn_minutes_file_name(minutes->file, CRN_MINUTES_RECIPE, sums->recipe);
     split.lot = crn_minutes_file_name(minutes->file, CRN_MINUTES_LOT, sums->lot);
     for (int32_t i = 0; i < sums->class_count; i++)
-        if (crn_minute_split_has(&sums->classes[i]))
+        if (crn_minute_split_has(sums, &sums->classes[i]))
             split.classes[i] =
                 crn_minutes_file_name(minutes->file, CRN_MINUTES_CLASS, sums->classes[i].name);
     while (crn_minute_split_next(&split, &record)) {
@@ -75,13 +75,19 @@ static void keep_all(crn_minutes *minutes)
 {
     crn_minute_sums *sums;
     int r = 0;
-    bool any = false;
+    bool any = false, is_mixed = false;
     while ((sums = crn_minute_counter_take(minutes->counter))) {
         int kept = keep(minutes, sums);
         r = r < 0 ? r : kept;
         any = true;
+        is_mixed |= sums->is_mixed;
         crn_minute_counter_give_back(minutes->counter, sums);
     }
+    if (is_mixed)
+        crn_log(CRN_LOG_WARNING,
+                "minutes: the disk of state.dir hung for so long that fruits of several lots or "
+                "recipes were counted together; the history names neither for these: check the "
+                "disk");
     if (any)
         note(minutes, r < 0 ? r : crn_minutes_file_sync(minutes->file));
 }

@@ -61,13 +61,13 @@ static inline void count_fruit(crn_minute_counter *counter, crn_random *random,
                                          .without_defects = crn_random_once_in(random, 10)},
                                .totals = totals};
     crn_verdict_facts *facts = &published.facts;
-    bool any = false;
+    bool is_known = facts->kind != CRN_VERDICT_LATE && !facts->without_defects, any = false;
     for (uint32_t i = 0; i < MADE_CLASSES; i++) {
-        if (isnan(config->classes.level[i]))
+        if (isnan(config->classes.level[i]) || !is_known)
             continue;
         ret_sums->looked_for[i]++;
-        ret_sums->measured[i] += surface.is_measured && !facts->without_defects;
-        if (facts->without_defects || crn_random_once_in(random, 2))
+        ret_sums->measured[i] += surface.is_measured;
+        if (crn_random_once_in(random, 2))
             continue;
         totals[i] = (crn_class_total){1 + crn_random_below(random, 9),
                                       crn_random_below(random, 4000000) / 100.0};

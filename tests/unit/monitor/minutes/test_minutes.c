@@ -135,7 +135,7 @@ static void the_documented_reader_finds_the_same(void **state)
     crn_minutes *minutes = start(RECORDS);
     for (int fruit = 0; fruit < 2000; fruit++)
         count_fruit(crn_minutes_counter(minutes), &random, &configs[fruit / 10 % 2],
-                    time_in(NOON + fruit / 100), &made);
+                    time_in(NOON + fruit / 200), &made); /* all can wait */
     crn_minutes_stop(&minutes);
     expect_documented(&made);
 }
@@ -285,6 +285,75 @@ static void no_fruit_is_lost_while_the_disk_hangs(void **state)
     sem_destroy(&over);
 }
 
+/* A contour that the border cuts open may enclose a negative area, a pose may be of no use. */
+static void areas_are_never_negative(void **state)
+{
+    (void)state;
+    crn_config config;
+    made_sums read;
+    make_config(&config, 0, "");
+    crn_minutes *minutes = start(RECORDS);
+    crn_lane lane = {.number = 100};
+    crn_fruit_surface surface = {.is_measured = true, .area_mm2 = {[1] = NAN, [2] = -3, [3] = 4}};
+    crn_fruit fruit = {.lane = &lane, .config = &config, .surface = &surface};
+    crn_class_total totals[CRN_CLASSES_MAX] = {[1] = {1, -12.5}, [2] = {1, NAN}, [3] = {1, 2.5}};
+    crn_published published = {.facts = {.published_ns = time_in(NOON)}, .totals = totals};
+    crn_minute_counter_add(crn_minutes_counter(minutes), &fruit, &published);
+    crn_minutes_stop(&minutes);
+    read_file(&read);
+    for (int class = 1; class <= 3; class ++) {
+        assert_int_equal(read.fruits[class], 1);
+        assert_int_equal(read.area_px[class], class < 3 ? 0 : 250);
+        assert_int_equal(read.area_mm2[class], class < 3 ? 0 : 400);
+    }
+}
+
+/* Another lot, and other settings, while the other thread has all buffers. */
+static void lots_and_settings_are_not_mixed_while_the_disk_hangs(void **state)
+{
+    (void)state;
+    enum { MINUTES = 100, FRUITS = 40 };
+    static const crn_class_total totals[CRN_CLASSES_MAX] = {[1] = {1, 1}};
+    crn_minute_counter *counter;
+    crn_minute_sums *sums;
+    sem_t over;
+    crn_config configs[2];
+    uint64_t of_first = 0, of_other_lot = 0, mixed = 0, looked_for = 0, rot = 0;
+    make_config(&configs[0], 0, "pears");
+    make_config(&configs[1], 2, "apples");
+    sem_init(&over, 0, 0);
+    assert_int_equal(crn_minute_counter_create(MADE_LANES, &over, &counter), 0);
+    for (uint32_t i = 0; i < MINUTES + 2 * FRUITS; i++) {
+        crn_lane lane = {.number = 100};
+        crn_fruit fruit = {.lane = &lane, .config = &configs[i >= MINUTES + FRUITS]};
+        snprintf(fruit.lot, sizeof fruit.lot, i < MINUTES ? "first" : "second");
+        crn_published published = {.facts = {.published_ns = time_in(NOON + i)}, .totals = totals};
+        crn_minute_counter_add(counter, &fruit, &published);
+    }
+    for (int rounds = 0; rounds < 2; rounds++) {
+        while ((sums = crn_minute_counter_take(counter))) {
+            bool is_first = strcmp(sums->lot, "first") == 0;
+            assert_true(!is_first || strcmp(sums->recipe, "pears") == 0);
+            assert_int_equal(sums->is_mixed, sums->recipe[0] == '\0');
+            assert_true(!sums->is_mixed || sums->lot[0] == '\0');
+            of_first += is_first ? sums->fruits : 0;
+            of_other_lot += strcmp(sums->lot, "second") == 0 ? sums->fruits : 0;
+            mixed += sums->is_mixed ? sums->fruits : 0;
+            looked_for += sums->looked_for;
+            rot += sums->classes[1].fruits;
+            crn_minute_counter_give_back(counter, sums);
+        }
+        crn_minute_counter_look(counter, 0, true);
+    }
+    assert_int_equal(of_first + of_other_lot + mixed, MINUTES + 2 * FRUITS);
+    assert_true(of_first > 60 && of_first <= MINUTES);
+    assert_true(mixed >= 2 * FRUITS);
+    assert_int_equal(looked_for, MINUTES + FRUITS); /* those of the other settings are not known */
+    assert_int_equal(rot, MINUTES + FRUITS);
+    crn_minute_counter_free(&counter);
+    sem_destroy(&over);
+}
+
 /* --- what pages get --- */
 
 static char *ask(crn_minutes *minutes, crn_minutes_query query)
@@ -377,6 +446,8 @@ int main(void)
         cmocka_unit_test(a_torn_last_record_is_written_over),
         cmocka_unit_test(a_file_of_another_version_is_set_aside),
         cmocka_unit_test(no_fruit_is_lost_while_the_disk_hangs),
+        cmocka_unit_test(areas_are_never_negative),
+        cmocka_unit_test(lots_and_settings_are_not_mixed_while_the_disk_hangs),
         cmocka_unit_test(pages_get_rows_of_minutes_and_hours),
         cmocka_unit_test(without_a_folder_there_is_memory),
     };
