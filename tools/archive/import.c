@@ -14,10 +14,12 @@ struct crn_import {
     crn_verdict_reader *log;       /* NULL: opened with the next step */
     crn_verdict_position position; /* as archived */
     uint64_t told_number;          /* of the segment that the log's writer was told; 0: none */
-    crn_error notice;              /* the last one told */
-    bool has_notice;               /* `notice` is kept back: the end may be completed */
-    int fault;                     /* why the log cannot be read this time; 0: it can */
-    crn_error told_fault;          /* the last one told; empty: the log could be read since */
+    crn_verdict_position told;     /* the begin of what was told last to be unreadable */
+    bool has_notice;               /* one is kept back: the end may be completed */
+    crn_error notice;              /* that one, and where it begins */
+    crn_verdict_position notice_at;
+    int fault;            /* why the log cannot be read this time; 0: it can */
+    crn_error told_fault; /* the last one told; empty: the log could be read since */
 };
 
 int crn_import_open(crn_archive *archive, const crn_import_settings *settings,
@@ -64,28 +66,29 @@ const crn_intake_stats *crn_import_get_stats(const crn_import *import)
 static void tell_notice(crn_import *import)
 {
     import->has_notice = false;
+    import->told = import->notice_at;
     crn_intake_pass_over(&import->intake, import->notice.text);
+}
+
+static bool is_told(const crn_import *import, const crn_verdict_position *at)
+{
+    const crn_verdict_position *told = &import->told;
+    return at->number < told->number || (at->number == told->number && at->offset <= told->offset);
 }
 
 /* Tells each once, also where it is met again, as the log is listed again. */
 static void take_notice(crn_import *import, const crn_error *notice)
 {
-    if (strcmp(notice->text, import->notice.text) == 0)
+    crn_verdict_position at = crn_verdict_reader_began(import->log);
+    if (is_told(import, &at))
         return;
     if (import->has_notice)
         tell_notice(import);
     import->notice = *notice;
+    import->notice_at = at;
     import->has_notice = true;
     if (!import->follow || !crn_verdict_reader_is_in_last(import->log))
         tell_notice(import);
-}
-
-/* At the log's end: what is kept back may be completed. */
-static void drop_notice(crn_import *import)
-{
-    if (import->has_notice)
-        import->notice.text[0] = '\0';
-    import->has_notice = false;
 }
 
 /* What cannot be read now may be read later, so that the position stays before it. */
@@ -118,7 +121,8 @@ static int add_verdicts(crn_import *import, crn_error *error)
         }
         if (import->has_notice) /* what was kept back lies before a whole verdict: it is damage */
             tell_notice(import);
-        r = crn_intake_add(&import->intake, logged.bytes, logged.size, error);
+        crn_verdict_position at = crn_verdict_reader_began(import->log);
+        r = crn_intake_add(&import->intake, logged.bytes, logged.size, &at, error);
         if (r < 0)
             return r;
     }
@@ -130,9 +134,12 @@ static int open_log(crn_import *import, crn_error *error)
     if (import->log)
         return 0;
     import->fault = crn_verdict_reader_open(import->intake.source, &import->log, error);
-    if (import->fault == 0)
-        crn_verdict_reader_resume(import->log, &import->position);
-    return import->fault;
+    if (import->fault < 0)
+        return import->fault;
+    crn_verdict_reader_resume(import->log, &import->position);
+    if (import->position.number != 0 && crn_verdict_reader_position(import->log).number == 0)
+        import->position = import->told = (crn_verdict_position){0}; /* it was begun again */
+    return 0;
 }
 
 static bool is_moved(const crn_verdict_position *from, const crn_verdict_position *to)
@@ -145,12 +152,13 @@ static bool is_moved(const crn_verdict_position *from, const crn_verdict_positio
 static void tell_log(crn_import *import)
 {
     crn_error error;
-    if (!import->follow || import->position.number == import->told_number)
+    uint64_t number = import->position.number ? import->position.number : 1;
+    if (!import->follow || number == import->told_number)
         return;
-    int r = crn_verdict_log_set_archived(import->intake.source, import->position.number, &error);
+    int r = crn_verdict_log_set_archived(import->intake.source, number, &error);
     if (r < 0 && import->told_number == 0)
         import->intake.tell(error.text);
-    import->told_number = import->position.number;
+    import->told_number = number;
 }
 
 static int add_transaction(crn_import *import, crn_error *error)
@@ -181,7 +189,7 @@ int crn_import_step(crn_import *import, crn_error *error)
     if (r <= 0) /* listed again with the next step, which goes on at the position */
         crn_verdict_reader_close(&import->log);
     if (r == 0)
-        drop_notice(import);
+        import->has_notice = false; /* the log's end: what is kept back may be completed */
     if (import->fault < 0)
         return take_fault(import, error);
     if (r == 0)

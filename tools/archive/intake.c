@@ -1,11 +1,14 @@
 #include "tools/archive/intake.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <libgen.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/formats/verdict/decode.h"
+#include "src/formats/verdict_log/format.h"
 #include "src/formats/verdict_log/writer.h"
 #include "stages/base/file/disk_room.h"
 
@@ -75,27 +78,53 @@ static int decode(const void *bytes, size_t size, crn_decoded **ret_verdict, crn
     int r = crn_messagepack_json_init(&packed, bytes, size, error);
     if (r < 0)
         return r;
-    r = crn_decode(&packed, ret_verdict, error);
+    if (crn_decode_is_other_version(&packed))
+        r = crn_error_set(error, -EPROTONOSUPPORT,
+                          "is of another version: use the cernita-archive of that daemon");
+    else
+        r = crn_decode(&packed, ret_verdict, error);
     crn_messagepack_json_done(&packed);
     return r;
 }
 
-int crn_intake_add(crn_intake *intake, const void *bytes, size_t size, crn_error *error)
+/* One line about the verdict at a place of the source. Returns `r`. */
+static int set_fault(const crn_intake *intake, const crn_verdict_position *at, int r,
+                     const char *fault, crn_error *error)
+{
+    char path[PATH_MAX];
+    if (!at)
+        return crn_error_set(error, r, "%s: a verdict %s", intake->source, fault);
+    crn_verdict_log_path(path, sizeof path, intake->source, at->number);
+    return crn_error_set(error, r, "%s: the verdict at byte %" PRIu64 " %s", path, at->offset,
+                         fault);
+}
+
+/* Tells what is no verdict, which is passed over: 0; another `r` is an error. */
+static int take_fault(crn_intake *intake, const crn_verdict_position *at, int r,
+                      const crn_error *fault, crn_error *error)
+{
+    if (r == -EPROTONOSUPPORT)
+        return set_fault(intake, at, r, fault->text, error);
+    if (r != -EBADMSG)
+        return crn_error_set(error, r, "%s: %s", intake->source, fault->text);
+    crn_error clause, line;
+    crn_error_set(&clause, r, "cannot be read and is passed over: %s", fault->text);
+    set_fault(intake, at, r, clause.text, &line);
+    crn_intake_pass_over(intake, line.text);
+    return 0;
+}
+
+int crn_intake_add(crn_intake *intake, const void *bytes, size_t size,
+                   const crn_verdict_position *at, crn_error *error)
 {
     crn_decoded *verdict = NULL;
     crn_archive_added added;
-    crn_error fault, line;
+    crn_error fault;
     intake->verdicts++;
     intake->bytes += size;
     int r = decode(bytes, size, &verdict, &fault);
-    if (r == -EBADMSG) {
-        crn_error_set(&line, r, "%s: a verdict cannot be read and is passed over: %s",
-                      intake->source, fault.text);
-        crn_intake_pass_over(intake, line.text);
-        return 0;
-    }
     if (r < 0)
-        return crn_error_set(error, r, "%s: %s", intake->source, fault.text);
+        return take_fault(intake, at, r, &fault, error);
     r = crn_archive_rows_add(&intake->rows, verdict, &added, error);
     crn_decoded_free(&verdict);
     if (r < 0)

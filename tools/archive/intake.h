@@ -50,9 +50,13 @@ int crn_intake_end(crn_intake *intake, int r, crn_error *error);
 /* True if the transaction is to be ended before the next verdict. */
 bool crn_intake_is_full(const crn_intake *intake);
 
-/* Adds a message that should be a verdict; one that is not is told, and passed over. 0, or a
- * negative errno with *error. */
-int crn_intake_add(crn_intake *intake, const void *bytes, size_t size, crn_error *error);
+/*
+ * Adds a message that should be a verdict; one that is not is told, and passed over. `at` is where
+ * it begins in the log, NULL of a line. 0, or a negative errno with *error: -EPROTONOSUPPORT if the
+ * verdict is of another version.
+ */
+int crn_intake_add(crn_intake *intake, const void *bytes, size_t size,
+                   const crn_verdict_position *at, crn_error *error);
 
 /* Tells, and counts, what cannot be read. */
 void crn_intake_pass_over(crn_intake *intake, const char *line);

@@ -63,8 +63,8 @@ static int take_message(crn_subscriber *subscriber, crn_error *error)
         crn_error_set(error, r, "%s: %s", subscriber->intake.source, strerror(-r));
     subscriber->heard |= r > 0;
     if (r > 0 && strncmp(topic, TOPIC, strlen(TOPIC)) == 0) {
-        int added =
-            crn_intake_add(&subscriber->intake, zmq_msg_data(&body), zmq_msg_size(&body), error);
+        int added = crn_intake_add(&subscriber->intake, zmq_msg_data(&body), zmq_msg_size(&body),
+                                   NULL, error);
         r = added < 0 ? added : r;
     }
     zmq_msg_close(&body);

@@ -312,6 +312,18 @@ static int read_defects(const msgpack_object *map, crn_decoded *decoded, crn_err
     return r;
 }
 
+static bool has_version(const msgpack_object *map)
+{
+    uint64_t version = 0;
+    return crn_value_unsigned(crn_value_get(map, CRN_KEY(verdict, v)), 1, &version) && version == 1;
+}
+
+bool crn_decode_is_other_version(const crn_messagepack_json *packed)
+{
+    const msgpack_object *map = &packed->tree.data;
+    return crn_value_get(map, CRN_KEY(verdict, v)) && !has_version(map);
+}
+
 static int decode_into(const crn_messagepack_json *packed, bool defects, crn_decoded **ret_decoded,
                        crn_error *error)
 {
@@ -321,9 +333,8 @@ static int decode_into(const crn_messagepack_json *packed, bool defects, crn_dec
     decoded->budget_ms = decoded->total_ms = decoded->assembly_ms = NAN;
 
     const msgpack_object *map = &packed->tree.data;
-    uint64_t version = 0;
     int r = 0;
-    if (!crn_value_unsigned(crn_value_get(map, CRN_KEY(verdict, v)), 1, &version) || version != 1)
+    if (!has_version(map))
         r = crn_error_set(error, -EBADMSG, "not a verdict of version 1 ('v')");
     if (!r)
         r = crn_decode_fields(map, verdict_fields, decoded, error);

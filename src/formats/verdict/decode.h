@@ -109,6 +109,10 @@ typedef struct crn_decoded {
     float *xy;                   /* point_count x, y pairs; always finite */
 } crn_decoded;
 
+/* True if the message names another version of verdicts than is decoded here: it is one of a newer
+ * daemon rather than none. */
+bool crn_decode_is_other_version(const crn_messagepack_json *packed);
+
 /*
  * Decodes a verdict from a message's tree. The caller owns *ret_decoded. 0, -EBADMSG with one
  * clause in *error that names the key, or -ENOMEM.

@@ -21,7 +21,7 @@ struct crn_verdict_reader {
     uint64_t at, size;   /* position in it; its size when it was opened */
     uint64_t created_ns;
     bool damaged; /* the record before was */
-    crn_verdict_position position;
+    crn_verdict_position began, position;
     unsigned char *buffer;
     size_t capacity;
 };
@@ -62,6 +62,7 @@ static int open_segment(crn_verdict_reader *reader, crn_error *error)
 {
     const crn_verdict_log_file *file = &reader->files.items[reader->next++];
     crn_verdict_log_path(reader->path, sizeof reader->path, reader->dir, file->number);
+    reader->began = (crn_verdict_position){.number = file->number};
     int fd = crn_regular_open(reader->path, error);
     if (fd < 0)
         return fd == -ENOENT ? 0 : fd;
@@ -115,6 +116,9 @@ static int read_record(crn_verdict_reader *reader, crn_logged_verdict *ret_verdi
 {
     if (reader->at >= reader->size)
         return 0;
+    reader->began = (crn_verdict_position){.number = reader->files.items[reader->next - 1].number,
+                                           .created_ns = reader->created_ns,
+                                           .offset = reader->at};
     uint64_t left = reader->size - reader->at;
     unsigned char record[CRN_VERDICT_RECORD_BYTES];
     int r = left < sizeof record ? -EBADMSG : read_bytes(reader, record, sizeof record);
@@ -134,17 +138,14 @@ static int read_record(crn_verdict_reader *reader, crn_logged_verdict *ret_verdi
     bool is_whole = crn_verdict_record_is_whole(record, reader->buffer, verdict.size);
     if (!is_whole && reader->damaged)
         return give_up(reader, -EBADMSG, error);
-    uint64_t began = reader->at;
     reader->at += sizeof record + verdict.size;
     reader->damaged = !is_whole;
     if (!is_whole)
         return crn_error_set(error, -EBADMSG,
                              "%s: the verdict at byte %" PRIu64 " is damaged and was skipped",
-                             reader->path, began);
-    reader->position =
-        (crn_verdict_position){.number = reader->files.items[reader->next - 1].number,
-                               .created_ns = reader->created_ns,
-                               .offset = reader->at};
+                             reader->path, reader->began.offset);
+    reader->position = reader->began;
+    reader->position.offset = reader->at;
     verdict.bytes = reader->buffer;
     *ret_verdict = verdict;
     return 1;
@@ -227,6 +228,11 @@ void crn_verdict_reader_resume(crn_verdict_reader *reader, const crn_verdict_pos
 crn_verdict_position crn_verdict_reader_position(const crn_verdict_reader *reader)
 {
     return reader->position;
+}
+
+crn_verdict_position crn_verdict_reader_began(const crn_verdict_reader *reader)
+{
+    return reader->began;
 }
 
 bool crn_verdict_reader_is_in_last(const crn_verdict_reader *reader)

@@ -45,6 +45,10 @@ void crn_verdict_reader_resume(crn_verdict_reader *reader, const crn_verdict_pos
 /* The end of the last verdict read; before the first one what was resumed at, or zeros. */
 crn_verdict_position crn_verdict_reader_position(const crn_verdict_reader *reader);
 
+/* The begin of what the last call of crn_verdict_reader_next() returned or skipped; a segment's
+ * begin, if it was skipped whole. */
+crn_verdict_position crn_verdict_reader_began(const crn_verdict_reader *reader);
+
 /* True from the last segment on that was there when the folder was listed: of one that is being
  * written, the end may be incomplete for a moment. */
 bool crn_verdict_reader_is_in_last(const crn_verdict_reader *reader);

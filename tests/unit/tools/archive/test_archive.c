@@ -260,6 +260,45 @@ static void a_record_that_is_no_verdict_is_passed_over(void **state)
     assert_int_equal(stats.added, 30);
     assert_int_equal(stats.unreadable, 1);
     assert_non_null(strstr(archived_notice, "'run' is missing"));
+    assert_non_null(strstr(archived_notice, "0000000001.verdicts: the verdict at byte 16 "));
+}
+
+/* It is the archive's of that daemon: nothing of it is passed over. */
+static void a_verdict_of_another_version_ends_the_run(void **state)
+{
+    (void)state;
+    archived_write(&line, CRN_FORMAT_MSGPACK, ONE_SEGMENT, 30);
+    assert_int_equal(archived_import(true, &stats, &error), 0);
+    crn_verdict_writer *writer = logged_writer(ONE_SEGMENT, 0);
+    assert_int_equal(crn_verdict_writer_append(writer, 0, "{\"v\":2}", 7, &error), 0);
+    crn_verdict_writer_close(&writer);
+    archived_write(&line, CRN_FORMAT_MSGPACK, ONE_SEGMENT, 30);
+    for (int follow = 0; follow < 2; follow++) {
+        assert_int_equal(archived_import(follow, &stats, &error), -EPROTONOSUPPORT);
+        assert_non_null(strstr(error.text, "0000000002.verdicts: the verdict at byte 16 is of"));
+        assert_non_null(strstr(error.text, "use the cernita-archive of that daemon"));
+        assert_true(archived_ask("SELECT COUNT(*) FROM fruits") == 30);
+        assert_true(archived_ask("SELECT segment FROM sources") == 1);
+        assert_true(crn_verdict_log_get_archived(logged_folder) == 1);
+    }
+}
+
+/* As after a power cut: two ends are torn, and nothing whole follows yet. */
+static void damage_is_told_once(void **state)
+{
+    (void)state;
+    for (int segment = 0; segment < 4; segment++)
+        archived_write(&line, CRN_FORMAT_MSGPACK, ONE_SEGMENT, 1);
+    for (uint64_t number = 2; number <= 4; number++)
+        cut(number, 5);
+    assert_int_equal(archived_import(true, &stats, &error), 0);
+    assert_int_equal(stats.added, 1);
+    assert_int_equal(archived_notices, 2);
+    archived_write(&line, CRN_FORMAT_MSGPACK, ONE_SEGMENT, 1);
+    assert_int_equal(archived_import(true, &stats, &error), 0);
+    assert_int_equal(archived_notices, 3);
+    assert_int_equal(archived_import(true, &stats, &error), 0);
+    assert_int_equal(archived_notices, 0);
 }
 
 static void an_empty_log_is_waited_for_or_told(void **state)
@@ -288,6 +327,8 @@ int main(void)
         TEST(a_segment_that_cannot_be_read_is_waited_for),
         TEST(a_position_that_cannot_be_read_is_kept),
         TEST(a_record_that_is_no_verdict_is_passed_over),
+        TEST(a_verdict_of_another_version_ends_the_run),
+        TEST(damage_is_told_once),
         TEST(an_empty_log_is_waited_for_or_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
