@@ -149,6 +149,14 @@ static void print_entry(const msgpack_object *entry)
     printf(", %s\n", shown(by, "through", text));
     if (missing > 0)
         printf("       %" PRIu64 " changes before it could not be recorded\n", missing);
+    if (number_of(entry, "refused_left_out") > 0)
+        printf("       %" PRIu64
+               " refused requests before it, too many a minute, were not recorded\n",
+               number_of(entry, "refused_left_out"));
+    if (crn_value_get(entry, "continues"))
+        printf("       continues entry %" PRIu64 " with the hash %s, which this file does not end "
+               "with: it was moved, removed, replaced or altered\n",
+               number_of(entry, "continues"), shown(entry, "continues_sha256", text));
     if (crn_value_get(entry, "cut_sha256"))
         puts("       an entry before it was cut, as by a loss of power");
     print_states(entry);

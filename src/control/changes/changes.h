@@ -2,7 +2,7 @@
  * The log of changes of a line, and the texts of its settings, written to the state folder by a
  * thread of their own: a disk that is full or hangs keeps nobody waiting. What it does not take is
  * tried again each second; of what waits meanwhile the newest is left out, and counted in the next
- * entry. Any thread may call these.
+ * entry. A text that cannot be kept keeps no entry waiting. Any thread may call these.
  */
 #ifndef CRN_SRC_CONTROL_CHANGES_CHANGES_H
 #define CRN_SRC_CONTROL_CHANGES_CHANGES_H
@@ -13,6 +13,9 @@
 
 /* How many entries wait at most. */
 #define CRN_CHANGES_WAITING 64
+
+/* How many refused requests are recorded at most; more are counted in the next entry. */
+#define CRN_CHANGES_REFUSED_A_MINUTE 20
 
 typedef struct crn_changes crn_changes;
 
@@ -27,6 +30,9 @@ typedef struct crn_changes_plan {
     const char *dir; /* state.dir, the caller's; "": there are no changes to keep */
     /* Called by the thread after each try: 0, or the negative errno of what failed; may be NULL. */
     void (*note)(void *context, int result);
+    /* Called by any thread, must not wait: since when (crn_now_ns) the first entry waits; 0: none
+     * does; may be NULL. */
+    void (*waits)(void *context, int64_t since_ns);
     void *context;
 } crn_changes_plan;
 
@@ -40,8 +46,8 @@ void crn_changes_close(crn_changes **changes);
 
 /*
  * Adds an entry: what, through, user, process, refused, after and keys are the caller's, and the
- * rest is set here. Of `after` settings that are empty, and a lot without has_lot, stay as they
- * were. It is copied.
+ * rest is set here. Of `after` settings that are empty, and a lot without has_lot, are those of the
+ * call before, whether or not its entry could be recorded. It is copied.
  *
  * @param changes NULL: nothing happens
  * @param text of the settings that are in force now, for the heap's free(), which takes place here

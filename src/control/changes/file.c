@@ -1,5 +1,6 @@
 #include "src/control/changes/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,6 +22,7 @@ struct crn_change_file {
     crn_change_links last;
     char cut[CRN_SHA256_TEXT_BYTES]; /* before the next entry; "": nothing */
     bool lacks_line_end;
+    bool is_empty; /* when it was opened */
 };
 
 void crn_change_file_close(crn_change_file **file)
@@ -36,6 +38,11 @@ void crn_change_file_close(crn_change_file **file)
 const crn_change_links *crn_change_file_last(const crn_change_file *file)
 {
     return &file->last;
+}
+
+bool crn_change_file_is_named(const crn_change_file *file)
+{
+    return crn_file_is_named(AT_FDCWD, file->descriptor, file->path);
 }
 
 /* --- opening --- */
@@ -93,6 +100,7 @@ static int follow_chain(crn_change_file *file, bool tell)
         return r;
     file->last = chain.last;
     file->lacks_line_end = chain.lacks_line_end;
+    file->is_empty = chain.lines == 0;
     memcpy(file->cut, chain.cut, sizeof file->cut);
     if (tell && chain.fault_line)
         crn_log(CRN_LOG_ERROR,
@@ -104,6 +112,20 @@ static int follow_chain(crn_change_file *file, bool tell)
                 "changes: %s:%" PRIu64 ": the entry was cut, as by a loss of power", file->path,
                 chain.lines);
     return 0;
+}
+
+static bool has_texts(const char *dir)
+{
+    char path[PATH_MAX];
+    bool found = false;
+    struct dirent *entry;
+    snprintf(path, sizeof path, "%s/" CRN_SETTINGS_FOLDER, dir);
+    DIR *folder = opendir(path);
+    while (folder && !found && (entry = readdir(folder)) != NULL)
+        found = entry->d_name[0] != '.';
+    if (folder)
+        closedir(folder);
+    return found;
 }
 
 int crn_change_file_open(const char *dir, bool tell, crn_change_file **ret_file, crn_error *error)
@@ -122,6 +144,11 @@ int crn_change_file_open(const char *dir, bool tell, crn_change_file **ret_file,
         r = follow_chain(file, tell);
         if (r == 0 && file->last.number == 0)
             r = sync_folder(dir);
+        if (r == 0 && tell && file->is_empty && has_texts(dir))
+            crn_log(CRN_LOG_WARNING,
+                    "changes: %s was not there, although " CRN_SETTINGS_FOLDER
+                    "/ has texts: the log was moved or removed; a new one begins",
+                    file->path);
         if (r < 0)
             crn_error_set(error, r, "%s: cannot be read: %s", file->path, strerror(-r));
     }
@@ -141,9 +168,11 @@ static int write_line(const crn_change_file *file, const char *line, size_t size
     if (fstat(file->descriptor, &before) < 0)
         return crn_error_set(error, -errno, "%s: cannot be read: %s", file->path, strerror(errno));
     if (before.st_size + (off_t)size > CRN_CHANGES_BYTES_MAX)
-        return crn_error_set(error, -EFBIG,
-                             "%s: is full (%d MiB); move it away, and a new one begins", file->path,
-                             CRN_CHANGES_BYTES_MAX >> 20);
+        return crn_error_set(
+            error, -EFBIG,
+            "%s: is full (%d MiB); move it away to where it is kept, and a new one "
+            "begins",
+            file->path, CRN_CHANGES_BYTES_MAX >> 20);
     ssize_t count = write(file->descriptor, line, size);
     int code = count < 0 ? errno : count < (ssize_t)size ? ENOSPC : 0;
     if (code == 0 && fdatasync(file->descriptor) < 0)
@@ -163,22 +192,11 @@ static int pack(const crn_change_file *file, const crn_change *change,
                            file->last.number ? file->last.hash : NULL, ret_line, ret_hash);
 }
 
-/* What an entry leaves out stays as it was. */
-static void complete(crn_change_state *after, const crn_change_state *before)
-{
-    crn_change_state given = *after;
-    if (!given.settings[0])
-        *after = *before;
-    if (!given.text[0] && strcmp(after->settings, before->settings) == 0)
-        memcpy(after->text, before->text, sizeof after->text);
-    memcpy(after->lot, given.has_lot ? given.lot : before->lot, sizeof after->lot);
-}
-
 int crn_change_file_append(crn_change_file *file, crn_change *change, crn_error *error)
 {
     char line[1 + CRN_CHANGE_LINE_BYTES], hash[CRN_SHA256_TEXT_BYTES];
-    change->before = file->last.after;
-    complete(&change->after, &change->before);
+    if (!change->continues)
+        change->before = file->last.after;
     memcpy(change->cut, file->cut, sizeof change->cut);
     line[0] = '\n';
     int r = pack(file, change, line + 1, hash);

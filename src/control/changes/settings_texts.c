@@ -35,6 +35,27 @@ static int open_folder(const char *path, crn_error *error)
                                                           : strerror(code));
 }
 
+/* Whether it is there, byte for byte. */
+static bool is_kept(const char *path, const char *text)
+{
+    char bytes[BLOCK_BYTES];
+    struct stat about;
+    size_t size = strlen(text), at = 0;
+    ssize_t count = 0;
+    int file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    bool same = fstat(file, &about) == 0 && S_ISREG(about.st_mode) && about.st_size == (off_t)size;
+    while (same && at < size) {
+        count = read(file, bytes, sizeof bytes);
+        same =
+            count > 0 && at + (size_t)count <= size && memcmp(bytes, text + at, (size_t)count) == 0;
+        at += same ? (size_t)count : 0;
+    }
+    close(file);
+    return same;
+}
+
 /* What its files take; `folder` is closed. */
 static long sum_files(int folder)
 {
@@ -57,16 +78,13 @@ static long sum_files(int folder)
 int crn_settings_text_keep(const char *dir, const char *hash, const char *text, crn_error *error)
 {
     char folder_path[PATH_MAX], path[PATH_MAX];
-    struct stat about;
     if (snprintf(folder_path, sizeof folder_path, "%s/" CRN_SETTINGS_FOLDER, dir) >= PATH_MAX ||
         snprintf(path, sizeof path, "%s/" CRN_SETTINGS_FOLDER "/%s.yaml", dir, hash) >= PATH_MAX)
         return crn_error_set(error, -ENAMETOOLONG, "%s: is too long a path", dir);
     int folder = open_folder(folder_path, error);
     if (folder < 0)
         return folder;
-    bool there =
-        lstat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size == (off_t)strlen(text);
-    if (there) {
+    if (is_kept(path, text)) {
         close(folder);
         return 0;
     }

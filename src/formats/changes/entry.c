@@ -97,7 +97,8 @@ static void put_entry(crn_encoder *encoder, const crn_change *change, uint64_t n
 {
     char when[CRN_CHANGE_TIME_BYTES];
     uint32_t optional = (change->refused ? 1 : 0) + (change->keys[0] ? 1 : 0) +
-                        (change->missing ? 1 : 0) + (change->cut[0] ? 1 : 0);
+                        (change->missing ? 1 : 0) + (change->refused_left_out ? 1 : 0) +
+                        (change->continues ? 2 : 0) + (change->cut[0] ? 1 : 0);
     crn_change_time(change->time_ns, when);
     crn_encoder_begin(encoder);
     crn_encoder_map(encoder, 7 + optional);
@@ -113,6 +114,12 @@ static void put_entry(crn_encoder *encoder, const crn_change *change, uint64_t n
         put_keys(encoder, change->keys);
     if (change->missing)
         crn_encoder_pair_unsigned(encoder, "missing", change->missing);
+    if (change->refused_left_out)
+        crn_encoder_pair_unsigned(encoder, "refused_left_out", change->refused_left_out);
+    if (change->continues) {
+        crn_encoder_pair_unsigned(encoder, "continues", change->continues);
+        crn_encoder_pair_text(encoder, "continues_sha256", change->continues_hash);
+    }
     if (change->cut[0])
         crn_encoder_pair_text(encoder, "cut_sha256", change->cut);
     crn_encoder_pair_text(encoder, "previous", previous);

@@ -56,7 +56,11 @@ typedef struct crn_change {
     crn_change_state before, after;
     char keys[CRN_CHANGE_KEYS_BYTES]; /* lines: what differs in the file, or why it was refused */
     uint64_t missing;                 /* entries before this one that could not be written */
-    char cut[CRN_SHA256_TEXT_BYTES];  /* of the bytes before it that are no entry; "": none */
+    uint64_t refused_left_out;        /* refused requests before it, of too many a minute */
+    /* The entry that was written before it, where the file does not end with that: 0: it does. */
+    uint64_t continues;
+    char continues_hash[CRN_SHA256_TEXT_BYTES];
+    char cut[CRN_SHA256_TEXT_BYTES]; /* of the bytes before it that are no entry; "": none */
 } crn_change;
 
 void crn_sha256_text(const void *bytes, size_t size, char ret_text[CRN_SHA256_TEXT_BYTES]);

@@ -1,15 +1,18 @@
 /* The thread that writes the log of changes and the settings' texts: disks that take nothing, and
  * what is kept meanwhile. */
 #include <errno.h>
+#include <fcntl.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/control/changes/changes.h"
+#include "src/control/changes/file.h"
 #include "src/control/changes/settings_texts.h"
 #include "src/formats/changes/chain.h"
 #include "tests/support/cmocka_prelude.h"
@@ -188,6 +191,143 @@ static void a_file_that_was_altered_is_told_at_the_start_and_goes_on(void **stat
     assert_non_null(strstr(said, "entry 3 (start) has the hash"));
 }
 
+/* --- logs that are moved, removed or full --- */
+
+static void a_log_that_was_removed_begins_again_and_the_entry_says_so(void **state)
+{
+    (void)state;
+    seen_entries seen;
+    char follows[128];
+    open_changes();
+    add("start", NULL);
+    await(0);
+    crn_changes_summary last = crn_changes_summarise(changes);
+    assert_int_equal(unlink(path), 0);
+    add("lot", NULL);
+    const char *said = close_changes();
+    assert_non_null(strstr(said, "was removed or moved away"));
+    assert_non_null(strstr(said, "does not end with entry 1"));
+    expect_entries(1, &seen);
+    snprintf(follows, sizeof follows, "\"continues\":1,\"continues_sha256\":\"%s\"", last.hash);
+    assert_non_null(strstr(seen.last, follows));
+    assert_non_null(strstr(seen.last, "\"before\":{\"settings\":\"" HASH "\""));
+}
+
+static void a_log_that_comes_back_as_it_was_goes_on(void **state)
+{
+    (void)state;
+    seen_entries seen;
+    char aside[160];
+    snprintf(aside, sizeof aside, "%s/aside", test_folder);
+    open_changes();
+    add("start", NULL);
+    await(0);
+    assert_int_equal(rename(state_folder, aside), 0);
+    add("lot", NULL);
+    await(-ENOENT);
+    assert_int_equal(rename(aside, state_folder), 0);
+    await(0);
+    assert_null(strstr(close_changes(), "does not end with entry"));
+    expect_entries(2, &seen);
+    assert_null(strstr(seen.last, "continues"));
+}
+
+static void texts_without_a_log_are_told_at_the_start(void **state)
+{
+    (void)state;
+    assert_int_equal(crn_settings_text_keep(state_folder, HASH, "a: 1\n", &error), 0);
+    open_changes();
+    add("start", "a: 1\n");
+    assert_non_null(strstr(close_changes(), "was not there, although"));
+    open_changes();
+    add("start", "a: 1\n");
+    assert_null(strstr(close_changes(), "was not there, although"));
+}
+
+/* False: the changes' thread has it open. */
+static bool may_lock(void)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(file >= 0);
+    bool locked = flock(file, LOCK_EX | LOCK_NB) == 0;
+    close(file);
+    return locked;
+}
+
+static void a_full_log_stays_open_until_it_is_moved_away(void **state)
+{
+    (void)state;
+    seen_entries seen;
+    char aside[160];
+    snprintf(aside, sizeof aside, "%s.1", path);
+    open_changes();
+    add("start", NULL);
+    await(0);
+    assert_int_equal(truncate(path, CRN_CHANGES_BYTES_MAX), 0);
+    add("lot", NULL);
+    await(-EFBIG);
+    assert_false(may_lock()); /* so it is not read again each second */
+    await(-EFBIG);
+    assert_false(may_lock());
+    assert_int_equal(rename(path, aside), 0);
+    await(0);
+    const char *said = close_changes();
+    assert_non_null(strstr(said, "is full (64 MiB); move it away to where it is kept"));
+    expect_entries(1, &seen);
+    assert_non_null(strstr(seen.last, "\"continues\":1"));
+}
+
+/* --- what is left out --- */
+
+static void refused_requests_do_not_fill_the_log(void **state)
+{
+    (void)state;
+    seen_entries seen;
+    char left_out[64];
+    open_changes();
+    add("start", NULL);
+    for (int i = 0; i < CRN_CHANGES_REFUSED_A_MINUTE + 5; i++) {
+        crn_change change = {.what = "lot", .through = "control", .refused = true};
+        crn_changes_add(changes, &change, NULL);
+    }
+    add("stop", NULL);
+    close_changes();
+    expect_entries(CRN_CHANGES_REFUSED_A_MINUTE + 2, &seen);
+    snprintf(left_out, sizeof left_out, "\"refused_left_out\":%d,", 5);
+    assert_non_null(strstr(seen.last, left_out));
+    assert_null(strstr(seen.last, "missing"));
+}
+
+static void add_lot(const char *id)
+{
+    crn_change change = {.what = "lot", .through = "control"};
+    crn_change_set_lot(&change, id);
+    crn_changes_add(changes, &change, NULL);
+}
+
+/* The state of an entry is the line's, also after one that could not be recorded. */
+static void nothing_is_inherited_over_a_gap(void **state)
+{
+    (void)state;
+    seen_entries seen;
+    assert_int_equal(rmdir(state_folder), 0);
+    open_changes();
+    add("start", NULL);
+    await(-ENOENT);
+    for (int i = 1; i < CRN_CHANGES_WAITING; i++)
+        add_lot("A-17");
+    add_lot("B-1"); /* is left out */
+    assert_int_equal(mkdir(state_folder, 0755), 0);
+    while (crn_changes_summarise(changes).number < CRN_CHANGES_WAITING)
+        await(0);
+    add("recipe", NULL);
+    close_changes();
+    expect_entries(CRN_CHANGES_WAITING + 1, &seen);
+    assert_non_null(strstr(seen.last, "\"missing\":1"));
+    assert_non_null(
+        strstr(seen.last, "\"after\":{\"settings\":\"" HASH "\",\"recipe\":\"\",\"lot\":\"B-1\""));
+}
+
 /* --- texts --- */
 
 static int keep(const char *text)
@@ -206,6 +346,12 @@ static void a_text_is_kept_once(void **state)
     assert_int_equal(stat(settings, &second), 0);
     assert_int_equal(first.st_ino, second.st_ino);
     assert_int_equal(truncate(settings, 2), 0); /* one that is torn is written again */
+    assert_int_equal(keep("a: 1\n"), 0);
+    expect_file(settings, "a: 1\n");
+    FILE *file = fopen(settings, "w"); /* and one with other bytes */
+    assert_non_null(file);
+    fputs("b: 2\n", file);
+    fclose(file);
     assert_int_equal(keep("a: 1\n"), 0);
     expect_file(settings, "a: 1\n");
 }
@@ -245,6 +391,31 @@ static void a_full_folder_takes_no_more(void **state)
     assert_non_null(strstr(error.text, "move old files"));
 }
 
+/* Such as one that is full. */
+static void a_folder_that_takes_no_text_keeps_no_entry_waiting(void **state)
+{
+    (void)state;
+    seen_entries seen;
+    char folder[96];
+    snprintf(folder, sizeof folder, "%s/settings", state_folder);
+    FILE *file = fopen(folder, "w");
+    assert_non_null(file);
+    fclose(file);
+    open_changes();
+    add("start", "a: 1\n");
+    await(-ENOTDIR);
+    expect_entries(1, &seen);
+    add("recipe", NULL);
+    while (crn_changes_summarise(changes).number < 2)
+        await(-ENOTDIR);
+    assert_int_equal(unlink(folder), 0);
+    await(0);
+    close_changes();
+    expect_file(settings, "a: 1\n");
+    expect_entries(2, &seen);
+    assert_non_null(strstr(seen.last, "text_sha256"));
+}
+
 static int set_up(void **state)
 {
     int r = test_folder_make(state);
@@ -263,9 +434,16 @@ int main(void)
         cmocka_unit_test(what_is_not_written_at_the_end_is_told),
         cmocka_unit_test(without_a_folder_nothing_is_recorded_and_that_is_told),
         cmocka_unit_test(a_file_that_was_altered_is_told_at_the_start_and_goes_on),
+        cmocka_unit_test(a_log_that_was_removed_begins_again_and_the_entry_says_so),
+        cmocka_unit_test(a_log_that_comes_back_as_it_was_goes_on),
+        cmocka_unit_test(texts_without_a_log_are_told_at_the_start),
+        cmocka_unit_test(a_full_log_stays_open_until_it_is_moved_away),
+        cmocka_unit_test(refused_requests_do_not_fill_the_log),
+        cmocka_unit_test(nothing_is_inherited_over_a_gap),
         cmocka_unit_test(a_text_is_kept_once),
         cmocka_unit_test(links_are_not_followed),
         cmocka_unit_test(a_full_folder_takes_no_more),
+        cmocka_unit_test(a_folder_that_takes_no_text_keeps_no_entry_waiting),
     };
     CRN_SET_FIXTURE(tests, set_up, test_folder_remove);
     return cmocka_run_group_tests(tests, NULL, NULL);
