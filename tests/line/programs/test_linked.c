@@ -10,9 +10,9 @@
 #include "tests/support/sanitized.h"
 
 static const char *const replacing[] = {"cernitad", "cernita-record", NULL};
-static const char *const with_zmq[] = {
-    "cernitad",       "cernita-record", "cernita-bench", "cernita-keys",
-    "cernita-replay", "cernita-sorter", "cernita-tail",  NULL};
+static const char *const with_zmq[] = {"cernitad",       "cernita-archive", "cernita-record",
+                                       "cernita-bench",  "cernita-keys",    "cernita-replay",
+                                       "cernita-sorter", "cernita-tail",    NULL};
 
 static bool is_in(const char *name, const char *const *names)
 {

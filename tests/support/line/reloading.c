@@ -98,8 +98,10 @@ void reloading_start(reloading_line *self, int peaks, const char *more)
                         &self->line.error) < 0)
         fail_msg("%s", self->line.error.text);
     line_run(&self->line, crn_gpu_get(&no_gpu));
-    crn_control_settings settings = {
-        .reload = {self->line.line, &self->file, &self->line.config, -1}};
+    crn_control_settings settings = {.reload = {.line = self->line.line,
+                                                .file = &self->file,
+                                                .running = &self->line.config,
+                                                .backend = -1}};
     if (crn_control_open(&settings, &self->control, &self->line.error) < 0)
         fail_msg("%s", self->line.error.text);
     self->maps = make_maps();
