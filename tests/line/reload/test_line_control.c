@@ -129,7 +129,10 @@ static void long_requests_are_closed_and_of_too_many_clients_the_silent(void **s
 static void an_idle_client_is_closed(void **state)
 {
     (void)state;
-    crn_control_settings settings = {.reload = {self.line.line, &self.file, &self.line.config, -1},
+    crn_control_settings settings = {.reload = {.line = self.line.line,
+                                                .file = &self.file,
+                                                .running = &self.line.config,
+                                                .backend = -1},
                                      .idle_ns = 1};
     crn_error error;
     crn_control_close(&self.control);
