@@ -66,8 +66,8 @@ static void append_header(crn_random *random, text_buffer *text)
         "Connection: Upgrade",
         "Content-Length: 5",
         "Content-Length: 8\r\n\r\nnumber=1",
-        "Content-Length: 75\r\n\r\n{\"file\":\"a\",\"faults\":[],\"outlets\":[{\"name\":\"x\","
-        "\"fruits\":1,\"per_minute\":2}]}",
+        ("Content-Length: 75\r\n\r\n{\"file\":\"a\",\"faults\":[],\"outlets\":[{\"name\":\"x\","
+         "\"fruits\":1,\"per_minute\":2}]}"),
         "Content-Length: -1",
         "Content-Length: 99999999999999999999",
         "Transfer-Encoding: chunked",

@@ -25,7 +25,9 @@ static crn_decoded make_verdict(double total_ms, double ranklet_ms)
         .time_count = 2,
         .times = {{"total", total_ms}, {"ranklet", ranklet_ms}},
         .total_count = 3,
-        .totals = {{"rot", 2, 143.4}, {"rust", 0, 0}, {"stem", 1, 55}},
+        .totals = {{.name = "rot", .count = 2, .area_px = 143.4},
+                   {.name = "rust"},
+                   {.name = "stem", .count = 1, .area_px = 55}},
     };
     return verdict;
 }
