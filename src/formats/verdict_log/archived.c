@@ -1,10 +1,13 @@
 #include "src/formats/verdict_log/archived.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/formats/verdict_log/format.h"
@@ -12,24 +15,35 @@
 #include "stages/base/file/regular_file.h"
 
 #define NAME       "archived"
+#define MODE       0644
 #define TEXT_BYTES 32 /* a number and its line end */
 
-uint64_t crn_verdict_log_get_archived(const char *dir)
+/* The number that the file's text is; 0: it is none. */
+static uint64_t parse(const char *text)
 {
-    char path[PATH_MAX], text[TEXT_BYTES];
-    crn_error ignored;
-    snprintf(path, sizeof path, "%s/" NAME, dir);
-    int fd = crn_regular_open(path, &ignored);
-    if (fd < 0)
-        return UINT64_MAX;
-    ssize_t size = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[size > 0 ? size : 0] = '\0';
     size_t digits = strspn(text, "0123456789");
     uint64_t number = strtoull(text, NULL, 10);
-    bool is_good = digits > 0 && strcmp(text + digits, "\n") == 0 && number > 0 &&
-                   number <= CRN_VERDICT_LOG_NUMBER_MAX;
-    return is_good ? number : UINT64_MAX;
+    bool is_number = digits > 0 && strcmp(text + digits, "\n") == 0;
+    return is_number && number <= CRN_VERDICT_LOG_NUMBER_MAX ? number : 0;
+}
+
+int crn_verdict_log_get_archived(const char *dir, uint64_t *ret_below, crn_error *error)
+{
+    char path[PATH_MAX], text[TEXT_BYTES];
+    snprintf(path, sizeof path, "%s/" NAME, dir);
+    int fd = crn_regular_open(path, error);
+    *ret_below = fd == -ENOENT ? UINT64_MAX : 0;
+    if (fd < 0)
+        return fd == -ENOENT ? 0 : fd;
+    ssize_t size = read(fd, text, sizeof text - 1);
+    int r = size < 0 ? -errno : 0;
+    close(fd);
+    if (r < 0)
+        return crn_error_set(error, r, "%s: cannot be read: %s", path, strerror(-r));
+    text[size] = '\0';
+    *ret_below = parse(text);
+    return *ret_below ? 0
+                      : crn_error_set(error, -EBADMSG, "%s: is not the number of a segment", path);
 }
 
 int crn_verdict_log_set_archived(const char *dir, uint64_t number, crn_error *error)
@@ -40,6 +54,7 @@ int crn_verdict_log_set_archived(const char *dir, uint64_t number, crn_error *er
     int r = crn_new_file_open_stream(path, &file, error);
     if (r < 0)
         return r;
+    fchmod(file.fd, MODE); /* a stricter umask would hide it from the daemon's user */
     fprintf(file.stream, "%" PRIu64 "\n", number);
     r = crn_new_file_finish_synced(&file, error);
     crn_new_file_drop(&file);

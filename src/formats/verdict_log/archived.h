@@ -9,11 +9,15 @@
 
 #include "stages/base/error.h"
 
-/* The segments below this number are archived; UINT64_MAX if nothing is said, or nothing that can
- * be read: no segment is kept for an archive. */
-uint64_t crn_verdict_log_get_archived(const char *dir);
+/*
+ * The segments below *ret_below are archived: UINT64_MAX without the file, as no archive follows
+ * the log. A negative errno with one line in *error if the file does not tell; *ret_below is then
+ * 0.
+ */
+int crn_verdict_log_get_archived(const char *dir, uint64_t *ret_below, crn_error *error);
 
-/* Says so; after a loss of power, too. 0, or a negative errno with one line in *error. */
+/* Says so, to any user; after a loss of power, too. 0, or a negative errno with one line in *error.
+ */
 int crn_verdict_log_set_archived(const char *dir, uint64_t number, crn_error *error);
 
 #endif

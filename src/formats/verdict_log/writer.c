@@ -26,10 +26,11 @@ struct crn_verdict_writer {
     int folder; /* descriptor that holds the lock */
     uint64_t segment_bytes, keep_bytes;
     int64_t keep_ns;
-    uint64_t removed; /* segments */
-    int fd;           /* the segment; -1: none */
-    uint64_t number;  /* of the last segment */
-    uint64_t used;    /* size of the segment */
+    uint64_t removed;   /* segments */
+    bool told_archived; /* that `archived` cannot be read */
+    int fd;             /* the segment; -1: none */
+    uint64_t number;    /* of the last segment */
+    uint64_t used;      /* size of the segment */
     char path[PATH_MAX];
 };
 
@@ -93,26 +94,51 @@ static bool is_intact(const crn_verdict_writer *writer)
 /* What decides which segments are removed. */
 typedef struct retention {
     uint64_t coming_bytes;   /* of the segment in use or to come */
+    uint64_t short_bytes;    /* the disk has no room for these; 0: it has */
     uint64_t archived_below; /* for their age alone, only segments below this number */
     int64_t now_ns;
 } retention;
+
+/* True while the disk has no room, whatever was removed meanwhile. */
+static bool is_short(const crn_verdict_writer *writer, const retention *limits)
+{
+    crn_error ignored;
+    return limits->short_bytes &&
+           crn_disk_check_room(writer->dir, limits->short_bytes, CRN_VERDICT_LOG_SPARE_BYTES,
+                               &ignored) == -ENOSPC;
+}
 
 /* True if a segment that is not in use is to be removed; `bytes`: of all that are left. */
 static bool is_to_go(const crn_verdict_writer *writer, const crn_verdict_log_file *file,
                      uint64_t bytes, const retention *limits)
 {
     bool is_old = writer->keep_ns && limits->now_ns - file->written_ns > writer->keep_ns;
-    return (is_old && file->number < limits->archived_below) ||
+    return (is_old && (file->number < limits->archived_below || is_short(writer, limits))) ||
            (writer->keep_bytes && bytes + limits->coming_bytes > writer->keep_bytes);
+}
+
+/* Tells once, until it can be read again, that it cannot. */
+static uint64_t get_archived(crn_verdict_writer *writer)
+{
+    uint64_t below;
+    crn_error error;
+    bool is_unknown = crn_verdict_log_get_archived(writer->dir, &below, &error) < 0;
+    if (is_unknown && !writer->told_archived)
+        crn_log(CRN_LOG_WARNING,
+                "publish.log: %s; no file is removed for its age (publish.log.keep_days) until it "
+                "can be read, or is deleted as there is no archive",
+                error.text);
+    writer->told_archived = is_unknown;
+    return below;
 }
 
 /* Removes the segments that are too old, and the oldest until `coming_bytes` fit. */
 static void make_room(crn_verdict_writer *writer, const crn_verdict_log_files *files,
-                      uint64_t coming_bytes, bool wait_for_archive)
+                      uint64_t coming_bytes, uint64_t short_bytes)
 {
-    uint64_t archived_below = crn_verdict_log_get_archived(writer->dir);
     const retention limits = {.coming_bytes = coming_bytes,
-                              .archived_below = wait_for_archive ? archived_below : UINT64_MAX,
+                              .short_bytes = short_bytes,
+                              .archived_below = get_archived(writer),
                               .now_ns = crn_realtime_ns()};
     uint64_t unarchived = 0;
     uint64_t in_use = writer->fd >= 0 ? writer->number : 0;
@@ -130,7 +156,7 @@ static void make_room(crn_verdict_writer *writer, const crn_verdict_log_files *f
         }
         bytes -= file->bytes < bytes ? file->bytes : bytes;
         removed++;
-        unarchived += file->number >= archived_below;
+        unarchived += file->number >= limits.archived_below;
     }
     writer->removed += removed;
     if (removed)
@@ -145,20 +171,20 @@ static void make_room(crn_verdict_writer *writer, const crn_verdict_log_files *f
                 writer->dir, unarchived);
 }
 
-static void retain(crn_verdict_writer *writer, bool wait_for_archive)
+static void retain(crn_verdict_writer *writer, uint64_t short_bytes)
 {
     crn_verdict_log_files files;
     crn_error error;
     if ((!writer->keep_bytes && !writer->keep_ns) ||
         crn_verdict_log_list(writer->dir, &files, &error) < 0)
         return;
-    make_room(writer, &files, writer->fd >= 0 ? writer->segment_bytes : 0, wait_for_archive);
+    make_room(writer, &files, writer->fd >= 0 ? writer->segment_bytes : 0, short_bytes);
     crn_verdict_log_files_done(&files);
 }
 
 void crn_verdict_writer_retain(crn_verdict_writer *writer)
 {
-    retain(writer, true);
+    retain(writer, 0);
 }
 
 uint64_t crn_verdict_writer_removed(const crn_verdict_writer *writer)
@@ -171,7 +197,7 @@ static int check_room(crn_verdict_writer *writer, size_t size, crn_error *error)
     int r = crn_disk_check_room(writer->dir, size, CRN_VERDICT_LOG_SPARE_BYTES, error);
     if (r != -ENOSPC)
         return r;
-    retain(writer, false);
+    retain(writer, size);
     return crn_disk_check_room(writer->dir, size, CRN_VERDICT_LOG_SPARE_BYTES, error);
 }
 
@@ -205,7 +231,7 @@ static int begin_segment(crn_verdict_writer *writer, crn_error *error)
     int r = crn_verdict_log_list(writer->dir, &files, error);
     if (r)
         return r;
-    make_room(writer, &files, writer->segment_bytes, true);
+    make_room(writer, &files, writer->segment_bytes, 0);
     r = create_segment(writer, files.last_number, error);
     crn_verdict_log_files_done(&files);
     if (r)
