@@ -43,6 +43,7 @@ int crn_intake_begin(crn_intake *intake, crn_error *error)
     crn_error fault;
     intake->verdicts = 0;
     intake->bytes = 0;
+    intake->coming = (crn_intake_stats){0};
     int r = crn_disk_check_room(intake->folder, BYTES_MAX, SPARE_BYTES, &fault);
     if (r < 0)
         return crn_error_set(error, r,
@@ -51,11 +52,22 @@ int crn_intake_begin(crn_intake *intake, crn_error *error)
     return crn_archive_begin(intake->archive, error);
 }
 
+static void count(crn_intake_stats *stats, const crn_intake_stats *more)
+{
+    stats->added += more->added;
+    stats->known += more->known;
+    stats->missing += more->missing;
+    stats->unreadable += more->unreadable;
+}
+
 int crn_intake_end(crn_intake *intake, int r, crn_error *error)
 {
     if (r >= 0) {
         int committed = crn_archive_commit(intake->archive, error);
-        return committed < 0 ? committed : r;
+        if (committed < 0)
+            return committed;
+        count(&intake->stats, &intake->coming);
+        return r;
     }
     crn_archive_undo(intake->archive);
     return r;
@@ -68,7 +80,7 @@ bool crn_intake_is_full(const crn_intake *intake)
 
 void crn_intake_pass_over(crn_intake *intake, const char *line)
 {
-    intake->stats.unreadable++;
+    intake->coming.unreadable++;
     intake->tell(line);
 }
 
@@ -129,8 +141,8 @@ int crn_intake_add(crn_intake *intake, const void *bytes, size_t size,
     crn_decoded_free(&verdict);
     if (r < 0)
         return r;
-    intake->stats.added += added.is_new;
-    intake->stats.known += !added.is_new;
-    intake->stats.missing += added.missing;
+    intake->coming.added += added.is_new;
+    intake->coming.known += !added.is_new;
+    intake->coming.missing += added.missing;
     return 0;
 }

@@ -27,7 +27,8 @@ typedef void crn_intake_teller(const char *line);
 typedef struct crn_intake {
     crn_archive *archive;
     crn_archive_rows rows;
-    crn_intake_stats stats;
+    crn_intake_stats stats;  /* of what is committed */
+    crn_intake_stats coming; /* of this transaction */
     char *source; /* for messages, and the key of a log's position */
     char *folder; /* of the archive */
     crn_intake_teller *tell;

@@ -68,7 +68,7 @@ static int fill_twice(void)
     for (int i = 0; i < 2; i++) {
         archived_write(&line, CRN_FORMAT_MSGPACK, ONE_SEGMENT, VERDICTS);
         fill(filler);
-        if (archived_import(false, &stats, &error) != -ENOSPC || stats.added != VERDICTS ||
+        if (archived_import(false, &stats, &error) != -ENOSPC || stats.added != 0 ||
             !strstr(error.text, "its disk is full: make room and start again"))
             return 1;
         if (unlink(filler) < 0)
