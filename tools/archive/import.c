@@ -11,6 +11,7 @@
 struct crn_import {
     crn_intake intake;
     bool follow;
+    int lock;                      /* of the log's file `archived`; -1: none */
     crn_verdict_reader *log;       /* NULL: opened with the next step */
     crn_verdict_position position; /* as archived */
     uint64_t told_number;          /* of the segment that the log's writer was told; 0: none */
@@ -35,6 +36,10 @@ int crn_import_open(crn_archive *archive, const crn_import_settings *settings,
     else
         r = crn_intake_init(&import->intake, archive, dir, settings->tell, error);
     free(dir);
+    if (import)
+        import->lock = -1;
+    if (r == 0 && settings->follow)
+        r = crn_verdict_log_lock_archived(import->intake.source, &import->lock, error);
     if (r == 0)
         r = crn_archive_get_position(archive, import->intake.source, &import->position, error);
     if (r < 0) {
@@ -51,6 +56,8 @@ void crn_import_close(crn_import **import)
     if (!*import)
         return;
     crn_verdict_reader_close(&(*import)->log);
+    if ((*import)->lock >= 0)
+        crn_verdict_log_unlock_archived((*import)->intake.source, (*import)->lock);
     crn_intake_done(&(*import)->intake);
     free(*import);
     *import = NULL;

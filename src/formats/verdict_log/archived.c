@@ -12,6 +12,7 @@
 
 #include "src/formats/verdict_log/format.h"
 #include "stages/base/file/new_file.h"
+#include "stages/base/file/path_lock.h"
 #include "stages/base/file/regular_file.h"
 
 #define NAME       "archived"
@@ -59,4 +60,26 @@ int crn_verdict_log_set_archived(const char *dir, uint64_t number, crn_error *er
     r = crn_new_file_finish_synced(&file, error);
     crn_new_file_drop(&file);
     return r;
+}
+
+int crn_verdict_log_lock_archived(const char *dir, int *ret_lock, crn_error *error)
+{
+    char path[PATH_MAX];
+    long holder;
+    *ret_lock = -1;
+    snprintf(path, sizeof path, "%s/" NAME, dir);
+    if (crn_path_lock(path, ret_lock, &holder) != -EADDRINUSE)
+        return 0;
+    return crn_error_set(error, -EBUSY,
+                         "%s: another cernita-archive (process %ld) follows this log, and the log "
+                         "keeps for one what it does not have yet: end that, or archive without "
+                         "--follow",
+                         dir, holder);
+}
+
+void crn_verdict_log_unlock_archived(const char *dir, int lock)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/" NAME, dir);
+    crn_path_unlock(path, lock);
 }

@@ -20,4 +20,13 @@ int crn_verdict_log_get_archived(const char *dir, uint64_t *ret_below, crn_error
  */
 int crn_verdict_log_set_archived(const char *dir, uint64_t number, crn_error *error);
 
+/*
+ * The right to say so, by the file `archived.lock`, until it is released or the process ends: two
+ * archives would each take back what the other says. -EBUSY with one line in *error if another
+ * program has it. 0 with *ret_lock -1 where there can be no such file: then there is no `archived`
+ * either.
+ */
+int crn_verdict_log_lock_archived(const char *dir, int *ret_lock, crn_error *error);
+void crn_verdict_log_unlock_archived(const char *dir, int lock);
+
 #endif

@@ -191,6 +191,26 @@ static void the_log_is_told_how_far_it_is_archived(void **state)
     assert_true(archived_below() == 4);
 }
 
+/* Each would take back what the other says; one that does not follow says nothing. */
+static void one_archive_follows_a_log(void **state)
+{
+    (void)state;
+    crn_archive other;
+    crn_import *import;
+    char path[128];
+    archived_write(&line, CRN_FORMAT_MSGPACK, ONE_SEGMENT, 30);
+    snprintf(path, sizeof path, "%s/other.sqlite", logged_folder);
+    crn_import_settings settings = {.dir = logged_folder, .follow = true};
+    assert_int_equal(crn_archive_open(&other, path, &error), 0);
+    assert_int_equal(crn_import_open(&other, &settings, &import, &error), 0);
+    assert_int_equal(archived_import(true, &stats, &error), -EBUSY);
+    assert_non_null(strstr(error.text, "another cernita-archive (process "));
+    archived_expect_added(30);
+    crn_import_close(&import);
+    crn_archive_close(&other);
+    assert_int_equal(archived_import(true, &stats, &error), 0);
+}
+
 /* A log that may not be written is archived all the same. */
 static void a_log_that_cannot_be_told_is_archived(void **state)
 {
@@ -330,6 +350,7 @@ int main(void)
         TEST(damage_costs_what_it_hit),
         TEST(a_record_that_is_being_written_is_waited_for),
         TEST(the_log_is_told_how_far_it_is_archived),
+        TEST(one_archive_follows_a_log),
         TEST(a_log_that_cannot_be_told_is_archived),
         TEST(a_segment_that_cannot_be_read_is_waited_for),
         TEST(a_position_that_cannot_be_read_is_kept),
