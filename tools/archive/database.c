@@ -16,11 +16,12 @@
 
 /*
  * synchronous: a commit returns once the log of the write (WAL) is on the disk. The cache's 64 MiB,
- * and a checkpoint every 64 MiB, limit memory and the WAL's size.
+ * and a checkpoint every 32 MiB (8192 pages), limit memory and the WAL's size; what it grew to
+ * while another program read for long is cut after the next checkpoint.
  */
 static const char pragmas[] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
                               "PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 8192;"
-                              "PRAGMA temp_store = MEMORY";
+                              "PRAGMA journal_size_limit = 33554432; PRAGMA temp_store = MEMORY";
 
 static int lock(crn_archive *archive, crn_error *error)
 {

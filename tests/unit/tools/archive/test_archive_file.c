@@ -129,6 +129,31 @@ static void a_damaged_archive_is_told(void **state)
     expect_refused(-EBADMSG, "is damaged (");
 }
 
+/* A long question makes the log of the write (WAL) grow, but not for good. */
+static void the_wal_shrinks_after_a_long_read(void **state)
+{
+    (void)state;
+    crn_archive archive;
+    sqlite3 *reader;
+    struct stat before, after;
+    char wal[160];
+    snprintf(wal, sizeof wal, "%s-wal", archived_path);
+    assert_int_equal(crn_archive_open(&archive, archived_path, &error), 0);
+    assert_int_equal(sqlite3_open(archived_path, &reader), SQLITE_OK);
+    run(reader, "BEGIN; SELECT COUNT(*) FROM fruits");
+    run(archive.database, "CREATE TABLE large (bytes BLOB);"
+                          "INSERT INTO large VALUES (zeroblob(40 << 20))");
+    assert_int_equal(stat(wal, &before), 0);
+    assert_true(before.st_size > 40 << 20);
+    run(reader, "COMMIT");
+    for (int i = 0; i < 2; i++) /* one is checkpointed, the other begins the file again */
+        run(archive.database, "INSERT INTO large VALUES (NULL)");
+    assert_int_equal(stat(wal, &after), 0);
+    assert_true(after.st_size <= 32 << 20);
+    sqlite3_close(reader);
+    crn_archive_close(&archive);
+}
+
 /* --- migration --- */
 
 static int migrate(const crn_archive_schema *schema)
@@ -170,7 +195,8 @@ int main(void)
         TEST(a_foreign_database_is_refused),      TEST(what_is_no_database_is_refused),
         TEST(a_newer_archive_is_refused),         TEST(links_and_folders_are_refused),
         TEST(a_folder_without_rights_is_refused), TEST(one_program_writes_at_a_time),
-        TEST(a_damaged_archive_is_told),          TEST(an_older_archive_is_migrated),
+        TEST(a_damaged_archive_is_told),          TEST(the_wal_shrinks_after_a_long_read),
+        TEST(an_older_archive_is_migrated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
