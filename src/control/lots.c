@@ -114,19 +114,20 @@ void crn_lot_print(const crn_lot *lot, FILE *out)
         fprintf(out, "variety   %s\n", lot->variety);
 }
 
-/* `fault` NULL: it is in force. */
+/* `fault` NULL: it is in force; otherwise the entry has the request, too. */
 static void record(const crn_lots *lots, const crn_lot *lot, const crn_changed_by *by,
-                   const char *fault)
+                   const char *request, const char *fault)
 {
     static crn_change change; /* of one thread */
-    char keys[2 * CRN_LOT_TEXT_BYTES + 32];
+    char keys[2 * CRN_LOT_TEXT_BYTES + 32], refused[CRN_CHANGE_KEYS_BYTES];
     _Static_assert(CRN_LOT_ID_BYTES <= CRN_CHANGE_LOT_BYTES, "an entry holds an id whole");
     crn_change_begin(&change, "lot", by);
     snprintf(keys, sizeof keys, "%s%s%s%s%s%s", lot->grower[0] ? "grower: " : "", lot->grower,
              lot->grower[0] ? "\n" : "", lot->variety[0] ? "variety: " : "", lot->variety,
              lot->variety[0] ? "\n" : "");
     change.refused = fault != NULL;
-    crn_change_set_keys(&change, fault ? fault : keys);
+    snprintf(refused, sizeof refused, "asked: %s\n%s", request, fault ? fault : "");
+    crn_change_set_keys(&change, fault ? refused : keys);
     crn_change_set_lot(&change, lots->lot.id);
     crn_changes_add(lots->from->changes, &change, NULL);
 }
@@ -141,12 +142,12 @@ int crn_lots_change(crn_lots *lots, const char *request, const crn_changed_by *b
         crn_error_set(&error, r, "the daemon stops");
     if (r < 0) {
         crn_log(CRN_LOG_ERROR, "lot refused: %s", error.text);
-        record(lots, &lot, by, error.text);
+        record(lots, &lot, by, request, error.text);
         fprintf(out, "%s\n", error.text);
         return r;
     }
     lots->lot = lot;
-    record(lots, &lot, by, NULL);
+    record(lots, &lot, by, request, NULL);
     keep(lots, out);
     crn_log(CRN_LOG_INFO, "lot: fruits from now on are of %s%s%s", ends ? "no lot" : "lot '",
             lot.id, ends ? "" : "'");

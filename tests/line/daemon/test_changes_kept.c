@@ -209,6 +209,7 @@ static void lots_are_changes_and_stay_in_the_entries_after(void **state)
     expect("lot: none -> A-17\n       grower: Rossi\n");
     expect("lot: A-17 -> B-1\n");
     expect("  lot refused  by ");
+    expect("asked: lot C?\n       lot: the id has a question mark");
     end(SIGKILL);
     start();
     end(SIGTERM);
