@@ -76,7 +76,7 @@ static const char usage[] =
     "daemon\n"
     "      --verify         of changes only whether all are there as written, and the settings' "
     "texts\n"
-    "      --from WHEN      of changes those from a number on, or a time: 2026-11-28T06:00\n"
+    "      --from WHEN      of changes those from a number on, or a time in UTC: 2026-11-28T06:00\n"
     "  -h, --help           this text\n"
     "      --version        the version\n"
     "\n"
@@ -361,6 +361,13 @@ static int parse(int argc, char **argv, ctl_options *ret_options)
         given.operand = argv[optind + 1];
     if ((given.line != NULL) + (given.socket != NULL) + (given.dir != NULL) > 1) {
         fprintf(stderr, "cernitactl: --line, --socket and --dir exclude each other\n");
+        return 1 + EXIT_USAGE;
+    }
+    if (given.from && !crn_ctl_from_is_valid(given.from)) {
+        fprintf(
+            stderr,
+            "cernitactl: --from '%s': a number or YYYY-MM-DD[THH:MM[:SS]][Z], in UTC, expected\n",
+            given.from);
         return 1 + EXIT_USAGE;
     }
     if (!given.command || optind + 2 < argc) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <msgpack.h>
@@ -23,7 +24,10 @@ typedef struct changes_reading {
     const crn_ctl_changes *given;
     char folder[PATH_MAX], file[PATH_MAX + sizeof CRN_CHANGES_FILE + 1];
     char compared[HASH_DIGITS + 1]; /* the settings whose text was compared last */
+    bool is_missing;                /* it is not there */
     int32_t bad_texts;
+    uint64_t missing_texts; /* entries */
+    uint64_t printed;
 } changes_reading;
 
 /* --- texts of settings --- */
@@ -33,24 +37,25 @@ static bool is_hash(const char *text)
     return strlen(text) == HASH_DIGITS && strspn(text, "0123456789abcdef") == HASH_DIGITS;
 }
 
-/* Reads a whole file; NULL with *error. The caller frees it. */
-static char *read_settings(const char *folder, const char *hash, size_t *ret_size, crn_error *error)
+/* Reads a whole file. Returns 0, or a negative errno with *error; the caller frees *ret_text. */
+static int read_settings(const char *folder, const char *hash, char **ret_text, size_t *ret_size,
+                         crn_error *error)
 {
     char path[PATH_MAX + 64], bytes[4096], *text = NULL;
     ssize_t count;
     snprintf(path, sizeof path, "%s/" CRN_SETTINGS_FOLDER "/%s.yaml", folder, hash);
     int fd = crn_regular_open(path, error);
     FILE *out = fd < 0 ? NULL : open_memstream(&text, ret_size);
+    *ret_text = NULL;
     if (fd < 0)
-        return NULL;
+        return fd;
     while (out && (count = read(fd, bytes, sizeof bytes)) > 0)
         fwrite(bytes, 1, (size_t)count, out);
     close(fd);
-    if (!out || fclose(out) != 0) {
-        crn_error_set(error, -ENOMEM, "%s: no memory for it", path);
-        return NULL;
-    }
-    return text;
+    if (!out || fclose(out) != 0)
+        return crn_error_set(error, -ENOMEM, "%s: no memory for it", path);
+    *ret_text = text;
+    return 0;
 }
 
 int crn_ctl_settings_print(const char *dir, const char *hash)
@@ -65,8 +70,8 @@ int crn_ctl_settings_print(const char *dir, const char *hash)
         fprintf(stderr, "cernitactl: %s\n", error.text);
         return 2;
     }
-    char *text = read_settings(dir, hash, &size, &error);
-    if (!text) {
+    char *text;
+    if (read_settings(dir, hash, &text, &size, &error) < 0) {
         fprintf(stderr, "cernitactl: %s\n", error.text);
         return 1;
     }
@@ -75,18 +80,27 @@ int crn_ctl_settings_print(const char *dir, const char *hash)
     return good ? 0 : 1;
 }
 
-/* Whether the text is the one that the entry names. */
+/* Whether the text is the one that the entry names. One that is not there was moved to where it is
+ * kept, as of a full folder: that alters nothing. */
 static void compare_text(changes_reading *self, const crn_change_links *entry)
 {
     char hash[CRN_SHA256_TEXT_BYTES];
     crn_error error;
     size_t size;
-    if (!entry->after.text[0] || !is_hash(entry->after.settings) ||
-        strcmp(self->compared, entry->after.settings) == 0)
+    if (!entry->after.text[0] || !is_hash(entry->after.settings))
         return;
+    if (strcmp(self->compared, entry->after.settings) == 0) {
+        self->missing_texts += self->is_missing;
+        return;
+    }
     memcpy(self->compared, entry->after.settings, sizeof self->compared);
-    char *text = read_settings(self->folder, entry->after.settings, &size, &error);
-    if (!text) {
+    char *text;
+    int r = read_settings(self->folder, entry->after.settings, &text, &size, &error);
+    self->is_missing = r == -ENOENT;
+    self->missing_texts += self->is_missing;
+    if (self->is_missing)
+        return;
+    if (r < 0) {
         fprintf(stderr, "cernitactl: entry %" PRIu64 ": %s\n", entry->number, error.text);
         self->bad_texts++;
         return;
@@ -164,17 +178,41 @@ static void print_entry(const msgpack_object *entry)
         printf("       %s\n", shown(crn_value_item(keys, i), NULL, text));
 }
 
+static bool is_number(const char *from)
+{
+    return from[0] && strspn(from, "0123456789") == strlen(from);
+}
+
+bool crn_ctl_from_is_valid(const char *from)
+{
+    static const char *const forms[] = {"%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"};
+    static const size_t lengths[] = {10, 16, 19};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        struct tm time = {0};
+        const char *end = strptime(from, forms[i], &time);
+        if (!end || end != from + lengths[i]) /* all digits, so that texts compare as times do */
+            continue;
+        int day = time.tm_mday;
+        timegm(&time);
+        if (i == 2 && *end == '.' && strspn(end + 1, "0123456789") == 3)
+            end += 4;
+        if (time.tm_mday == day && (!*end || strcmp(end, "Z") == 0))
+            return true;
+    }
+    return is_number(from);
+}
+
 static bool is_wanted(const char *from, const msgpack_object *entry)
 {
     char text[512];
     if (!from)
         return true;
-    if (strspn(from, "0123456789") == strlen(from))
+    if (is_number(from))
         return number_of(entry, "number") >= strtoull(from, NULL, 10);
-    return strcmp(shown(entry, "time", text), from) >= 0;
+    return strncmp(shown(entry, "time", text), from, strcspn(from, "Z")) >= 0;
 }
 
-static void print_line(const crn_ctl_changes *given, const char *line, size_t length)
+static void print_line(changes_reading *self, const char *line, size_t length)
 {
     msgpack_sbuffer packed;
     msgpack_unpacked unpacked;
@@ -183,8 +221,10 @@ static void print_line(const crn_ctl_changes *given, const char *line, size_t le
     msgpack_unpacked_init(&unpacked);
     if (crn_json_read(line, length, &packed, &error) == 0 &&
         msgpack_unpack_next(&unpacked, packed.data, packed.size, NULL) == MSGPACK_UNPACK_SUCCESS &&
-        is_wanted(given->from, &unpacked.data))
+        is_wanted(self->given->from, &unpacked.data)) {
         print_entry(&unpacked.data);
+        self->printed++;
+    }
     msgpack_unpacked_destroy(&unpacked);
     msgpack_sbuffer_destroy(&packed);
 }
@@ -198,7 +238,7 @@ static void take_entry(void *context, const crn_change_links *links, const char 
     if (self->given->verify)
         compare_text(self, links);
     else
-        print_line(self->given, line, length);
+        print_line(self, line, length);
 }
 
 /* The folder, and the file in it; a file that is named lies in the folder, too. */
@@ -228,6 +268,10 @@ static int conclude(const changes_reading *self, const crn_change_chain *chain)
                chain->cuts);
     if (chain->cut[0])
         printf("line %" PRIu64 " is cut, as by a loss of power\n", chain->lines);
+    if (self->missing_texts > 0)
+        printf("the settings' text of %" PRIu64
+               " %s is not there: it was moved away, removed, or could not be kept\n",
+               self->missing_texts, self->missing_texts == 1 ? "entry" : "entries");
     if (chain->fault_line || self->bad_texts > 0)
         return 1;
     if (self->given->verify && chain->last.number > 0)
@@ -235,6 +279,8 @@ static int conclude(const changes_reading *self, const crn_change_chain *chain)
                chain->last.hash);
     else if (chain->lines == 0)
         puts("no entries");
+    else if (self->given->from && self->printed == 0)
+        printf("no entries from %s on\n", self->given->from);
     return 0;
 }
 

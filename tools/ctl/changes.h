@@ -7,9 +7,12 @@
 
 typedef struct crn_ctl_changes {
     const char *path; /* the folder, or the log's file */
-    const char *from; /* a number, or the begin of a time in UTC; NULL: all */
+    const char *from; /* as crn_ctl_from_is_valid; NULL: all */
     bool verify;      /* no table, and the settings' texts are compared, too */
 } crn_ctl_changes;
+
+/* True of an entry's number, and of a time in UTC: YYYY-MM-DD[THH:MM[:SS[.mmm]]][Z]. */
+bool crn_ctl_from_is_valid(const char *from);
 
 /* Prints the entries, and whether the chain holds. Returns the exit status: 1 if it does not. */
 int crn_ctl_changes_print(const crn_ctl_changes *given);

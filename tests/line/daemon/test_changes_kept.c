@@ -114,8 +114,12 @@ static void who_changed_what_is_told(void **state)
     assert_int_equal(read_log("changes --from 6"), 0);
     expect("    6  20");
     assert_null(strstr(output, "    5  20"));
+    assert_int_equal(read_log("changes --from 2026-01-01T00:00Z"), 0);
+    expect("    1  20");
     assert_int_equal(read_log("changes --from 2100-01-01"), 0);
-    assert_string_equal(output, "");
+    assert_string_equal(output, "no entries from 2100-01-01 on\n");
+    assert_int_equal(read_log("changes --from 2026"), 0);
+    assert_string_equal(output, "no entries from 2026 on\n");
     assert_int_equal(read_log("changes --verify"), 0);
     expect("6 entries, none altered; the last has the hash ");
     assert_int_equal(read_log(settings), 0);
@@ -148,6 +152,12 @@ static void what_was_altered_is_named(void **state)
     assert_int_equal(control("changes --verify"), 1);
     expect(name);
     expect("is not the text that entry 2 was written with");
+    char path[256];
+    snprintf(path, sizeof path, "%s/state/%s", test_folder, name);
+    assert_int_equal(unlink(path), 0); /* as moved away, where the folder is full */
+    assert_int_equal(control("changes --verify"), 0);
+    expect("2 entries, none altered");
+    expect("the settings' text of 1 entry is not there");
     alter("changes.jsonl", 100);
     assert_int_equal(control("changes"), 1);
     expect("/state/changes.jsonl:1: is not the entry that was written there");
@@ -234,6 +244,11 @@ static void what_is_asked_wrongly_is_told(void **state)
         {"settings 0123456789abcdef", "0123456789abcdef.yaml", 1},
         {"changes 3", "wrong operands", 2},
         {"changes --verify --from 3", "wrong operands", 2},
+        {"changes --from yesterday", "a number or YYYY-MM-DD", 2},
+        {"changes --from ''", "a number or YYYY-MM-DD", 2},
+        {"changes --from 2026-13-01", "a number or YYYY-MM-DD", 2},
+        {"changes --from 2026-11-28T25:00", "a number or YYYY-MM-DD", 2},
+        {"changes --from 2026-11-28T06:00+01:00", "a number or YYYY-MM-DD", 2},
         {"changes", "changes.jsonl", 1},
         {"status", "wrong operands", 2},
         {"--line apples changes", "exclude each other", 2},
