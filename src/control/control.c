@@ -157,12 +157,19 @@ static void note_changes_kept(void *context, int result)
     crn_line_note_changes_kept(context, result);
 }
 
+static void note_changes_wait(void *context, int64_t since_ns)
+{
+    crn_line_note_changes_wait(context, since_ns);
+}
+
 /* Opens the log of changes, and what puts them into force. */
 static int open_reloader(crn_control *control, crn_error *error)
 {
     crn_reload_settings *from = &control->target.settings.reload;
-    const crn_changes_plan plan = {
-        .dir = from->running->state.dir, .note = note_changes_kept, .context = from->line};
+    const crn_changes_plan plan = {.dir = from->running->state.dir,
+                                   .note = note_changes_kept,
+                                   .waits = note_changes_wait,
+                                   .context = from->line};
     int r = crn_changes_open(&plan, &from->changes);
     if (r == 0)
         r = crn_reloader_create(from, &control->target.reloader);

@@ -195,12 +195,12 @@ static int put_into_force(crn_reloader *self, const crn_config *file, const char
     return 0;
 }
 
-/* Counts, logs and answers; `faults` and `r` say how it went. */
+/* Counts, logs and answers; `faults` and `r` say how it went. The change is recorded before
+ * (end_change). */
 static int conclude(crn_reloader *self, int r, const char *what, const char *faults, FILE *out)
 {
     char recipe[CRN_RECIPE_NAME_BYTES + 16] = "";
     crn_line_count_reload(self->from->line, r == 0);
-    end_change(self, r, faults);
     if (r < 0) {
         tell_faults(self, faults, out);
         return r;
@@ -304,12 +304,15 @@ int crn_reloader_reload(crn_reloader *reloader, const crn_changed_by *by, FILE *
     crn_access *guard = reloader->from->running->guard;
     crn_access_update *keys = NULL;
     FILE *stream = open_memstream(&faults, &size);
-    if (!stream)
+    if (!stream) {
+        end_change(reloader, -ENOMEM, "no memory\n");
         return conclude(reloader, -ENOMEM, "reload", "no memory\n", out);
+    }
     int r = reload_all(reloader, &keys, stream);
     if (r < 0 && guard)
         crn_access_print_kept(guard, stream);
     fclose(stream);
+    end_change(reloader, r, faults ? faults : "no memory\n");
     r = conclude(reloader, r, "reload", faults ? faults : "no memory\n", out);
     if (r == 0 && keys)
         change_keys(guard, &keys, out);
@@ -354,6 +357,7 @@ int crn_reloader_use_recipe(crn_reloader *reloader, const char *name, const crn_
     crn_error error = {""};
     crn_change_begin(&reloader->change, "recipe", by);
     int r = put_into_force(reloader, &reloader->file, name, &error);
+    end_change(reloader, r, error.text); /* keeping may hang with the disk */
     if (r == 0)
         keep(reloader, out);
     return conclude(reloader, r, "recipe", error.text, out);

@@ -149,7 +149,22 @@ void crn_line_note_changes_kept(crn_line *line, int result)
     atomic_store(&line->settings.changes_not_kept, -result);
 }
 
+void crn_line_note_changes_wait(crn_line *line, int64_t since_ns)
+{
+    atomic_store(&line->settings.changes_wait_since_ns, since_ns);
+}
+
 /* --- the line's thread --- */
+
+/* The errno of the last try, or that of one that does not return. */
+static int changes_fault(const crn_line_settings *settings)
+{
+    int64_t since_ns = atomic_load(&settings->changes_wait_since_ns);
+    int fault = atomic_load(&settings->changes_not_kept);
+    if (fault == 0 && since_ns != 0 && crn_tick_ns() - since_ns >= CRN_CHANGES_LATE_NS)
+        return ETIMEDOUT;
+    return fault;
+}
 
 void crn_line_settings_report(const crn_line *line, crn_settings_in_force *ret_settings)
 {
@@ -164,7 +179,7 @@ void crn_line_settings_report(const crn_line *line, crn_settings_in_force *ret_s
         .last_was_refused = atomic_load(&settings->last_was_refused),
         .not_kept = atomic_load(&settings->not_kept),
         .lot_not_kept = atomic_load(&settings->lot_not_kept),
-        .changes_not_kept = atomic_load(&settings->changes_not_kept),
+        .changes_not_kept = changes_fault(settings),
         .generations = (uint64_t)__builtin_popcount(settings->in_use),
     };
     memcpy(ret_settings->recipe, settings->in_force->recipe, sizeof ret_settings->recipe);

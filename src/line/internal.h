@@ -61,6 +61,7 @@ typedef struct crn_line_settings {
     _Atomic uint64_t counts_taken_in, counts_refused;
     atomic_bool last_was_refused;
     atomic_int not_kept, lot_not_kept, changes_not_kept; /* as crn_settings_in_force */
+    _Atomic int64_t changes_wait_since_ns;               /* 0: none waits */
 } crn_line_settings;
 
 struct crn_line {

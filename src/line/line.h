@@ -92,6 +92,12 @@ void crn_line_note_lot_kept(crn_line *line, int result);
 /* The same of the log of changes; from any thread. */
 void crn_line_note_changes_kept(crn_line *line, int result);
 
+/* Since when (crn_now_ns) the first entry of the log of changes waits; 0: none does. One that waits
+ * for CRN_CHANGES_LATE_NS is not kept, also where the disk hangs and no try returns. From any
+ * thread. */
+#define CRN_CHANGES_LATE_NS (10 * CRN_NS_PER_S)
+void crn_line_note_changes_wait(crn_line *line, int64_t since_ns);
+
 /*
  * Joins the workers, closes the sockets (libzmq lingers at most 500 ms), frees the line and sets
  * *line to NULL; NULL is allowed. Returns false if a lost device, and with it a thread, may still

@@ -187,7 +187,8 @@ const crn_condition crn_condition_changes_not_kept = {
                "Platz auf der Festplatte schaffen, oder sie prüfen lassen."}},
     .details =
         "{name}: the log of changes (changes.jsonl) or the settings' texts (settings/) cannot be "
-        "written there, as the log says; it is tried again each second, for up to 64 changes",
+        "written there, as the log says; it is tried again each second, for up to 64 changes. "
+        "A log of 64 MiB is full: move changes.jsonl away to where it is kept",
 };
 
 static void find_reload(const crn_condition_look *look, crn_condition_found *found)

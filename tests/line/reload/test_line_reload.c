@@ -1,5 +1,6 @@
 /* Settings that change while the line runs: each fruit has one verdict, by the settings of its
  * first view; a faulty file changes nothing. */
+#include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -110,6 +111,32 @@ static void lanes_that_exist_are_listed_while_it_runs(void **state)
     assert_int_equal(status.settings.lanes.at[1].first, 9);
     reloading_stop(&self);
     assert_int_equal(self.line.metrics.fruits.lanes_not_listed, 1);
+}
+
+static int changes_fault_of(crn_line *line, int64_t since_ns)
+{
+    crn_line_status status;
+    crn_line_note_changes_wait(line, since_ns);
+    assert_int_equal(crn_line_status_get(line, &status), 0);
+    return status.settings.changes_not_kept;
+}
+
+/* Where the disk hangs no try returns that could tell. */
+static void changes_that_wait_for_long_are_not_kept(void **state)
+{
+    (void)state;
+    static reloading_line self;
+    reloading_start(&self, 3, "");
+    crn_control_close(&self.control);
+    crn_line *line = self.line.line;
+    crn_line_note_changes_kept(line, 0);
+    assert_int_equal(changes_fault_of(line, crn_now_ns() - 2 * CRN_CHANGES_LATE_NS), ETIMEDOUT);
+    assert_int_equal(changes_fault_of(line, crn_now_ns() + CRN_CHANGES_LATE_NS), 0);
+    crn_line_note_changes_kept(line, -EROFS);
+    assert_int_equal(changes_fault_of(line, crn_now_ns() - 2 * CRN_CHANGES_LATE_NS), EROFS);
+    crn_line_note_changes_kept(line, 0);
+    assert_int_equal(changes_fault_of(line, 0), 0);
+    reloading_stop(&self);
 }
 
 /* The other limits stay as the machine chose them at the start. */
@@ -399,6 +426,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fruit_is_judged_by_the_settings_of_its_first_view),
         cmocka_unit_test(lanes_that_exist_are_listed_while_it_runs),
+        cmocka_unit_test(changes_that_wait_for_long_are_not_kept),
         cmocka_unit_test(live_keys_of_sections_that_are_fixed_come_into_force),
         cmocka_unit_test(a_faulty_file_changes_nothing_and_its_faults_are_told),
         cmocka_unit_test(a_file_of_faults_floods_neither_log_nor_answer),

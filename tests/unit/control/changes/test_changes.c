@@ -9,12 +9,14 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "src/control/changes/changes.h"
 #include "src/control/changes/file.h"
 #include "src/control/changes/settings_texts.h"
 #include "src/formats/changes/chain.h"
+#include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/fixture.h"
 #include "tests/support/folder.h"
@@ -26,6 +28,28 @@ static char state_folder[80], path[128], settings[128];
 static crn_changes *changes;
 static crn_log_capture caught;
 static crn_error error;
+
+/* --- a disk that hangs when it is told to: this replaces libc's function --- */
+
+static atomic_bool hangs;
+static sem_t reached, released;
+
+int fdatasync(int fd)
+{
+    if (atomic_load(&hangs)) {
+        sem_post(&reached);
+        sem_wait(&released);
+    }
+    return (int)syscall(SYS_fdatasync, fd);
+}
+
+static _Atomic int64_t waits_since_ns;
+
+static void note_wait(void *context, int64_t since_ns)
+{
+    (void)context;
+    atomic_store(&waits_since_ns, since_ns);
+}
 
 /* What the thread told last; a post for each. */
 static sem_t told;
@@ -40,7 +64,7 @@ static void note(void *context, int r)
 
 static void open_changes(void)
 {
-    const crn_changes_plan plan = {.dir = state_folder, .note = note};
+    const crn_changes_plan plan = {.dir = state_folder, .note = note, .waits = note_wait};
     crn_log_capture_start(&caught);
     assert_int_equal(crn_changes_open(&plan, &changes), 0);
 }
@@ -277,6 +301,25 @@ static void a_full_log_stays_open_until_it_is_moved_away(void **state)
     assert_non_null(strstr(seen.last, "\"continues\":1"));
 }
 
+/* Who asks for the conditions can tell, although no try returns. */
+static void since_when_an_entry_waits_is_told(void **state)
+{
+    (void)state;
+    open_changes();
+    atomic_store(&hangs, true);
+    int64_t before_ns = crn_now_ns();
+    add("start", NULL);
+    assert_int_equal(sem_wait(&reached), 0);
+    int64_t since_ns = atomic_load(&waits_since_ns);
+    assert_true(since_ns >= before_ns && since_ns <= crn_now_ns());
+    add("lot", NULL);
+    assert_true(atomic_load(&waits_since_ns) == since_ns);
+    atomic_store(&hangs, false);
+    sem_post(&released);
+    close_changes();
+    assert_true(atomic_load(&waits_since_ns) == 0);
+}
+
 /* --- what is left out --- */
 
 static void refused_requests_do_not_fill_the_log(void **state)
@@ -423,6 +466,8 @@ static int set_up(void **state)
     snprintf(path, sizeof path, "%s/" CRN_CHANGES_FILE, state_folder);
     snprintf(settings, sizeof settings, "%s/" CRN_SETTINGS_FOLDER "/" HASH ".yaml", state_folder);
     sem_init(&told, 0, 0);
+    sem_init(&reached, 0, 0);
+    sem_init(&released, 0, 0);
     return r < 0 ? r : mkdir(state_folder, 0755);
 }
 
@@ -438,6 +483,7 @@ int main(void)
         cmocka_unit_test(a_log_that_comes_back_as_it_was_goes_on),
         cmocka_unit_test(texts_without_a_log_are_told_at_the_start),
         cmocka_unit_test(a_full_log_stays_open_until_it_is_moved_away),
+        cmocka_unit_test(since_when_an_entry_waits_is_told),
         cmocka_unit_test(refused_requests_do_not_fill_the_log),
         cmocka_unit_test(nothing_is_inherited_over_a_gap),
         cmocka_unit_test(a_text_is_kept_once),
