@@ -124,10 +124,11 @@ void sorter_send(const sorter_verdict *verdict)
     snprintf(topic, sizeof topic, "fruit/%d", verdict->lane);
     snprintf(text, sizeof text,
              "{\"v\":1,\"run\":\"%s\",\"lane\":%d,\"fruit\":%d,\"sequence\":%d,\"verdict\":\"%s\","
-             "\"stale\":%s,\"deadline_ns\":%" PRId64
-             ",\"encoder\":9,\"totals\":{\"rot\":{\"count\":1,\"area_px\":%d}}}",
+             "\"stale\":%s,\"deadline_ns\":%" PRId64 ",\"encoder\":%d,\"captured_ns\":%" PRId64
+             ",\"totals\":{\"rot\":{\"count\":1,\"area_px\":%d}}}",
              verdict->run ? verdict->run : "a", verdict->lane, 100 + verdict->sequence,
              verdict->sequence, verdict->kind ? verdict->kind : "complete",
-             verdict->stale ? "true" : "false", verdict->deadline_ns, verdict->area_px);
+             verdict->stale ? "true" : "false", verdict->deadline_ns,
+             verdict->encoder ? verdict->encoder : 9, verdict->captured_ns, verdict->area_px);
     sorter_send_text(topic, text);
 }

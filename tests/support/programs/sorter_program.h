@@ -56,9 +56,11 @@ typedef struct sorter_verdict {
     int lane, sequence, area_px /* of rot */;
     bool stale;
     int64_t deadline_ns; /* 0: none */
+    int encoder;         /* 0: 9 */
+    int64_t captured_ns; /* of CLOCK_REALTIME; 0: not known */
 } sorter_verdict;
 
-/* Sends a verdict; its fruit is 100 + sequence, its encoder 9. */
+/* Sends a verdict; its fruit is 100 + sequence. */
 void sorter_send(const sorter_verdict *verdict);
 
 /* The same of any topic. */

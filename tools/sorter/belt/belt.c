@@ -160,10 +160,19 @@ void crn_belt_read(crn_belt *belt, const crn_belt_reading *reading)
     }
 }
 
+bool crn_belt_is_silent(const crn_belt *belt, int64_t now_ns)
+{
+    return !belt->count || now_ns - newest(belt)->time_ns > belt->plan.age_max_ns;
+}
+
+bool crn_belt_is_beginning(const crn_belt *belt, int64_t now_ns)
+{
+    return belt->count == 1 && !belt->has_suspect && !crn_belt_is_silent(belt, now_ns);
+}
+
 bool crn_belt_get_motion(const crn_belt *belt, int64_t now_ns, crn_belt_motion *ret_motion)
 {
-    if (belt->count < 2 || belt->has_suspect ||
-        now_ns - newest(belt)->time_ns > belt->plan.age_max_ns)
+    if (belt->count < 2 || belt->has_suspect || crn_belt_is_silent(belt, now_ns))
         return false;
     *ret_motion = belt->motion;
     return true;

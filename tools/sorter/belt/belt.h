@@ -62,6 +62,12 @@ void crn_belt_read(crn_belt *belt, const crn_belt_reading *reading);
  * contradiction to those before. */
 bool crn_belt_get_motion(const crn_belt *belt, int64_t now_ns, crn_belt_motion *ret_motion);
 
+/* True if the last reading is older than age_max_ns, or there is none. */
+bool crn_belt_is_silent(const crn_belt *belt, int64_t now_ns);
+
+/* True if the position becomes known with the next reading: an epoch has begun with one reading. */
+bool crn_belt_is_beginning(const crn_belt *belt, int64_t now_ns);
+
 /* The position that a motion has at a time. */
 double crn_belt_at(const crn_belt_motion *motion, int64_t time_ns);
 

@@ -7,9 +7,10 @@
 
 #include "stages/base/clock.h"
 
-#define WAITING_MAX 512 /* of an ejector: fruits between the camera and it */
-#define FIRED_MAX   64  /* of an ejector: whose pulse or confirmation is not over */
-#define ROUNDS      32  /* round trips that the lead is learnt from */
+#define WAITING_MAX 512                 /* of an ejector: fruits between the camera and it */
+#define FIRED_MAX   64                  /* of an ejector: whose pulse or confirmation is not over */
+#define ROUNDS      32                  /* round trips that the lead is learnt from */
+#define SILENCE_NS  (10 * CRN_NS_PER_S) /* past the age of the last reading: fruits have passed */
 #define OFF_WAITS_NS                                                                               \
     (5 * CRN_NS_PER_MS) /* so long a coil is written off later if another is due                   \
                          */
@@ -43,6 +44,7 @@ struct crn_firing {
     int64_t round_ns[ROUNDS];
     uint32_t rounds;
     int64_t lead_ns;
+    uint64_t unplaced;     /* of the lost fruits */
     ejector_state state[]; /* of each ejector */
 };
 
@@ -99,6 +101,13 @@ static void remove_first(ejector_state *state)
     state->waiting_count--;
 }
 
+/* Counts a fruit as lost because the belt's position is not known. */
+static void lose_place(crn_firing *firing, ejector_state *state)
+{
+    state->counts.lost++;
+    firing->unplaced++;
+}
+
 void crn_firing_add(crn_firing *firing, const crn_firing_fruit *fruit)
 {
     const crn_ejectors *ejectors = firing->plan.ejectors;
@@ -109,13 +118,13 @@ void crn_firing_add(crn_firing *firing, const crn_firing_fruit *fruit)
     if (i == ejectors->count)
         return;
     int64_t position;
-    if (fruit->captured_ns == CRN_NEVER_NS ||
-        !crn_belt_locate(&firing->belt, fruit->encoder, fruit->captured_ns, &position)) {
+    if (fruit->captured_ns == CRN_NEVER_NS)
         firing->state[i].counts.lost++;
-        return;
-    }
-    insert(&firing->state[i], &(awaited_fruit){.target = position + ejectors->item[i].distance,
-                                               .epoch = firing->belt.epoch});
+    else if (!crn_belt_locate(&firing->belt, fruit->encoder, fruit->captured_ns, &position))
+        lose_place(firing, &firing->state[i]);
+    else
+        insert(&firing->state[i], &(awaited_fruit){.target = position + ejectors->item[i].distance,
+                                                   .epoch = firing->belt.epoch});
 }
 
 /* --- fired fruits ----------------------------------------------------------------------------- */
@@ -241,11 +250,12 @@ static int64_t next_fire(crn_firing *firing, int32_t i, int64_t now_ns)
     int64_t ahead_ns = firing->lead_ns + firing->plan.ejectors->item[i].delay_ms * CRN_NS_PER_MS;
     crn_belt_motion motion;
     bool is_known = crn_belt_get_motion(&firing->belt, now_ns, &motion);
+    bool is_silent = crn_belt_is_silent(&firing->belt, now_ns - SILENCE_NS);
     while (state->waiting_count) {
         const awaited_fruit *first = waiting_at(state, 0);
         double there = is_known ? crn_belt_at(&motion, now_ns + ahead_ns) : 0;
-        if (first->epoch != firing->belt.epoch) {
-            state->counts.lost++;
+        if (first->epoch != firing->belt.epoch || is_silent) {
+            lose_place(firing, state);
         } else if (!is_known) {
             return CRN_NEVER_NS;
         } else if (there > (double)(first->target + firing->plan.tolerance)) {
@@ -335,6 +345,11 @@ uint64_t crn_firing_waiting(const crn_firing *firing)
     for (int32_t i = 0; i < firing->plan.ejectors->count; i++)
         sum += firing->state[i].waiting_count;
     return sum;
+}
+
+uint64_t crn_firing_unplaced(const crn_firing *firing)
+{
+    return firing->unplaced;
 }
 
 int64_t crn_firing_lead_ns(const crn_firing *firing)

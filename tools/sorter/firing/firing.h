@@ -71,7 +71,10 @@ void crn_firing_end(crn_firing *firing);
 /* Of an outlet, all its ejectors together. */
 crn_firing_counts crn_firing_get_counts(const crn_firing *firing, int32_t outlet);
 uint64_t crn_firing_waiting(const crn_firing *firing); /* fruits on their way to an ejector */
-int64_t crn_firing_lead_ns(const crn_firing *firing);  /* from the writing to the coil */
+/* Of all lost fruits, those for which the belt's position was not known: when they were added, or
+ * later, as the counter jumped or was not read for too long. */
+uint64_t crn_firing_unplaced(const crn_firing *firing);
+int64_t crn_firing_lead_ns(const crn_firing *firing); /* from the writing to the coil */
 /* Before a coil is due: another request would delay it. Two round trips. */
 int64_t crn_firing_guard_ns(const crn_firing *firing);
 const crn_belt *crn_firing_belt(const crn_firing *firing);

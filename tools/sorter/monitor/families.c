@@ -185,6 +185,9 @@ static const sorter_family families[] = {
      "time by which coils are written before they are due, as learnt from the PLC's answers",
      samples_lead, 0},
     LEVEL("belt_known", outputs.plc.belt_known, "1 while the belt's position is known"),
+    LEVEL("belt_missed", outputs.plc.belt_missed,
+          "1 while the belt's position should be known and is not; with firing.source views only "
+          "while fruits are on their way, and for 10 s after one was lost by it"),
     COUNT("belt_readings", outputs.plc.belt.readings, "readings of the belt's counter"),
     COUNT("belt_readings_late", outputs.plc.belt.late,
           "of these, not later than the one before: passed over"),

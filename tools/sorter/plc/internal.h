@@ -48,10 +48,10 @@ struct crn_plc {
     uint8_t bits[2][CRN_INPUTS_MAX];
     bool has_bits;
     crn_log_gate known, unknown, overwritten, passed;
-    bool was_known;
+    bool told_missed;
     uint64_t told_passed; /* fruits that were not fired */
-    uint64_t lost;        /* of them those whose place was not known */
-    int64_t lost_ns;      /* when the last of them was */
+    uint64_t unplaced;    /* lost as the belt's position was not known */
+    int64_t unplaced_ns;  /* when the last of them was */
     /* A copy for others, under the lock. */
     pthread_mutex_t lock;
     int64_t stats_ns;

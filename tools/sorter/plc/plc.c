@@ -12,7 +12,7 @@
 #define QUEUE_BYTES    (1u << 20) /* some 4,000 decisions */
 #define MESSAGES_BYTES (1u << 18)
 #define STATS_NS       (100 * CRN_NS_PER_MS)
-#define LOST_NS        (10 * CRN_NS_PER_S) /* a lost fruit says so long that the position is missed */
+#define MISSED_NS      (10 * CRN_NS_PER_S) /* so long a fruit that it lost says that it is missed */
 
 static int64_t earlier(int64_t a, int64_t b)
 {
@@ -61,15 +61,36 @@ static void tell_passed(crn_plc *plc, const crn_plc_stats *stats, int64_t now_ns
     }
     if (lost + too_late == plc->told_passed)
         return;
-    if (lost > plc->lost)
-        plc->lost_ns = now_ns;
-    plc->lost = lost;
     plc->told_passed = lost + too_late;
     crn_log_gated(&plc->passed, now_ns, CRN_LOG_ERROR,
                   "firing: fruits passed their ejectors: so far %" PRIu64
                   " whose place was not known or that the PLC did not answer for, %" PRIu64
                   " as their decision was too late",
                   lost, too_late);
+}
+
+/* True if fruits pass as the belt's position is not known. Where it comes with the views it is not
+ * known while none arrive: then only if fruits are on their way, and after the first view of a
+ * batch not before the second one is missing. */
+static bool is_belt_missed(const crn_plc *plc, int64_t now_ns)
+{
+    crn_belt_motion motion;
+    const crn_belt *belt = crn_firing_belt(plc->firing);
+    if (crn_belt_get_motion(belt, now_ns, &motion))
+        return false;
+    return plc->source != CRN_SOURCE_VIEWS ||
+           (crn_firing_waiting(plc->firing) > 0 && !crn_belt_is_beginning(belt, now_ns));
+}
+
+/* True for 10 s after a fruit was lost as the position was not known: where that comes with the
+ * views, it may be known again at once. */
+static bool was_belt_missed(crn_plc *plc, int64_t now_ns)
+{
+    uint64_t unplaced = crn_firing_unplaced(plc->firing);
+    if (unplaced > plc->unplaced)
+        plc->unplaced_ns = now_ns;
+    plc->unplaced = unplaced;
+    return plc->source == CRN_SOURCE_VIEWS && unplaced && now_ns - plc->unplaced_ns < MISSED_NS;
 }
 
 static void publish_stats(crn_plc *plc, int64_t now_ns, bool is_last)
@@ -85,35 +106,31 @@ static void publish_stats(crn_plc *plc, int64_t now_ns, bool is_last)
         const crn_belt *belt = crn_firing_belt(plc->firing);
         stats.belt_known = crn_belt_get_motion(belt, now_ns, &motion);
         stats.belt = belt->stats;
+        stats.belt_missed = was_belt_missed(plc, now_ns) || is_belt_missed(plc, now_ns);
         stats.waiting = crn_firing_waiting(plc->firing);
         stats.lead_us = (uint64_t)(crn_firing_lead_ns(plc->firing) / CRN_NS_PER_US);
         for (int32_t i = 0; i < plc->outlets.count; i++)
             stats.outlet[i] = crn_firing_get_counts(plc->firing, i);
     }
     tell_passed(plc, &stats, now_ns);
-    if (plc->firing)
-        stats.belt_missed = plc->source == CRN_SOURCE_VIEWS
-                                ? plc->lost > 0 && now_ns - plc->lost_ns < LOST_NS
-                                : !stats.belt_known;
     pthread_mutex_lock(&plc->lock);
     plc->stats = stats;
     pthread_mutex_unlock(&plc->lock);
 }
 
-/* Logs once that the belt's position is not known, and that it is again; where it comes with the
- * views only what a fruit loses by it is told (tell_passed). */
+/* Logs once that fruits pass as the belt's position is not known, and that it is known again. */
 static void tell_belt(crn_plc *plc, int64_t now_ns)
 {
     crn_belt_motion motion;
     bool is_known = crn_belt_get_motion(crn_firing_belt(plc->firing), now_ns, &motion);
-    if (plc->source == CRN_SOURCE_VIEWS)
-        return;
-    if (!is_known && plc->was_known)
+    if (!plc->told_missed && is_belt_missed(plc, now_ns)) {
         crn_log_gated(&plc->unknown, now_ns, CRN_LOG_ERROR,
                       "firing: the belt's position is not known: fruits pass all ejectors");
-    else if (is_known && !plc->was_known)
+        plc->told_missed = true;
+    } else if (plc->told_missed && is_known) {
         crn_log_gated(&plc->known, now_ns, CRN_LOG_INFO, "firing: the belt's position is known");
-    plc->was_known = is_known;
+        plc->told_missed = false;
+    }
 }
 
 /* Does what is due. Returns when to come again. */
@@ -213,6 +230,7 @@ int crn_plc_open(const crn_sorter_settings *settings, uint16_t run_number, crn_p
     plc->ejectors = settings->ejectors;
     plc->outlets = settings->outlets.names;
     plc->source = (crn_firing_source)settings->firing.source;
+    plc->told_missed = plc->source != CRN_SOURCE_VIEWS; /* it is never known at the start */
     plc->input_registers = settings->firing.registers == CRN_REGISTERS_INPUT;
     plc->register_address = settings->firing.address;
     plc->poll_ns = settings->firing.poll_ms * CRN_NS_PER_MS;

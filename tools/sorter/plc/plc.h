@@ -20,7 +20,8 @@ typedef struct crn_plc_stats {
     crn_window_counts window; /* all 0 without one */
     uint64_t belt_known;      /* 1: its position, now */
     uint64_t belt_missed; /* 1: it should be known and is not. Where it comes with the views there
-                           * is none while none arrive: then 1 once a fruit was lost by it */
+                           * is none while none arrive: then 1 while fruits are on their way, and
+                           * for 10 s after one was lost by it */
     uint64_t waiting, lead_us;
     crn_belt_stats belt;
     uint64_t unreadable; /* MQTT messages */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/folder.h"
 #include "tests/support/peers/free_port.h"
@@ -196,23 +197,73 @@ static void without_plc_or_position_fruits_pass(void **state)
     sorter_expect_said("firing: the belt's position is not known: fruits pass all ejectors");
 }
 
-/* Between two batches no view tells where the belt is, and no fruit needs it. */
-static void a_belt_without_views_is_no_fault_until_a_fruit_is_lost(void **state)
+#define UNKNOWN "the belt's position is not known: fruits pass all ejectors"
+#define LOST    "cernita_sorter_firings_total{outlet=\"waste\",result=\"lost\"}"
+
+/* With ejectors, and the belt's position by the verdicts; nothing else is asked of the PLC. */
+static void start_by_views(int age_ms)
 {
-    (void)state;
-    start_with("", "\nfiring: {source: views, speed_max: 8000, tolerance: 30, age_ms: 1000}"
-                   "\nejectors: [{outlet: waste, distance: 6000, coil: 0}]");
+    char more[160];
+    snprintf(more, sizeof more,
+             "\nfiring: {source: views, speed_max: 8000, tolerance: 30, age_ms: %d}"
+             "\nejectors: [{outlet: waste, distance: 60000, coil: 0}]",
+             age_ms);
+    start_with("", more);
     daemon_read_until(&sorter.process, "monitor: ");
     open_plc();
     while (sample("cernita_sorter_plc_connected") < 1)
-        sched_yield(); /* nothing is asked of the PLC */
+        sched_yield();
+}
+
+/* A fruit for waste that was photographed at that time, when the belt was there. */
+static void send_waste(int sequence, int64_t captured_ns, int encoder)
+{
+    sorter_send(&(sorter_verdict){
+        .sequence = sequence, .area_px = 60, .captured_ns = captured_ns, .encoder = encoder});
+}
+
+/* Between two batches no view tells where the belt is, and no fruit needs it. */
+static void a_belt_without_views_is_no_fault(void **state)
+{
+    (void)state;
+    start_by_views(1000);
     assert_int_equal(sample("cernita_sorter_belt_known"), 0);
-    assert_false(is_unhealthy("the belt's position is not known"));
-    sorter_send(&(sorter_verdict){.lane = 0, .area_px = 60}); /* without a tick */
-    while (!is_unhealthy("the belt's position is not known: fruits pass all ejectors"))
-        sched_yield(); /* nothing is asked of the PLC */
-    assert_int_equal(sample("cernita_sorter_firings_total{outlet=\"waste\",result=\"lost\"}"), 1);
+    assert_false(is_unhealthy(UNKNOWN));
+    sorter_send(&(sorter_verdict){.lane = 0, .area_px = 60}); /* without its first view */
+    while (sample(LOST) < 1)
+        sched_yield();
+    assert_false(is_unhealthy(UNKNOWN));
+    assert_int_equal(sample("cernita_sorter_belt_missed"), 0);
     stop();
+}
+
+/* The second fruit's view tells where the first one is. */
+static void the_first_fruit_of_a_batch_is_no_fault(void **state)
+{
+    (void)state;
+    start_by_views(60000);
+    send_waste(0, crn_realtime_ns() - 200 * CRN_NS_PER_MS, 1000);
+    while (sample("cernita_sorter_firing_waiting") < 1)
+        sched_yield();
+    assert_int_equal(sample("cernita_sorter_belt_known"), 0);
+    assert_false(is_unhealthy(UNKNOWN));
+    stop();
+}
+
+static void fruits_on_their_way_when_the_views_stop_are_a_fault(void **state)
+{
+    (void)state;
+    start_by_views(1000);
+    int64_t now_ns = crn_realtime_ns();
+    send_waste(0, now_ns - 200 * CRN_NS_PER_MS, 1000);
+    send_waste(1, now_ns - 100 * CRN_NS_PER_MS, 1100);
+    while (!is_unhealthy(UNKNOWN))
+        sched_yield();
+    assert_int_equal(sample("cernita_sorter_firing_waiting"), 2);
+    assert_int_equal(sample("cernita_sorter_belt_missed"), 1);
+    assert_int_equal(sample(LOST), 0);
+    stop();
+    sorter_expect_said("firing: " UNKNOWN);
 }
 
 int main(void)
@@ -222,7 +273,9 @@ int main(void)
         TEST(decisions_stay_until_the_plc_takes_them),
         TEST(a_plc_that_is_gone_costs_counted_decisions),
         TEST(without_plc_or_position_fruits_pass),
-        TEST(a_belt_without_views_is_no_fault_until_a_fruit_is_lost),
+        TEST(a_belt_without_views_is_no_fault),
+        TEST(the_first_fruit_of_a_batch_is_no_fault),
+        TEST(fruits_on_their_way_when_the_views_stop_are_a_fault),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

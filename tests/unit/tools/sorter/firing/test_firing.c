@@ -190,6 +190,7 @@ static void what_cannot_be_located_is_lost(void **state)
     pass(400);
     assert_int_equal(written_count, 0);
     expect_counts(WASTE, &(crn_firing_counts){.lost = 4});
+    assert_int_equal(crn_firing_unplaced(firing), 3); /* not the one without a time */
 }
 
 static void fruits_before_a_silence_are_lost(void **state)
@@ -199,9 +200,27 @@ static void fruits_before_a_silence_are_lost(void **state)
     add(WASTE);
     now_ns += 100 * MS; /* nothing is read */
     assert_int_equal(crn_firing_run(firing, now_ns), CRN_NEVER_NS);
+    assert_int_equal(crn_firing_waiting(firing), 1);
     pass(400);
     assert_int_equal(written_count, 0);
     expect_counts(WASTE, &(crn_firing_counts){.lost = 1});
+    assert_int_equal(crn_firing_unplaced(firing), 1);
+}
+
+/* They have passed long before the next reading. */
+static void fruits_do_not_wait_for_a_belt_that_stays_silent(void **state)
+{
+    (void)state;
+    pass(100);
+    add(WASTE);
+    now_ns += 50 * MS + 10 * CRN_NS_PER_S;
+    crn_firing_run(firing, now_ns);
+    assert_int_equal(crn_firing_waiting(firing), 1);
+    now_ns += MS;
+    crn_firing_run(firing, now_ns);
+    assert_int_equal(crn_firing_waiting(firing), 0);
+    expect_counts(WASTE, &(crn_firing_counts){.lost = 1});
+    assert_int_equal(crn_firing_unplaced(firing), 1);
 }
 
 static void without_a_plc_fruits_are_lost(void **state)
@@ -213,6 +232,7 @@ static void without_a_plc_fruits_are_lost(void **state)
     pass(500);
     assert_int_equal(written_count, 1);
     expect_counts(WASTE, &(crn_firing_counts){.lost = 1});
+    assert_int_equal(crn_firing_unplaced(firing), 0);
     result = 0;
     crn_firing_reconnected(
         firing); /* a coil that may be on is written off, one without pulse not */
@@ -246,6 +266,7 @@ static void only_so_many_fruits_wait(void **state)
         add(WASTE);
     assert_int_equal(crn_firing_waiting(firing), 512);
     expect_counts(WASTE, &(crn_firing_counts){.lost = 88});
+    assert_int_equal(crn_firing_unplaced(firing), 0);
 }
 
 int main(void)
@@ -260,6 +281,7 @@ int main(void)
         TEST(late_decisions_fire_nothing),
         TEST(what_cannot_be_located_is_lost),
         TEST(fruits_before_a_silence_are_lost),
+        TEST(fruits_do_not_wait_for_a_belt_that_stays_silent),
         TEST(without_a_plc_fruits_are_lost),
         TEST(a_lost_answer_is_told_by_the_confirmation),
         TEST(only_so_many_fruits_wait),
