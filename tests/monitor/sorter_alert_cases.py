@@ -41,8 +41,8 @@ def healthy_sorter():
     series |= {fired(result): growing(5 if result in ("fired", "confirmed") else 0) for result in RESULTS}
     series |= {total("fruits", outlet="waste"): growing(5), total("fruits", outlet="end"): growing(5)}
     series |= {total("reloads", result="refused"): constant(0), total("modbus_acknowledged"): constant(0)}
-    series |= {sorter(name): constant(int(name != "modbus_clients"))
-               for name in ("plc_connected", "belt_known", "mqtt_connected", "modbus_clients")}
+    series |= {sorter(name): constant(int(name not in ("belt_missed", "modbus_clients")))
+               for name in ("plc_connected", "belt_known", "belt_missed", "mqtt_connected", "modbus_clients")}
     return series
 
 
@@ -50,7 +50,9 @@ def healthy_sorter():
 WITHOUT_OUTPUTS = ({fired(result): constant("_") for result in RESULTS} |
                    {sorter(name): constant(0) for name in ("plc_connected", "belt_known", "mqtt_connected")})
 STOPPED_BELT = {total("fruits", outlet=outlet): constant(100) for outlet in ("waste", "end")}
-UNKNOWN = {sorter("belt_known"): from_minute(1, 0)}
+BATCH_ENDS = {sorter("belt_known"): from_minute(1, 0)} | {
+    total("fruits", outlet=outlet): "0+5x12 60x200" for outlet in ("waste", "end")}
+UNKNOWN = {sorter("belt_known"): from_minute(1, 0), sorter("belt_missed"): from_minute(0, 1)}
 
 SORTER_CASES = [
     Case(None, "a sorter without PLC, broker and ejectors", WITHOUT_OUTPUTS, "3m"),
@@ -80,6 +82,7 @@ SORTER_CASES = [
     *event("CernitaSorterPlcRefuses", total("plc_refusals"), "7m"),
     Case("CernitaSorterBeltUnknown", "fruits come", UNKNOWN, "2m"),
     Case(None, "no position and no fruits", UNKNOWN | STOPPED_BELT, "3m"),
+    Case(None, "a batch ends, and the position comes with its views", BATCH_ENDS, "1m25s"),
     *event("CernitaSorterFruitsPassed", fired("lost"), "7m"),
     *event("CernitaSorterFruitsPassed", fired("too_late"), "7m"),
     Case("CernitaSorterEjectorMisses", "one in ten", {fired("missed"): growing(0.5)}, "5m"),
