@@ -28,8 +28,8 @@ CONFIG = ROOT / "config" / "line.yaml"
 LEVEL, TOLERANCE_PX = 0.5, 0.5
 
 
-def run(*arguments, program=PROGRAM):
-    return subprocess.run([sys.executable, program, *map(str, arguments)], capture_output=True, text=True,
+def run(*arguments, program=PROGRAM, cwd=None):
+    return subprocess.run([sys.executable, program, *map(str, arguments)], capture_output=True, text=True, cwd=cwd,
                           env={**os.environ, "PYTHONPATH": PACKAGE})
 
 
@@ -203,13 +203,30 @@ class OfAChain(ExportTest):
         self.refused("--recipe and --level are of --config", self.recording, "--coco", coco, "--log", made, "--recipe", "a",
                      status=2)
 
+    def test_however_the_folder_is_written(self):
+        (self.folder / "empty").mkdir()
+        for name in ("new/", "empty/", "./other//"):
+            ran = run(self.recording, "--coco", name, "--config", CONFIG, "--most", "1", cwd=self.folder)
+            self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+            self.assertEqual(sorted(os.listdir(self.folder / name)), ["annotations.json", "images"])
+        self.assertEqual(sorted(os.listdir(self.folder)), ["empty", "new", "other"])
+
+    def test_the_folder_is_refused_before_the_recordings_are_read(self):
+        (self.folder / "current").mkdir()
+        for name, told in ((".", ".: is the current folder"), ("../current/", "../current/: is the current folder"),
+                           ("..", "..: is not empty")):
+            ran = run("none.tif", "--coco", name, "--config", CONFIG, cwd=self.folder / "current")
+            self.assertEqual(ran.returncode, 1)
+            self.assertTrue(ran.stderr.startswith(f"cernita-export: {told}; name another"), ran.stderr)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["current"])
+
     def test_a_signal_leaves_nothing(self):
         many = self.folder / "many.tif"
         synthesise(many, "--fruits", "40", "--size", "64x48")
         coco = self.folder / "coco"
         process = subprocess.Popen([sys.executable, PROGRAM, *[many] * 200, "--coco", coco, "--config", CONFIG],
                                    env={**os.environ, "PYTHONPATH": PACKAGE})
-        while not (self.folder / "coco.part" / "images").exists() and process.poll() is None:
+        while not any((self.folder / "coco.part" / "images").glob("*.png")) and process.poll() is None:
             time.sleep(0.01)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(), 1)
