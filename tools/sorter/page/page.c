@@ -101,11 +101,14 @@ static void *serve(void *argument)
     setpriority(PRIO_PROCESS, 0, NICE);
     while (!ended && !atomic_load(&self->ended)) {
         const offered *next = crn_byte_ring_wait_until(&self->queue, CRN_NEVER_NS, &ended);
-        if (!next)
-            continue;
-        fill(self, next);
-        crn_byte_ring_pop(&self->queue);
-        send_report(self);
+        bool is_new = next;
+        while (next) { /* what waited while the line was slow: the last one is sent */
+            fill(self, next);
+            crn_byte_ring_pop(&self->queue);
+            next = crn_byte_ring_wait_until(&self->queue, 0, &ended);
+        }
+        if (is_new)
+            send_report(self);
     }
     return NULL;
 }

@@ -22,7 +22,8 @@ void crn_page_reporter_close(crn_page_reporter **reporter);
 /* When the next report is due. */
 int64_t crn_page_reporter_due(const crn_page_reporter *reporter);
 
-/* Hands over what the next report says; dropped while the thread is busy with earlier ones. */
+/* Hands over what the next report says. Of several that wait while the thread is busy the last one
+ * is sent; dropped where too many wait. */
 void crn_page_reporter_offer(crn_page_reporter *reporter, const crn_decider_stats *decided,
                              const crn_sorter_fault *const faults[], int32_t fault_count,
                              int64_t now_ns);
