@@ -1,4 +1,5 @@
 """The outlets on the live page: as a sorter reports them, by a stand-in for the daemon and by both programs."""
+from live.alarms import FAKE_AUDIO, open_alarms, rows
 from live.overview import CUT, LANGUAGES, expect_easy_reading, open_page, show
 from page_tests import DESKTOP, PHONE
 from stand_in.daemon import faulty_event, held, normal_event
@@ -81,6 +82,29 @@ def a_sorters_faults_are_in_the_headline(test):
     stand_in.close()
 
 
+def a_sorters_faults_sound(test):
+    """As an alarm of their severity while they last, or as one that is worse; they are not in the list."""
+    stand_in = open_page(test, normal_event())
+    browser, event = test.browser, normal_event()
+    tones = lambda: browser.run("return window.tones.splice(0)")
+    own = {"id": "air_low", "severity": "warning", "text": "Too little air pressure"}
+    lesser = held("a", "warning", "The recording has gaps; sorting goes on", "Free the disk.")
+    try:
+        browser.run(FAKE_AUDIO)
+        open_alarms(test)
+        browser.elements("#sound")[0].click()
+        browser.wait("the sound of the button", lambda: tones() == [600])
+        stand_in.alarms.raised(lesser)
+        for at, faults, wanted in ((0, (), [800] * 2), (1, (own, PLC_GONE), [1000] * 3), (2, (PLC_GONE,), []),
+                                   (7, (PLC_GONE,), [1000] * 3), (8, (own,), [800] * 2), (9, (), [])):
+            show(test, stand_in, event | {"now_s": event["now_s"] + at, "sorter": sorter(OUTLETS, *faults)})
+            assert tones() == wanted, f"after {at} s"
+        assert len(rows(test)) == 1
+    finally:
+        browser.run("localStorage.removeItem('sound')")
+        stand_in.close()
+
+
 def a_sorter_beside_the_line(test):
     """cernita-sorter with line.page: its outlets appear, and go when it ends."""
     line = test.daemon(latency={"budget_ms": 5000})
@@ -97,4 +121,4 @@ def a_sorter_beside_the_line(test):
 
 
 OUTLET_TESTS = [outlets_are_shown_while_reported, outlets_fit_every_screen, a_sorters_faults_are_in_the_headline,
-                a_sorter_beside_the_line]
+                a_sorters_faults_sound, a_sorter_beside_the_line]

@@ -80,11 +80,17 @@ function show() {
   if (byId('alarms').open) showList(alarms, nowMs());
 }
 
+// The worst of the alarms that nobody has acknowledged, and of what a sorter says is wrong now; or none.
+function loudestOf({ alarms: summary, sorter }) {
+  const severities = [summary?.loudest, ...(sorter?.faults ?? []).map(({ severity }) => severity)];
+  return SEVERITIES.find((severity) => severities.includes(severity)) ?? 'none';
+}
+
 export function showAlarms(event) {
   latest = event;
   if (!event.alarms) [alarms, kept] = [[], false];
   else if (!reading && read !== changeOf(event)) readAlarms();
-  soundAlarm(event.alarms?.loudest ?? 'none', event.now_s);
+  soundAlarm(loudestOf(event), event.now_s);
   show();
 }
 

@@ -1,4 +1,4 @@
-// A sound while an alarm is not acknowledged, by its severity; off unless the reader has switched it on.
+// A sound while an alarm is not acknowledged or a sorter says that something is wrong, by the severity; off unless the reader has switched it on.
 import { byId, setText } from '../frame.js';
 import { recall, remember, say } from '../words.js';
 
@@ -55,7 +55,7 @@ async function toggle() {
   if (canPlay()) play(PATTERNS.notice); // what was switched on is heard
 }
 
-// `severity`: the worst of the alarms that nobody has acknowledged, or none; `now_s` by the clock of whoever looks.
+// `severity`: the worst of what is to be heard, or none; `now_s` by the clock of whoever looks.
 export function soundAlarm(severity, now_s) {
   const pattern = PATTERNS[severity];
   const due = severity !== last.severity || now_s - last.at_s >= pattern?.every_s;
