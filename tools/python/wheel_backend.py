@@ -2,9 +2,9 @@
 
     pip install tools/python
 
-A wheel holds the Python files of cernita/, the program cernita-export, and libcernita.so, which is built first, in
-build/ of the tree or in the folder that CRN_BUILD names, relative to the tree. It needs a tree with its C sources, so
-there is no source distribution.
+A wheel holds the Python files of cernita/, the programs cernita-export and cernita-report, and libcernita.so, which is
+built first, in build/ of the tree or in the folder that CRN_BUILD names, relative to the tree. It needs a tree with its
+C sources, so there is no source distribution.
 """
 import base64
 import hashlib
@@ -95,6 +95,13 @@ def _program(name):
     return f"#!python\n{rest}".encode()
 
 
+def _report_files():
+    """What cernita-report is made of, with the files that it shares with the other pages."""
+    package, shared = _TREE / "tools" / "report" / "cernita_report", _TREE / "src" / "http" / "page"
+    made = [path for path in package.iterdir() if path.suffix in (".py", ".css", ".js")]
+    return sorted([*made, shared / "style.css", shared / "licences.txt"], key=lambda path: path.name)
+
+
 class _Archive:
     """A wheel that is being written; the same files give the same bytes."""
 
@@ -133,7 +140,10 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     # By its soname: *.so would pass for a module of the package.
     soname = "libcernita.so." + ".".join(version.split(".")[:2])
     archive.add(f"cernita/{soname}", library, 0o755)
-    archive.add(f"cernita-{version}.data/scripts/cernita-export", _program("export/cernita-export"), 0o755)
+    for path in _report_files():
+        archive.add(f"cernita_report/{path.name}", path.read_bytes())
+    for program in ("export", "report"):
+        archive.add(f"cernita-{version}.data/scripts/cernita-{program}", _program(f"{program}/cernita-{program}"), 0o755)
     archive.add(f"{info}/METADATA", _METADATA.format(version=version, debian=_DEBIAN).encode())
     archive.add(f"{info}/WHEEL", _WHEEL.format(version=version, tag=tag).encode())
     archive.close(f"{info}/RECORD")

@@ -1,0 +1,89 @@
+"""Random verdicts of several lanes, in a verdict log, and what a report of them has to add up to."""
+import collections
+import json
+import random
+import struct
+import zlib
+
+CLASSES = ("rot", "rust", "=stem", "hail")
+LOTS = ("", "4711", "4712", "Müller 17")
+RECIPES = ("", "plum", "apricot")
+NS_PER_S = 10**9
+BUDGET_MS = 50
+
+
+def _totals(rng, looked_for, settings):
+    found = {name: rng.random() < 0.3 for name in looked_for}
+    totals = {name: {"count": found[name] * rng.randint(1, 4), "area_px": found[name] * rng.randint(1, 4000) / 2,
+                     "level": (1 + CLASSES.index(name) + 2 * int(settings[-1])) / 16} for name in looked_for}
+    measures = None
+    if rng.random() < 0.5:  # areas are multiples of 0.5: sums are exact in any order
+        measures = {name: {"count": total["count"], "area_mm2": total["count"] * 1.5, "largest_mm2": total["count"] * 1.0,
+                           "longest_mm": total["count"] * 2.0} for name, total in totals.items()}
+    return totals, measures
+
+
+def make_verdict(rng, run, lane, sequence, published_ns, lot="", recipe="", reloaded=0):
+    settings = f"{RECIPES.index(recipe) + 3 * reloaded:016x}"
+    looked_for = [name for name in CLASSES if name != "hail" or recipe == "plum"]
+    kind = rng.choices(("complete", "partial", "late"), (8, 2, 1))[0]
+    states = {"complete": [("judged", "")] * 2, "partial": [("judged", ""), ("lost", "no_slot")],
+              "late": [("missing", ""), ("lost", "discarded")]}[kind]
+    totals, measures = _totals(rng, looked_for, settings)
+    if kind == "late":
+        totals, measures = {name: {**total, "count": 0, "area_px": 0.0} for name, total in totals.items()}, None
+    surface = measures and {"diameter_mm": 60.0, "length_mm": 62.0, "coverage": 0.75, "seen_mm2": 9000.0, "roll_axis": "y",
+                            "pose": [], "classes": measures, "defects": []}
+    return {
+        "v": 1, "run": run, "settings": settings, "recipe": recipe, "lot": lot, "lane": lane, "epoch": 2**64 - 1,
+        "epoch_text": str(2**64 - 1), "fruit": 100 + sequence, "fruit_text": str(100 + sequence), "sequence": sequence,
+        "stale": False, "encoder": 5, "encoder_text": "5", "captured_ns": published_ns - 10**8, "published_ns": published_ns,
+        "deadline_ns": published_ns + 10**7, "verdict": kind, "views_expected": 2,
+        "views_received": sum(state != "missing" for state, _ in states),
+        "views_judged": sum(state == "judged" for state, _ in states), "skipped": [], "truncated": False,
+        "budget_ms": BUDGET_MS, "latency_ms": {"queue": 0.5, "total": rng.randint(8, 416) / 8}, "assembly_ms": 20.0,
+        "closed_by": "views",
+        "view_states": [{"view": view, "state": state, "reason": reason, "captured_ns": None if state == "missing" else 1,
+                         "encoder": None if state == "missing" else 5, "received_ms": None if state == "missing" else 0.5,
+                         "queue_ms": None if state == "missing" else 0.5, "run_ms": 1.0 if state == "judged" else None,
+                         "backend": "openmp" if state == "judged" else ""} for view, (state, reason) in enumerate(states)],
+        "totals": totals, "defects": [], **({"surface": surface} if surface else {}),
+    }
+
+
+def write_log(folder, verdicts):
+    """One segment, in JSON."""
+    folder.mkdir(exist_ok=True)
+    with open(folder / "cernita-0000000001.verdicts", "wb") as file:
+        file.write(struct.pack("<4sHHQ", b"CRNV", 1, 16, 1))
+        for verdict in verdicts:
+            body = json.dumps(verdict, ensure_ascii=False).encode()
+            head = struct.pack("<II", len(body), verdict["lane"])
+            file.write(head + struct.pack("<I", zlib.crc32(head + body)) + body)
+
+
+def make_day(seed, begin_ns, seconds, count, lanes=3):
+    """Verdicts at random times from begin_ns on, in order of time; recipes, settings and lots follow one another.
+    Some are left out: the archive misses them."""
+    rng = random.Random(seed)
+    times = sorted(begin_ns + rng.randrange(seconds * NS_PER_S) for _ in range(count))
+    sequences, verdicts, missing = collections.Counter(), [], 0
+    for index, published_ns in enumerate(times):
+        lane = rng.randrange(lanes)
+        sequence = sequences[lane]
+        sequences[lane] += 1
+        verdict = make_verdict(rng, "18a1b2c3d4e5f607", lane, sequence, published_ns, LOTS[index * len(LOTS) // count],
+                               RECIPES[index * 4 // count % len(RECIPES)], index * 8 // count % 2)
+        if rng.random() >= 0.02:
+            verdicts.append(verdict)
+    last = {verdict["lane"]: verdict["sequence"] for verdict in verdicts}
+    missing = sum(sequence + 1 for sequence in last.values()) - len(verdicts)
+    return verdicts, missing
+
+
+def found_in(verdict):
+    """The classes that were found, with what the report adds up."""
+    surface = (verdict.get("surface") or {}).get("classes", {})
+    return {name: {"defects": total["count"], "area_px": total["area_px"], "measured": int(name in surface),
+                   "area_mm2": surface.get(name, {}).get("area_mm2", 0)}
+            for name, total in verdict["totals"].items() if total["count"]}
