@@ -13,6 +13,9 @@
 
 #define MODE 0640
 
+/* Damaged files that are kept; they may be large. */
+#define ASIDE_MAX 9
+
 #define NAME_BYTES 64
 #define HEAD_BYTES 4096
 
@@ -86,10 +89,25 @@ static int check(int descriptor, const crn_state_file *kind)
     return memcmp(head, kind->head, kind->head_bytes) == 0 ? 0 : -EINVAL;
 }
 
+/* A name that no file has: NAME.damaged, NAME.damaged.2 and so on. 0 or -EEXIST. */
+static int find_aside(int folder, const crn_state_file *kind, char ret_name[NAME_BYTES])
+{
+    struct stat about;
+    snprintf(ret_name, NAME_BYTES, "%s.damaged", kind->name);
+    for (int number = 2; fstatat(folder, ret_name, &about, AT_SYMLINK_NOFOLLOW) == 0; number++) {
+        if (number > ASIDE_MAX)
+            return -EEXIST;
+        snprintf(ret_name, NAME_BYTES, "%s.damaged.%d", kind->name, number);
+    }
+    return 0;
+}
+
 static int set_aside(int folder, const char *dir, const crn_state_file *kind)
 {
     char aside[NAME_BYTES];
-    snprintf(aside, sizeof aside, "%s.damaged", kind->name);
+    int r = find_aside(folder, kind, aside);
+    if (r < 0)
+        return r;
     if (renameat(folder, kind->name, folder, aside) < 0)
         return -errno;
     crn_log(CRN_LOG_WARNING,
@@ -113,6 +131,20 @@ static int open_checked(int folder, const char *dir, const crn_state_file *kind)
     return r < 0 ? r : open_or_make(folder, kind);
 }
 
+static void set_error(const char *dir, const crn_state_file *kind, int r, crn_error *error)
+{
+    if (r == -EEXIST)
+        crn_error_set(error, r,
+                      "%s/%s: damaged, or of another version of cernitad, as are %d files "
+                      "%s.damaged… beside it: move these away, and start again",
+                      dir, kind->name, ASIDE_MAX, kind->name);
+    else
+        crn_error_set(error, r, "%s/%s: %s", dir, kind->name,
+                      r == -EWOULDBLOCK
+                          ? "another line writes it; give each line a state.dir of its own"
+                          : strerror(-r));
+}
+
 int crn_state_file_open(const char *dir, const crn_state_file *kind, crn_error *error)
 {
     int folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -120,9 +152,6 @@ int crn_state_file_open(const char *dir, const crn_state_file *kind, crn_error *
     if (folder >= 0)
         close(folder);
     if (r < 0)
-        crn_error_set(error, r, "%s/%s: %s", dir, kind->name,
-                      r == -EWOULDBLOCK
-                          ? "another line writes it; give each line a state.dir of its own"
-                          : strerror(-r));
+        set_error(dir, kind, r, error);
     return r;
 }

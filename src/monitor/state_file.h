@@ -21,9 +21,10 @@ typedef struct crn_state_file {
 
 /*
  * Opens the file for this process alone, and makes it where there is none. One of another size or
- * with another head becomes NAME.damaged, which the log says, and a new one is made. Returns the
- * descriptor, or a negative errno with *error: the folder cannot be written to, or another process
- * has the file (-EWOULDBLOCK).
+ * with another head becomes NAME.damaged, or NAME.damaged.2 to .9 beside such a one, which the log
+ * says, and a new one is made. Returns the descriptor, or a negative errno with *error: the folder
+ * cannot be written to, another process has the file (-EWOULDBLOCK), or all these names are taken
+ * (-EEXIST).
  */
 int crn_state_file_open(const char *dir, const crn_state_file *kind, crn_error *error);
 

@@ -16,8 +16,8 @@ typedef struct crn_alarm_file crn_alarm_file;
 
 /*
  * Opens the file of that folder, with all its alarms into `book`; makes it where there is none, its
- * space reserved. A file that is of another version or damaged is set aside as `alarms.damaged`,
- * and one line of the log says so. The caller owns *ret_file. Returns 0 or a negative errno with
+ * space reserved. A file that is of another version or damaged is set aside (state_file.h), and
+ * one line of the log says so. The caller owns *ret_file. Returns 0 or a negative errno with
  * *error: the folder cannot be written to, or another process has the file.
  */
 int crn_alarm_file_open(const char *dir, crn_alarm_book *book, crn_alarm_file **ret_file,
