@@ -7,6 +7,9 @@
 /* By how much tests have moved the clocks. */
 static _Atomic int64_t moved_ns;
 
+/* And by how much more CLOCK_REALTIME. */
+static _Atomic int64_t set_ns;
+
 static int64_t read_clock_ns(clockid_t clock)
 {
     struct timespec now;
@@ -27,7 +30,7 @@ int64_t crn_tick_ns(void)
 
 int64_t crn_realtime_ns(void)
 {
-    return read_clock_ns(CLOCK_REALTIME);
+    return read_clock_ns(CLOCK_REALTIME) + atomic_load_explicit(&set_ns, memory_order_relaxed);
 }
 
 int crn_sem_wait_until(sem_t *semaphore, int64_t until_ns)
@@ -43,4 +46,9 @@ int crn_sem_wait_until(sem_t *semaphore, int64_t until_ns)
 void crn_clock_move(int64_t by_ns)
 {
     atomic_fetch_add(&moved_ns, by_ns);
+}
+
+void crn_clock_set(int64_t by_ns)
+{
+    atomic_fetch_add(&set_ns, by_ns);
 }

@@ -39,4 +39,7 @@ CRN_API int crn_sem_wait_until(sem_t *semaphore, int64_t until_ns);
  */
 CRN_API void crn_clock_move(int64_t by_ns);
 
+/** For tests: sets CLOCK_REALTIME forward or back, as who corrects a machine's clock does. */
+CRN_API void crn_clock_set(int64_t by_ns);
+
 #endif

@@ -29,7 +29,10 @@ CRN_C_BEGIN
 /* Numbers of names are below this; 0: none. */
 #define CRN_MINUTES_NAMES 16384
 
-/* Records that a daemon's file has: two years of minutes with fruits on 12 lanes, in 99 MB. */
+/* Of these, numbers that no lot gets. */
+#define CRN_MINUTES_NAMES_NO_LOTS 2048
+
+/* Records that a daemon's file has, in 99 MB; src/monitor/minutes/README.md says for how long. */
 #define CRN_MINUTES_RECORDS UINT32_C(1024000)
 
 /* Areas are in hundredths of px2 and mm2. */

@@ -50,6 +50,15 @@ static int get_place(crn_minutes_reader *reader, uint32_t place, const unsigned 
     return 0;
 }
 
+void crn_minutes_rewind(crn_minutes_reader *reader, uint32_t sequence)
+{
+    reader->sequence = sequence;
+    reader->next = (sequence + 1) % reader->records;
+    reader->left = sequence > 0 ? reader->records : 0;
+    reader->damaged = 0;
+    reader->piece_count = 0;
+}
+
 static int find_newest(crn_minutes_reader *reader)
 {
     for (uint32_t place = 0; place < reader->records; place++) {
@@ -61,9 +70,7 @@ static int find_newest(crn_minutes_reader *reader)
         if (sequence > reader->sequence && sequence % reader->records == place)
             reader->sequence = sequence;
     }
-    reader->next = (reader->sequence + 1) % reader->records;
-    reader->left = reader->sequence > 0 ? reader->records : 0;
-    reader->piece_count = 0;
+    crn_minutes_rewind(reader, reader->sequence);
     return 0;
 }
 
@@ -73,12 +80,12 @@ static int open_parts(crn_minutes_reader *reader)
     int r = read_at(reader->descriptor, head, sizeof head, 0);
     if (r == 0)
         r = crn_minutes_parse_head(head, &reader->records);
-    if (r == 0)
-        r = read_names(reader);
     reader->piece = malloc((size_t)PIECE_RECORDS * CRN_MINUTES_RECORD_BYTES);
     if (r == 0)
         r = reader->piece ? find_newest(reader) : -ENOMEM;
-    return r;
+    /* Behind the newest record and before all: a name's number is that of another one only when no
+     * record has it any more. */
+    return r < 0 ? r : read_names(reader);
 }
 
 int crn_minutes_open_file(int descriptor, const char *name, crn_minutes_reader *reader,

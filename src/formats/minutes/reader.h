@@ -33,6 +33,9 @@ void crn_minutes_close(crn_minutes_reader *reader);
 /* The next record, in the order of writing: 1, 0 at the end, or a negative errno. */
 int crn_minutes_next(crn_minutes_reader *reader, crn_minute_record *ret_record);
 
+/* Begins again with the oldest record, `sequence` being that of the newest now. */
+void crn_minutes_rewind(crn_minutes_reader *reader, uint32_t sequence);
+
 /* The text of a name, "" for one that is not there. */
 const char *crn_minutes_text(const crn_minutes_reader *reader, uint32_t name);
 

@@ -245,7 +245,7 @@ static enum MHD_Result answer_minutes(crn_http *http, struct MHD_Connection *con
     if (query.from_ms < 0 || query.to_ms < 0 || query.step == CRN_MINUTES_STEPS)
         return crn_http_answer_text(http, connection, CRN_HTTP_BAD,
                                     "expected /minutes?from=MS&to=MS&step=60, whole numbers; from "
-                                    "and to are in ms since 1970, step is 60 or 3600\n");
+                                    "and to are in ms since 1970, step is 60, 600 or 3600\n");
     crn_minutes_put(http->from.minutes, &query, http->encoder);
     if (crn_encoder_end(http->encoder, &bytes, &size) < 0)
         return MHD_NO;

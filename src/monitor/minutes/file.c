@@ -11,7 +11,9 @@
 struct crn_minutes_file {
     int descriptor; /* -1: there is none */
     uint32_t records;
-    uint32_t sequence; /* of the last record */
+    uint32_t sequence;                /* of the last record */
+    uint32_t used[CRN_MINUTES_NAMES]; /* by the record of that number, the newest one; 0: by none */
+    bool is_read;                     /* `used` is known: no number becomes free without that */
     crn_minutes_reader reader;
     crn_minutes_name *names; /* the reader's, or without a file its own */
 };
@@ -67,9 +69,34 @@ int crn_minutes_file_load(crn_minutes_file *file, crn_error *error)
     return r;
 }
 
+bool crn_minutes_file_rewind(crn_minutes_file *file)
+{
+    if (file->descriptor >= 0)
+        crn_minutes_rewind(&file->reader, file->sequence);
+    return file->descriptor >= 0;
+}
+
+static void note_used(crn_minutes_file *file, uint32_t name, uint32_t sequence)
+{
+    if (name < CRN_MINUTES_NAMES && file->used[name] < sequence)
+        file->used[name] = sequence;
+}
+
+static void note_names(crn_minutes_file *file, const crn_minute_record *record)
+{
+    note_used(file, record->recipe, record->sequence);
+    note_used(file, record->lot, record->sequence);
+    for (uint32_t i = 0; i < record->class_count; i++)
+        note_used(file, record->classes[i].name, record->sequence);
+}
+
 int crn_minutes_file_next(crn_minutes_file *file, crn_minute_record *ret_record)
 {
-    return file->descriptor < 0 ? 0 : crn_minutes_next(&file->reader, ret_record);
+    int r = file->descriptor < 0 ? 0 : crn_minutes_next(&file->reader, ret_record);
+    file->is_read |= r == 0;
+    if (r > 0)
+        note_names(file, ret_record);
+    return r;
 }
 
 /* On the disk before a record that has its number. */
@@ -84,25 +111,63 @@ static int write_name(crn_minutes_file *file, uint32_t number)
     return r < 0 ? r : crn_minutes_file_sync(file);
 }
 
-uint32_t crn_minutes_file_name(crn_minutes_file *file, crn_minutes_name_kind kind, const char *text)
+/* 0: it is new. */
+static uint32_t find_name(const crn_minutes_file *file, crn_minutes_name_kind kind,
+                          const char *text)
 {
-    uint32_t unused = 0;
-    for (uint32_t number = CRN_MINUTES_NAMES - 1; text[0] && number > 0; number--) {
-        const crn_minutes_name *name = &file->names[number];
-        if (name->kind == kind && strcmp(name->text, text) == 0)
+    for (uint32_t number = 1; number < CRN_MINUTES_NAMES; number++)
+        if (file->names[number].kind == kind && strcmp(file->names[number].text, text) == 0)
             return number;
-        if (name->kind == CRN_MINUTES_NO_NAME)
-            unused = number;
-    }
-    if (unused == 0)
+    return 0;
+}
+
+/* Whether a name's number may be that of another name: no record has it any more. */
+static bool is_unused(const crn_minutes_file *file, uint32_t number)
+{
+    return file->names[number].kind == CRN_MINUTES_NO_NAME ||
+           (file->is_read && (file->used[number] == 0 ||
+                              (int64_t)file->sequence - file->used[number] >= file->records));
+}
+
+/* 0: there is none. Lots leave some to the others. */
+static uint32_t unused_number(const crn_minutes_file *file, crn_minutes_name_kind kind)
+{
+    uint32_t count = 0, first = 0;
+    for (uint32_t number = CRN_MINUTES_NAMES - 1; number > 0; number--)
+        if (is_unused(file, number)) {
+            first = number;
+            count++;
+        }
+    return kind == CRN_MINUTES_LOT && count <= CRN_MINUTES_NAMES_NO_LOTS ? 0 : first;
+}
+
+bool crn_minutes_file_has_room(const crn_minutes_file *file, crn_minutes_name_kind kind)
+{
+    return unused_number(file, kind) > 0;
+}
+
+/* 0: there is no room, or the disk refuses it. */
+static uint32_t add_name(crn_minutes_file *file, crn_minutes_name_kind kind, const char *text)
+{
+    uint32_t number = unused_number(file, kind);
+    if (number == 0)
         return 0;
-    crn_minutes_name *name = &file->names[unused];
-    name->kind = kind;
+    crn_minutes_name *name = &file->names[number];
+    *name = (crn_minutes_name){.kind = kind};
     snprintf(name->text, sizeof name->text, "%s", text);
-    if (write_name(file, unused) == 0)
-        return unused;
+    if (write_name(file, number) == 0)
+        return number;
     *name = (crn_minutes_name){.kind = CRN_MINUTES_NO_NAME}; /* it is tried again */
     return 0;
+}
+
+uint32_t crn_minutes_file_name(crn_minutes_file *file, crn_minutes_name_kind kind, const char *text)
+{
+    uint32_t number = text[0] ? find_name(file, kind, text) : 0;
+    if (number == 0 && text[0])
+        number = add_name(file, kind, text);
+    note_used(file, number, file->sequence + 1); /* until that record is written */
+    return number;
 }
 
 const crn_minutes_name *crn_minutes_file_names(const crn_minutes_file *file)
@@ -114,16 +179,20 @@ int crn_minutes_file_write(crn_minutes_file *file, const crn_minute_record *reco
 {
     unsigned char bytes[CRN_MINUTES_RECORD_BYTES];
     crn_minute_record numbered = *record;
-    if (file->descriptor < 0)
+    if (file->descriptor < 0) {
+        file->sequence++;
         return 0;
+    }
     numbered.sequence = file->sequence + 1;
     crn_minute_record_pack(&numbered, bytes);
     int r =
         crn_state_file_write(file->descriptor, bytes, sizeof bytes,
                              (off_t)crn_minutes_record_offset(file->records, numbered.sequence));
-    if (r == 0)
-        file->sequence++;
-    return r;
+    if (r < 0)
+        return r;
+    file->sequence++;
+    note_names(file, &numbered);
+    return 0;
 }
 
 int crn_minutes_file_sync(crn_minutes_file *file)

@@ -2,14 +2,16 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MS_PER_S 1000
 
-const int64_t crn_minutes_step_s[CRN_MINUTES_STEPS] = {60, 3600};
+const int64_t crn_minutes_step_s[CRN_MINUTES_STEPS] = {60, 600, 3600};
 
 typedef struct minutes_cell {
+    int32_t column;
     uint32_t looked_for, fruits, measured;
     uint64_t area_px, area_mm2;
 } minutes_cell;
@@ -17,13 +19,14 @@ typedef struct minutes_cell {
 typedef struct minutes_row {
     int64_t number; /* steps since 1970 */
     uint64_t verdicts[CRN_VERDICT_LATE + 1], with_defect;
-    minutes_cell cells[CRN_MINUTES_COLUMNS];
+    int32_t cell_count;
+    minutes_cell cells[CRN_CLASSES_MAX]; /* of the classes that were looked for */
 } minutes_row;
 
 struct crn_minutes_table {
-    int32_t column_count;
-    char columns[CRN_MINUTES_COLUMNS][CRN_MINUTES_TEXT_MAX + 1]; /* in the order of appearance */
-    minutes_row rows[CRN_MINUTES_STEPS][CRN_MINUTES_ROWS];       /* by number, modulo */
+    char columns[CRN_MINUTES_COLUMNS][CRN_MINUTES_TEXT_MAX + 1];
+    uint32_t used[CRN_MINUTES_COLUMNS]; /* rows that have a cell in it; 0: its name is free */
+    minutes_row rows[CRN_MINUTES_STEPS][CRN_MINUTES_ROWS]; /* by number, modulo */
 };
 
 int crn_minutes_table_create(crn_minutes_table **ret_table)
@@ -38,48 +41,132 @@ void crn_minutes_table_free(crn_minutes_table **table)
     *table = NULL;
 }
 
-/* Its index, or -1: there are too many. */
-static int32_t find_column(crn_minutes_table *table, const char *name)
+/* Whether a row of that number is one of those up to now. */
+static bool is_shown(int64_t number, int64_t now_number)
 {
-    for (int32_t i = 0; i < table->column_count; i++)
-        if (strcmp(table->columns[i], name) == 0)
-            return i;
-    if (table->column_count == CRN_MINUTES_COLUMNS || !name[0])
-        return -1;
-    strcpy(table->columns[table->column_count], name);
-    return table->column_count++;
+    return number <= now_number && number > now_number - CRN_MINUTES_ROWS;
 }
 
-static void add_class(minutes_cell *cell, const crn_minute_record *record,
-                      const crn_minute_class *class)
+static void empty_row(crn_minutes_table *table, minutes_row *row, int64_t number)
 {
-    cell->looked_for += (uint32_t)record->fruits;
-    cell->measured += (uint32_t)record->measured;
-    cell->fruits += (uint32_t) class->fruits;
-    cell->area_px += class->area_px;
-    cell->area_mm2 += class->area_mm2;
+    for (int32_t i = 0; i < row->cell_count; i++)
+        table->used[row->cells[i].column]--;
+    memset(row, 0, offsetof(minutes_row, cells));
+    row->number = number;
 }
 
-void crn_minutes_table_add(crn_minutes_table *table, const crn_minute_record *record,
-                           const crn_minutes_name *names)
+static void empty_old_rows(crn_minutes_table *table, int64_t now_minute)
 {
     for (crn_minutes_step step = 0; step < CRN_MINUTES_STEPS; step++) {
-        int64_t number = (int64_t)record->minute * 60 / crn_minutes_step_s[step];
-        minutes_row *row = &table->rows[step][number % CRN_MINUTES_ROWS];
-        if (row->number != number)
-            *row = (minutes_row){.number = number};
-        for (uint32_t i = 0; i < record->lane_count; i++) {
-            for (int kind = 0; kind <= CRN_VERDICT_LATE; kind++)
-                row->verdicts[kind] += record->lanes[i].verdicts[kind];
-            row->with_defect += record->lanes[i].with_defect;
-        }
-        for (uint32_t i = 0; i < record->class_count; i++) {
-            uint32_t name = record->classes[i].name;
-            int32_t column = find_column(table, name < CRN_MINUTES_NAMES ? names[name].text : "");
-            if (column >= 0)
-                add_class(&row->cells[column], record, &record->classes[i]);
-        }
+        int64_t now_number = now_minute * 60 / crn_minutes_step_s[step];
+        for (int32_t i = 0; i < CRN_MINUTES_ROWS; i++)
+            if (table->rows[step][i].number <= now_number - CRN_MINUTES_ROWS)
+                empty_row(table, &table->rows[step][i], 0);
     }
+}
+
+/* The column of that name or, if there is none, a free one; -1: there is none either. */
+static int32_t look_up_column(const crn_minutes_table *table, const char *name)
+{
+    int32_t unused = -1;
+    for (int32_t i = CRN_MINUTES_COLUMNS - 1; i >= 0; i--) {
+        if (table->used[i] == 0)
+            unused = i;
+        else if (strcmp(table->columns[i], name) == 0)
+            return i;
+    }
+    return unused;
+}
+
+/* -1: there are too many. */
+static int32_t find_column(crn_minutes_table *table, const char *name, int64_t now_minute)
+{
+    int32_t column = look_up_column(table, name);
+    if (column < 0) {
+        empty_old_rows(table, now_minute);
+        column = look_up_column(table, name);
+    }
+    if (column >= 0 && table->used[column] == 0)
+        strcpy(table->columns[column], name);
+    return column;
+}
+
+/* NULL: there are too many. */
+static minutes_cell *find_cell(crn_minutes_table *table, minutes_row *row, const char *name,
+                               int64_t now_minute)
+{
+    for (int32_t i = 0; i < row->cell_count; i++)
+        if (strcmp(table->columns[row->cells[i].column], name) == 0)
+            return &row->cells[i];
+    int32_t column = row->cell_count < CRN_CLASSES_MAX ? find_column(table, name, now_minute) : -1;
+    if (column < 0)
+        return NULL;
+    minutes_cell *cell = &row->cells[row->cell_count++];
+    *cell = (minutes_cell){.column = column};
+    table->used[column]++;
+    return cell;
+}
+
+/* Empty if there was none of that number; NULL: pages do not show it, or another one instead. */
+static minutes_row *find_row(crn_minutes_table *table, crn_minutes_step step, int64_t minute,
+                             int64_t now_minute)
+{
+    int64_t number = minute * 60 / crn_minutes_step_s[step];
+    int64_t now_number = now_minute * 60 / crn_minutes_step_s[step];
+    minutes_row *row = &table->rows[step][number % CRN_MINUTES_ROWS];
+    if (number <= now_number - CRN_MINUTES_ROWS)
+        return NULL;
+    if (row->number == number)
+        return row;
+    if (number > now_number && is_shown(row->number, now_number))
+        return NULL;
+    empty_row(table, row, number);
+    return row;
+}
+
+static void add_lanes(minutes_row *row, const crn_minute_record *record)
+{
+    for (uint32_t i = 0; i < record->lane_count; i++) {
+        for (int kind = 0; kind <= CRN_VERDICT_LATE; kind++)
+            row->verdicts[kind] += record->lanes[i].verdicts[kind];
+        row->with_defect += record->lanes[i].with_defect;
+    }
+}
+
+/* Returns false if pages lack a class. */
+static bool add_classes(crn_minutes_table *table, minutes_row *row, const crn_minute_record *record,
+                        const crn_minutes_name *names, int64_t now_minute)
+{
+    bool has_all = true;
+    for (uint32_t i = 0; i < record->class_count && record->fruits > 0; i++) {
+        const crn_minute_class *class = &record->classes[i];
+        if (class->name >= CRN_MINUTES_NAMES || !names[class->name].text[0])
+            continue;
+        minutes_cell *cell = find_cell(table, row, names[class->name].text, now_minute);
+        has_all &= cell != NULL;
+        if (!cell)
+            continue;
+        cell->looked_for += (uint32_t)record->fruits;
+        cell->measured += (uint32_t)record->measured;
+        cell->fruits += (uint32_t) class->fruits;
+        cell->area_px += class->area_px;
+        cell->area_mm2 += class->area_mm2;
+    }
+    return has_all;
+}
+
+bool crn_minutes_table_add(crn_minutes_table *table, const crn_minute_record *record,
+                           const crn_minutes_name *names, int64_t now_minute)
+{
+    bool has_all = true;
+    for (crn_minutes_step step = 0; step < CRN_MINUTES_STEPS; step++) {
+        minutes_row *row = find_row(table, step, record->minute, now_minute);
+        if (!row)
+            continue;
+        add_lanes(row, record);
+        has_all &= add_classes(table, row, record, names, now_minute);
+    }
+    return has_all;
 }
 
 /* --- as a message --- */
@@ -92,16 +179,11 @@ static double unscaled(uint64_t area)
 static void put_classes(const crn_minutes_table *table, const minutes_row *row,
                         crn_encoder *encoder)
 {
-    uint32_t looked_for = 0;
-    for (int32_t i = 0; i < table->column_count; i++)
-        looked_for += row->cells[i].looked_for > 0;
     crn_encoder_text(encoder, "classes");
-    crn_encoder_map(encoder, looked_for);
-    for (int32_t i = 0; i < table->column_count; i++) {
+    crn_encoder_map(encoder, (uint32_t)row->cell_count);
+    for (int32_t i = 0; i < row->cell_count; i++) {
         const minutes_cell *cell = &row->cells[i];
-        if (cell->looked_for == 0)
-            continue;
-        crn_encoder_text(encoder, table->columns[i]);
+        crn_encoder_text(encoder, table->columns[cell->column]);
         crn_encoder_map(encoder, 4);
         crn_encoder_pair_unsigned(encoder, "looked_for", cell->looked_for);
         crn_encoder_pair_unsigned(encoder, "fruits", cell->fruits);

@@ -8,22 +8,25 @@
 
 #include "src/formats/encoding/encoder.h"
 #include "src/formats/minutes/format.h"
+#include "stages/stage/classes.h"
 
 CRN_C_BEGIN
 
-/* Of each kind of step: 25 hours of minutes, 62 days of hours. */
+/* Of each kind of step: 25 hours of minutes, 10 days of ten minutes, 62 days of hours. */
 #define CRN_MINUTES_ROWS 1500
 
-/* Classes of different names; further ones are left out of pages. */
-#define CRN_MINUTES_COLUMNS 32
+/* Classes of different names in all rows; in one of them there are at most CRN_CLASSES_MAX, as many
+ * as settings may have. Further ones are left out of pages. */
+#define CRN_MINUTES_COLUMNS 1024
 
 typedef enum crn_minutes_step {
     CRN_MINUTES_STEP_MINUTE,
+    CRN_MINUTES_STEP_TEN_MINUTES,
     CRN_MINUTES_STEP_HOUR,
     CRN_MINUTES_STEPS,
 } crn_minutes_step;
 
-extern const int64_t crn_minutes_step_s[CRN_MINUTES_STEPS]; /* 60, 3600 */
+extern const int64_t crn_minutes_step_s[CRN_MINUTES_STEPS]; /* 60, 600, 3600 */
 
 typedef struct crn_minutes_table crn_minutes_table;
 
@@ -31,10 +34,15 @@ typedef struct crn_minutes_table crn_minutes_table;
 int crn_minutes_table_create(crn_minutes_table **ret_table);
 void crn_minutes_table_free(crn_minutes_table **table); /* NULL is allowed */
 
-/* Adds a record to its minute and its hour, in place of what is as many rows older or, after the
- * clock was set back, newer. `names` by their numbers. */
-void crn_minutes_table_add(crn_minutes_table *table, const crn_minute_record *record,
-                           const crn_minutes_name *names);
+/*
+ * Adds a record to the row of each step that it belongs to, unless that is out of the rows up to
+ * `now_minute` (since 1970). A row takes the place of an older one, and of one that lies in the
+ * future, which a wrong clock made, but none of the future the place of one up to now: the order of
+ * records does not matter. `names` by their numbers. Returns false if pages lack a class of it:
+ * there are too many others.
+ */
+bool crn_minutes_table_add(crn_minutes_table *table, const crn_minute_record *record,
+                           const crn_minutes_name *names, int64_t now_minute);
 
 /* What to write: times in ms since 1970. */
 typedef struct crn_minutes_query {

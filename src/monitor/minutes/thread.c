@@ -26,14 +26,36 @@ struct crn_minutes {
     crn_minutes_table *table;
     crn_minutes_file *file; /* the thread's */
     bool failing;           /* the disk refused what was written last */
+    bool is_missing_class;  /* pages lack one, and the log says so */
+    bool is_missing_name;   /* records lack one, the same */
+    /* Both clocks' difference when the table was filled: another one after the clock was set. */
+    int64_t realtime_offset_ns;
 };
 
 /* --- the thread --- */
 
+static int64_t realtime_offset_ns(void)
+{
+    return crn_realtime_ns() - crn_now_ns();
+}
+
+/* `table`: the one that pages see, with the lock held, or another one. */
+static void add(crn_minutes *minutes, crn_minutes_table *table, const crn_minute_record *record)
+{
+    bool has_all = crn_minutes_table_add(table, record, crn_minutes_file_names(minutes->file),
+                                         crn_realtime_ns() / CRN_MINUTE_NS);
+    if (!has_all && !minutes->is_missing_class)
+        crn_log(CRN_LOG_WARNING,
+                "minutes: pages lack some classes, as there are more than %d in an hour, or %d in "
+                "62 days; the file in state.dir has them",
+                CRN_CLASSES_MAX, CRN_MINUTES_COLUMNS);
+    minutes->is_missing_class |= !has_all;
+}
+
 static void show(crn_minutes *minutes, const crn_minute_record *record)
 {
     pthread_mutex_lock(&minutes->lock);
-    crn_minutes_table_add(minutes->table, record, crn_minutes_file_names(minutes->file));
+    add(minutes, minutes->table, record);
     pthread_mutex_unlock(&minutes->lock);
 }
 
@@ -51,18 +73,31 @@ static void note(crn_minutes *minutes, int r)
     minutes->failing = fails;
 }
 
+static uint32_t name(crn_minutes *minutes, crn_minutes_name_kind kind, const char *text)
+{
+    uint32_t number = crn_minutes_file_name(minutes->file, kind, text);
+    bool is_full = number == 0 && text[0] && !crn_minutes_file_has_room(minutes->file, kind);
+    if (is_full && !minutes->is_missing_name)
+        crn_log(CRN_LOG_WARNING,
+                "minutes: the file in state.dir has no room for new names, such as '%s': what is "
+                "counted from now on does not say so; move the file away and start again for a "
+                "new one",
+                text);
+    minutes->is_missing_name |= is_full;
+    return number;
+}
+
 /* Returns 0 or a negative errno: the file lacks it, or a part of it. */
 static int keep(crn_minutes *minutes, const crn_minute_sums *sums)
 {
     crn_minute_record record;
     crn_minute_split split = {.sums = sums};
     int r = 0;
-    split.recipe = crn_minutes_file_name(minutes->file, CRN_MINUTES_RECIPE, sums->recipe);
-    split.lot = crn_minutes_file_name(minutes->file, CRN_MINUTES_LOT, sums->lot);
+    split.recipe = name(minutes, CRN_MINUTES_RECIPE, sums->recipe);
+    split.lot = name(minutes, CRN_MINUTES_LOT, sums->lot);
     for (int32_t i = 0; i < sums->class_count; i++)
         if (crn_minute_split_has(sums, &sums->classes[i]))
-            split.classes[i] =
-                crn_minutes_file_name(minutes->file, CRN_MINUTES_CLASS, sums->classes[i].name);
+            split.classes[i] = name(minutes, CRN_MINUTES_CLASS, sums->classes[i].name);
     while (crn_minute_split_next(&split, &record)) {
         show(minutes, &record);
         if (r == 0)
@@ -101,21 +136,47 @@ static int do_without_file(crn_minutes *minutes, const crn_error *why)
     return crn_minutes_file_open(NULL, 0, &minutes->file, &error);
 }
 
+/* In place of what pages see. 0 or -ENOMEM. */
+static int show_file(crn_minutes *minutes)
+{
+    crn_minutes_table *filled, *before;
+    crn_minute_record record;
+    int r = crn_minutes_table_create(&filled);
+    if (r < 0)
+        return r;
+    minutes->realtime_offset_ns = realtime_offset_ns();
+    while ((r = crn_minutes_file_next(minutes->file, &record)) > 0)
+        add(minutes, filled, &record);
+    if (r < 0)
+        crn_log(CRN_LOG_WARNING, "minutes: a part of the history cannot be read: %s", strerror(-r));
+    pthread_mutex_lock(&minutes->lock);
+    before = minutes->table;
+    minutes->table = filled;
+    pthread_mutex_unlock(&minutes->lock);
+    crn_minutes_table_free(&before);
+    return 0;
+}
+
+/* Which rows there are depends on what was the present when they came: after the clock was set they
+ * come from the file again, if that has them all. */
+static void follow_clock(crn_minutes *minutes)
+{
+    int64_t set_ns = realtime_offset_ns() - minutes->realtime_offset_ns;
+    if (!minutes->failing && llabs(set_ns) >= CRN_MINUTE_NS &&
+        crn_minutes_file_rewind(minutes->file))
+        show_file(minutes);
+}
+
 /* Shows what the file has. 0 or -ENOMEM. */
 static int load(crn_minutes *minutes)
 {
     crn_error error;
-    crn_minute_record record;
     int r = crn_minutes_file_load(minutes->file, &error);
     if (r < 0) {
         r = do_without_file(minutes, &error);
         return r < 0 ? r : crn_minutes_file_load(minutes->file, &error);
     }
-    while ((r = crn_minutes_file_next(minutes->file, &record)) > 0)
-        show(minutes, &record);
-    if (r < 0)
-        crn_log(CRN_LOG_WARNING, "minutes: a part of the history cannot be read: %s", strerror(-r));
-    return 0;
+    return show_file(minutes);
 }
 
 static void *run(void *argument)
@@ -133,6 +194,7 @@ static void *run(void *argument)
             continue;
         stop = atomic_load(&minutes->stopped);
         keep_all(minutes);
+        follow_clock(minutes);
     }
     return NULL;
 }
