@@ -9,6 +9,7 @@
 
 #include "stages/base/process/standard.h"
 #include "tools/archive/import.h"
+#include "tools/archive/state.h"
 #include "tools/archive/subscriber.h"
 #include "tools/common/options.h"
 #include "tools/common/progress.h"
@@ -17,7 +18,7 @@
 #define WAIT_MS 500 /* until the source is looked at again; it holds what comes meanwhile */
 
 typedef struct archive_settings {
-    const char *from, *to;
+    const char *from, *to, *state;
     bool follow;
     crn_client_keys keys;
 } archive_settings;
@@ -28,6 +29,10 @@ static const crn_option options[] = {
                           "running; or its publish.viewers, which loses what it cannot send"),
     CRN_OPTION_AT("to", "FILE.sqlite", archive_settings, to, .required = true,
                   .help = "the archive; made if it does not exist, else continued"),
+    CRN_OPTION_AT("state", "DIR", archive_settings, state,
+                  .help =
+                      "the daemon's state.dir: its log of changes, the texts of its settings and\n"
+                      "its lots' growers and varieties are archived, too"),
     CRN_OPTION_AT("follow", NULL, archive_settings, follow,
                   .help = "go on as the daemon writes, until SIGTERM or SIGINT, instead of ending\n"
                           "at the log's end"),
@@ -43,10 +48,11 @@ static const crn_tool tool = {
     .options = options,
 };
 
-/* One of both; the other is NULL. */
+/* One of log and line; the other is NULL. */
 typedef struct archive_source {
     crn_import *log;
     crn_subscriber *line;
+    crn_state_import *state; /* NULL: it is not archived */
 } archive_source;
 
 static void tell(const char *line)
@@ -61,8 +67,8 @@ static bool is_ended(int signals, int wait_ms)
     return poll(&item, 1, wait_ms) > 0;
 }
 
-static int open_source(crn_archive *archive, const archive_settings *set,
-                       archive_source *ret_source, crn_error *error)
+static int open_verdicts(crn_archive *archive, const archive_settings *set,
+                         archive_source *ret_source, crn_error *error)
 {
     if (strstr(set->from, "://"))
         return crn_subscriber_open(
@@ -74,8 +80,24 @@ static int open_source(crn_archive *archive, const archive_settings *set,
         &ret_source->log, error);
 }
 
+static int open_source(crn_archive *archive, const archive_settings *set,
+                       archive_source *ret_source, crn_error *error)
+{
+    int r = open_verdicts(archive, set, ret_source, error);
+    if (r < 0 || !set->state)
+        return r;
+    return crn_state_import_open(archive,
+                                 &(crn_state_settings){.dir = set->state,
+                                                       .follow = set->follow || ret_source->line,
+                                                       .tell = tell},
+                                 &ret_source->state, error);
+}
+
 static int step(const archive_source *source, crn_error *error)
 {
+    int r = source->state ? crn_state_import_step(source->state, error) : 0;
+    if (r < 0)
+        return r;
     return source->line ? crn_subscriber_step(source->line, error)
                         : crn_import_step(source->log, error);
 }
@@ -101,6 +123,15 @@ static int run(const archive_source *source, const crn_intake_stats *stats, bool
     return r;
 }
 
+static void print_state(const crn_state_import *state)
+{
+    if (!state)
+        return;
+    const crn_state_stats *stats = crn_state_import_get_stats(state);
+    printf("%" PRIu64 " changes and %" PRIu64 " texts of settings archived\n", stats->changes,
+           stats->texts);
+}
+
 int main(int argc, char **argv)
 {
     crn_standard_streams("cernita-archive");
@@ -108,7 +139,7 @@ int main(int argc, char **argv)
     crn_options_read(&tool, argc, argv, &set);
     int signals = crn_signals_catch();
     crn_archive archive;
-    archive_source source = {NULL, NULL};
+    archive_source source = {NULL, NULL, NULL};
     crn_error error = {""};
     int r = crn_archive_open(&archive, set.to, &error);
     if (r == 0)
@@ -120,9 +151,11 @@ int main(int argc, char **argv)
         printf("%" PRIu64 " verdicts archived, %" PRIu64 " were there, %" PRIu64
                " missing, %" PRIu64 " unreadable\n",
                stats->added, stats->known, stats->missing, stats->unreadable);
+        print_state(source.state);
     }
     crn_import_close(&source.log);
     crn_subscriber_close(&source.line);
+    crn_state_import_close(&source.state);
     crn_archive_close(&archive);
     return r < 0 ? crn_tool_fail(&tool, "%s", error.text) : 0;
 }

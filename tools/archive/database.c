@@ -7,10 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/formats/verdict_log/writer.h"
+#include "stages/base/file/disk_room.h"
 #include "stages/base/file/folder.h"
 #include "stages/base/file/new_file.h"
 #include "stages/base/file/path_lock.h"
 #include "tools/archive/schema.h"
+
+#define SPARE_BYTES (2 * CRN_VERDICT_LOG_SPARE_BYTES)
 
 #define BUSY_MS 10000 /* while another program migrates or checkpoints */
 
@@ -25,11 +29,12 @@ static const char pragmas[] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = F
 
 static int lock(crn_archive *archive, crn_error *error)
 {
-    char *folder = strdup(archive->path);
-    if (!folder)
+    char *copy = strdup(archive->path);
+    archive->folder = copy ? strdup(dirname(copy)) : NULL;
+    free(copy);
+    if (!archive->folder)
         return crn_error_set(error, -ENOMEM, "%s: no memory", archive->path);
-    int r = crn_folder_check(dirname(folder), R_OK | W_OK | X_OK, "archive", error);
-    free(folder);
+    int r = crn_folder_check(archive->folder, R_OK | W_OK | X_OK, "archive", error);
     if (r == 0)
         r = crn_new_file_check(archive->path, error);
     if (r < 0)
@@ -72,6 +77,7 @@ void crn_archive_close(crn_archive *archive)
         sqlite3_close(archive->database);
     }
     crn_path_unlock(archive->path, archive->lock);
+    free(archive->folder);
     *archive = (crn_archive){.lock = -1};
 }
 
@@ -99,6 +105,13 @@ static int run_text(crn_archive *archive, const char *sql, crn_error *error)
 
 int crn_archive_begin(crn_archive *archive, crn_error *error)
 {
+    crn_error fault;
+    int r =
+        crn_disk_check_room(archive->folder, CRN_ARCHIVE_TRANSACTION_BYTES, SPARE_BYTES, &fault);
+    if (r < 0)
+        return crn_error_set(error, r,
+                             "%s, and start again: the verdict log still has what is not archived",
+                             fault.text);
     return run_text(archive, "BEGIN IMMEDIATE", error);
 }
 

@@ -16,6 +16,7 @@
 typedef struct crn_archive {
     sqlite3 *database;
     const char *path; /* the caller's */
+    char *folder;     /* its */
     int lock;         /* PATH.lock; -1: none */
 } crn_archive;
 
@@ -31,7 +32,11 @@ int crn_archive_prepare(crn_archive *archive, const char *sql, sqlite3_stmt **re
 /* Runs a statement that returns no row, and resets it. 0, or a negative errno with *error. */
 int crn_archive_run(crn_archive *archive, sqlite3_stmt *statement, crn_error *error);
 
-/* 0, or a negative errno with *error; commit then has undone the transaction. */
+/* What a transaction may take of its source, about. */
+#define CRN_ARCHIVE_TRANSACTION_BYTES (UINT64_C(64) << 20)
+
+/* Begin only where the disk has room for such a transaction, and for the verdict log, which may be
+ * on the same one. 0, or a negative errno with *error; commit then has undone the transaction. */
 int crn_archive_begin(crn_archive *archive, crn_error *error);
 int crn_archive_commit(crn_archive *archive, crn_error *error);
 void crn_archive_undo(crn_archive *archive);

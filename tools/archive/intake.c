@@ -2,53 +2,38 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/formats/verdict/decode.h"
 #include "src/formats/verdict_log/format.h"
-#include "src/formats/verdict_log/writer.h"
-#include "stages/base/file/disk_room.h"
 
 /* Limits of a transaction. */
 #define VERDICTS_MAX 10000
-#define BYTES_MAX    (UINT64_C(64) << 20)
-
-#define SPARE_BYTES (2 * CRN_VERDICT_LOG_SPARE_BYTES)
+#define BYTES_MAX    CRN_ARCHIVE_TRANSACTION_BYTES
 
 int crn_intake_init(crn_intake *intake, crn_archive *archive, const char *source,
                     crn_intake_teller *tell, crn_error *error)
 {
     *intake = (crn_intake){.archive = archive, .tell = tell};
     intake->source = strdup(source);
-    intake->folder = strdup(archive->path);
-    if (!intake->source || !intake->folder)
+    if (!intake->source)
         return crn_error_set(error, -ENOMEM, "%s: no memory", source);
-    dirname(intake->folder);
     return crn_archive_rows_init(&intake->rows, archive, error);
 }
 
 void crn_intake_done(crn_intake *intake)
 {
     free(intake->source);
-    free(intake->folder);
-    intake->source = intake->folder = NULL;
+    intake->source = NULL;
 }
 
-/* Leaves room for the log, which may be on the same disk. */
 int crn_intake_begin(crn_intake *intake, crn_error *error)
 {
-    crn_error fault;
     intake->verdicts = 0;
     intake->bytes = 0;
     intake->coming = (crn_intake_stats){0};
-    int r = crn_disk_check_room(intake->folder, BYTES_MAX, SPARE_BYTES, &fault);
-    if (r < 0)
-        return crn_error_set(error, r,
-                             "%s, and start again: the verdict log still has what is not archived",
-                             fault.text);
     return crn_archive_begin(intake->archive, error);
 }
 

@@ -30,7 +30,6 @@ typedef struct crn_intake {
     crn_intake_stats stats;  /* of what is committed */
     crn_intake_stats coming; /* of this transaction */
     char *source;            /* for messages, and the key of a log's position */
-    char *folder;            /* of the archive */
     crn_intake_teller *tell;
     int verdicts; /* of this transaction */
     uint64_t bytes;

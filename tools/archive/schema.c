@@ -54,7 +54,23 @@ static const char first_schema[] =
     " (PARTITION BY run_id, lane ORDER BY sequence) AS before FROM fruits)"
     " WHERE sequence > before + 1;";
 
-static const char *const steps[] = {first_schema};
+/* Who changed what: the entries of the log of changes, each as it was written, too. */
+static const char changes_schema[] =
+    "CREATE TABLE changes (change_id INTEGER PRIMARY KEY, source TEXT NOT NULL,"
+    " number INTEGER NOT NULL, time_ns INTEGER NOT NULL, what TEXT NOT NULL,"
+    " refused INTEGER NOT NULL, through TEXT, user INTEGER, user_name TEXT, process INTEGER,"
+    " before_settings_id INTEGER, before_recipe_id INTEGER, before_lot_id INTEGER,"
+    " settings_id INTEGER, recipe_id INTEGER, lot_id INTEGER, text_sha256 TEXT, keys TEXT,"
+    " missing INTEGER NOT NULL, previous_hash TEXT, hash TEXT NOT NULL UNIQUE,"
+    " entry TEXT NOT NULL) STRICT;"
+    "CREATE INDEX changes_by_time ON changes (time_ns);"
+    "CREATE INDEX changes_by_settings ON changes (settings_id, text_sha256);"
+    "CREATE INDEX changes_by_lot ON changes (lot_id, time_ns) WHERE what = 'lot';"
+    "CREATE VIEW change_gaps AS SELECT change_id, source, number, time_ns, previous_hash"
+    " FROM changes c WHERE previous_hash IS NOT NULL"
+    " AND NOT EXISTS (SELECT 1 FROM changes WHERE hash = c.previous_hash);";
+
+static const char *const steps[] = {first_schema, changes_schema};
 
 const crn_archive_schema crn_archive_schema_current = {
     .steps = steps,

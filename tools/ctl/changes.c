@@ -13,18 +13,17 @@
 #include <msgpack.h>
 
 #include "src/formats/changes/chain.h"
+#include "src/formats/changes/settings_text.h"
 #include "src/formats/encoding/json_read.h"
 #include "src/formats/encoding/value.h"
 #include "stages/base/file/regular_file.h"
 #include "stages/base/utf8.h"
 
-#define HASH_DIGITS 16
-
 typedef struct changes_reading {
     const crn_ctl_changes *given;
     char folder[PATH_MAX], file[PATH_MAX + sizeof CRN_CHANGES_FILE + 1];
-    char compared[HASH_DIGITS + 1]; /* the settings whose text was compared last */
-    bool is_missing;                /* it is not there */
+    char compared[CRN_SETTINGS_HASH_DIGITS + 1]; /* the settings whose text was compared last */
+    bool is_missing;                             /* it is not there */
     int32_t bad_texts;
     uint64_t missing_texts; /* entries */
     uint64_t printed;
@@ -32,37 +31,11 @@ typedef struct changes_reading {
 
 /* --- texts of settings --- */
 
-static bool is_hash(const char *text)
-{
-    return strlen(text) == HASH_DIGITS && strspn(text, "0123456789abcdef") == HASH_DIGITS;
-}
-
-/* Reads a whole file. Returns 0, or a negative errno with *error; the caller frees *ret_text. */
-static int read_settings(const char *folder, const char *hash, char **ret_text, size_t *ret_size,
-                         crn_error *error)
-{
-    char path[PATH_MAX + 64], bytes[4096], *text = NULL;
-    ssize_t count;
-    snprintf(path, sizeof path, "%s/" CRN_SETTINGS_FOLDER "/%s.yaml", folder, hash);
-    int fd = crn_regular_open(path, error);
-    FILE *out = fd < 0 ? NULL : open_memstream(&text, ret_size);
-    *ret_text = NULL;
-    if (fd < 0)
-        return fd;
-    while (out && (count = read(fd, bytes, sizeof bytes)) > 0)
-        fwrite(bytes, 1, (size_t)count, out);
-    close(fd);
-    if (!out || fclose(out) != 0)
-        return crn_error_set(error, -ENOMEM, "%s: no memory for it", path);
-    *ret_text = text;
-    return 0;
-}
-
 int crn_ctl_settings_print(const char *dir, const char *hash)
 {
     crn_error error;
     size_t size;
-    if (!is_hash(hash)) {
+    if (!crn_settings_hash_is_valid(hash)) {
         crn_error_set(&error, 0,
                       "settings %s: the 16 hexadecimal digits of a verdict's 'settings' "
                       "expected",
@@ -71,7 +44,7 @@ int crn_ctl_settings_print(const char *dir, const char *hash)
         return 2;
     }
     char *text;
-    if (read_settings(dir, hash, &text, &size, &error) < 0) {
+    if (crn_settings_text_read(dir, hash, &text, &size, &error) < 0) {
         fprintf(stderr, "cernitactl: %s\n", error.text);
         return 1;
     }
@@ -87,7 +60,7 @@ static void compare_text(changes_reading *self, const crn_change_links *entry)
     char hash[CRN_SHA256_TEXT_BYTES];
     crn_error error;
     size_t size;
-    if (!entry->after.text[0] || !is_hash(entry->after.settings))
+    if (!entry->after.text[0] || !crn_settings_hash_is_valid(entry->after.settings))
         return;
     if (strcmp(self->compared, entry->after.settings) == 0) {
         self->missing_texts += self->is_missing;
@@ -95,7 +68,7 @@ static void compare_text(changes_reading *self, const crn_change_links *entry)
     }
     memcpy(self->compared, entry->after.settings, sizeof self->compared);
     char *text;
-    int r = read_settings(self->folder, entry->after.settings, &text, &size, &error);
+    int r = crn_settings_text_read(self->folder, entry->after.settings, &text, &size, &error);
     self->is_missing = r == -ENOENT;
     self->missing_texts += self->is_missing;
     if (self->is_missing)

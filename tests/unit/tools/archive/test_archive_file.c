@@ -186,6 +186,22 @@ static void an_older_archive_is_migrated(void **state)
     assert_int_equal(migrate(&crn_archive_schema_current), -EMEDIUMTYPE);
 }
 
+/* Each version there was, with what that version had. */
+static void an_archive_of_each_older_schema_goes_on(void **state)
+{
+    (void)state;
+    for (int count = 1; count <= crn_archive_schema_current.count; count++) {
+        unlink(archived_path);
+        assert_int_equal(migrate(&(crn_archive_schema){crn_archive_schema_current.steps, count}),
+                         0);
+        change("INSERT INTO settings (hash) VALUES ('00000000000000a1')");
+        archived_expect_added(30);
+        archived_expect_sums(&line.sums);
+        assert_true(archived_ask("PRAGMA user_version") == crn_archive_schema_current.count);
+        assert_true(archived_ask("SELECT COUNT(*) FROM changes") == 0);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, logged_teardown)
 
 int main(void)
@@ -196,7 +212,7 @@ int main(void)
         TEST(a_newer_archive_is_refused),         TEST(links_and_folders_are_refused),
         TEST(a_folder_without_rights_is_refused), TEST(one_program_writes_at_a_time),
         TEST(a_damaged_archive_is_told),          TEST(the_wal_shrinks_after_a_long_read),
-        TEST(an_older_archive_is_migrated),
+        TEST(an_older_archive_is_migrated),       TEST(an_archive_of_each_older_schema_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,41 @@
+/*
+ * The state folder of a line (state.dir) into an archive: its log of changes and the texts of its
+ * settings, each once, also while the daemon writes them.
+ *
+ * One thread.
+ */
+#ifndef CRN_TOOLS_ARCHIVE_STATE_H
+#define CRN_TOOLS_ARCHIVE_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "stages/base/error.h"
+#include "tools/archive/database.h"
+#include "tools/archive/intake.h"
+
+typedef struct crn_state_import crn_state_import;
+
+typedef struct crn_state_settings {
+    const char *dir;
+    bool follow; /* what cannot be read is told once, instead of an error, and tried again */
+    crn_intake_teller *tell;
+} crn_state_settings;
+
+typedef struct crn_state_stats {
+    uint64_t changes, texts; /* that were added */
+} crn_state_stats;
+
+/* The archive must outlive it. 0, or a negative errno with *error. */
+int crn_state_import_open(crn_archive *archive, const crn_state_settings *settings,
+                          crn_state_import **ret_state, crn_error *error);
+void crn_state_import_close(crn_state_import **state);
+
+/* Archives what is new, in transactions; little work where nothing is. 0, or a negative errno with
+ * *error. */
+int crn_state_import_step(crn_state_import *state, crn_error *error);
+
+/* Of what is committed. */
+const crn_state_stats *crn_state_import_get_stats(const crn_state_import *state);
+
+#endif
