@@ -362,7 +362,7 @@ class Outputs(ReportTest):
         for name, statements, text in (
                 ("foreign", "CREATE TABLE a (b)", "is the database of another program"),
                 ("newer", f"PRAGMA application_id = {archive.APPLICATION_ID}; PRAGMA user_version = 999",
-                 "has schema 999, of a newer cernita-archive (this cernita-report knows up to 1)")):
+                 f"has schema 999, of a newer cernita-archive (this cernita-report knows up to {archive.SCHEMA})")):
             database = sqlite3.connect(self.folder / name)
             database.executescript(statements)
             database.close()
