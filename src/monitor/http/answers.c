@@ -233,8 +233,6 @@ static enum MHD_Result answer_alarms_csv(crn_http *http, struct MHD_Connection *
 static enum MHD_Result answer_minutes(crn_http *http, struct MHD_Connection *connection,
                                       const char *rest)
 {
-    const unsigned char *bytes;
-    size_t size;
     int64_t step_s = query_number(connection, "step", 60);
     crn_minutes_query query = {.from_ms = query_number(connection, "from", 0),
                                .to_ms = query_number(connection, "to", INT64_MAX),
@@ -246,10 +244,9 @@ static enum MHD_Result answer_minutes(crn_http *http, struct MHD_Connection *con
         return crn_http_answer_text(http, connection, CRN_HTTP_BAD,
                                     "expected /minutes?from=MS&to=MS&step=60, whole numbers; from "
                                     "and to are in ms since 1970, step is 60, 600 or 3600\n");
-    crn_minutes_put(http->from.minutes, &query, http->encoder);
-    if (crn_encoder_end(http->encoder, &bytes, &size) < 0)
-        return MHD_NO;
-    return crn_http_answer_bytes(http, connection, CRN_HTTP_OK, CRN_HTTP_JSON, bytes, size);
+    return answer(
+        http, connection, CRN_HTTP_OK,
+        crn_minutes_answer_get(&http->minutes, http->from.minutes, &query, http->encoder));
 }
 
 void crn_http_send_event(crn_http *http, int64_t now_ns)

@@ -207,6 +207,7 @@ void crn_http_close(crn_http **http)
         MHD_stop_daemon(closing->daemon);
     if (closing->metrics)
         MHD_destroy_response(closing->metrics);
+    crn_minutes_answers_free(&closing->minutes);
     if (closing->wake_descriptor >= 0)
         close(closing->wake_descriptor);
     crn_streams_free(&closing->streams);

@@ -11,6 +11,7 @@
 #include "src/monitor/http/guard.h"
 #include "src/monitor/events/events.h"
 #include "src/monitor/http/server.h"
+#include "src/monitor/http/responses/minutes.h"
 #include "src/monitor/http/responses/streams.h"
 #include "src/service/pulse.h"
 
@@ -41,6 +42,7 @@ struct crn_http {
     struct MHD_Response *metrics; /* the last rendering of /metrics */
     uint64_t metrics_number;
     int64_t metrics_ns;
+    crn_minutes_answers minutes;
     int traces, maps; /* being read */
     crn_outlet_report sorter;
     int64_t sorter_ns; /* when it came; 0: none did */

@@ -208,6 +208,20 @@ static void put_row(const crn_minutes_table *table, const minutes_row *row, int6
     crn_encoder_map_end(encoder);
 }
 
+/* Where the first step begins at that time or later. */
+static int64_t round_up(int64_t time_ms, int64_t step_ms)
+{
+    int64_t after = time_ms % step_ms;
+    return after == 0 || time_ms > INT64_MAX - step_ms ? time_ms : time_ms - after + step_ms;
+}
+
+void crn_minutes_query_round(crn_minutes_query *query)
+{
+    int64_t step_ms = crn_minutes_step_s[query->step] * MS_PER_S;
+    query->from_ms = round_up(query->from_ms, step_ms);
+    query->to_ms = round_up(query->to_ms, step_ms);
+}
+
 /* Rows to look at, by their numbers. */
 typedef struct rows_range {
     int64_t first, end;

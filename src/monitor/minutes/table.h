@@ -51,6 +51,9 @@ typedef struct crn_minutes_query {
     int64_t now_ms;
 } crn_minutes_query;
 
+/* Moves both ends of the range to begins of steps, with the same rows in it. */
+void crn_minutes_query_round(crn_minutes_query *query);
+
 /* Writes a message, CRN_MINUTES_ROWS rows at most: src/monitor/http/README.md describes it. */
 void crn_minutes_table_put(const crn_minutes_table *table, const crn_minutes_query *query,
                            crn_encoder *encoder);

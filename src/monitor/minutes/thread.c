@@ -22,8 +22,9 @@ struct crn_minutes {
     atomic_bool stopped;
     pthread_t thread;
     bool started;
-    pthread_mutex_t lock; /* of the table */
+    pthread_mutex_t lock; /* of the table and its version */
     crn_minutes_table *table;
+    uint64_t version;       /* changes of the table */
     crn_minutes_file *file; /* the thread's */
     bool failing;           /* the disk refused what was written last */
     bool is_missing_class;  /* pages lack one, and the log says so */
@@ -56,6 +57,7 @@ static void show(crn_minutes *minutes, const crn_minute_record *record)
 {
     pthread_mutex_lock(&minutes->lock);
     add(minutes, minutes->table, record);
+    minutes->version++;
     pthread_mutex_unlock(&minutes->lock);
 }
 
@@ -152,6 +154,7 @@ static int show_file(crn_minutes *minutes)
     pthread_mutex_lock(&minutes->lock);
     before = minutes->table;
     minutes->table = filled;
+    minutes->version++;
     pthread_mutex_unlock(&minutes->lock);
     crn_minutes_table_free(&before);
     return 0;
@@ -261,9 +264,19 @@ crn_minute_counter *crn_minutes_counter(crn_minutes *minutes)
     return minutes->counter;
 }
 
-void crn_minutes_put(crn_minutes *minutes, const crn_minutes_query *query, crn_encoder *encoder)
+uint64_t crn_minutes_put(crn_minutes *minutes, const crn_minutes_query *query, crn_encoder *encoder)
 {
     pthread_mutex_lock(&minutes->lock);
     crn_minutes_table_put(minutes->table, query, encoder);
+    uint64_t version = minutes->version;
     pthread_mutex_unlock(&minutes->lock);
+    return version;
+}
+
+uint64_t crn_minutes_version(crn_minutes *minutes)
+{
+    pthread_mutex_lock(&minutes->lock);
+    uint64_t version = minutes->version;
+    pthread_mutex_unlock(&minutes->lock);
+    return version;
 }

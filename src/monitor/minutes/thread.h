@@ -26,8 +26,13 @@ void crn_minutes_stop(crn_minutes **minutes);
 /* What the line's thread counts with. */
 crn_minute_counter *crn_minutes_counter(crn_minutes *minutes);
 
-/* Writes the answer to a query, from any thread: takes at most some milliseconds. */
-void crn_minutes_put(crn_minutes *minutes, const crn_minutes_query *query, crn_encoder *encoder);
+/* Writes the answer to a query, from any thread: takes some milliseconds, which the thread of
+ * minutes may have to wait. Returns the version of what it tells. */
+uint64_t crn_minutes_put(crn_minutes *minutes, const crn_minutes_query *query,
+                         crn_encoder *encoder);
+
+/* Another one after each change of what queries are answered with. From any thread. */
+uint64_t crn_minutes_version(crn_minutes *minutes);
 
 CRN_C_END
 

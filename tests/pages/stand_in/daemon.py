@@ -117,7 +117,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path == "/alarms" and server.alarms:
             return self.answer(server.alarms.list())
         if self.path.startswith("/minutes?"):
-            return self.answer(json.dumps(server.minutes).encode())
+            if server.minutes is None:
+                return self.answer(b"busy\n", "text/plain", 503)
+            query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
+            server.minutes_asked = {name: int(value) for name, (value,) in query.items()}
+            rows = [row for row in server.minutes["rows"] if row["at_ms"] >= server.minutes_asked["from"]]
+            return self.answer(json.dumps(server.minutes | {"rows": rows}).encode())
         if self.path == "/alarms.csv" and server.alarms:
             return self.answer(CSV, "text/csv; charset=utf-8", headers={"Content-Disposition": "attachment"})
         if self.path.startswith("/fruits/"):
@@ -144,7 +149,8 @@ class StandIn(http.server.ThreadingHTTPServer):
         self.address = f"http://127.0.0.1:{self.server_address[1]}"
         self.table, self.fruits = table or {}, {} # texts by condition; what /fruits/NAME.json gives
         self.alarms = Alarms() # None: this daemon has no list of them
-        self.minutes = {"now_ms": int(time.time() * 1000), "step_s": 60, "rows": []} # what /minutes gives
+        self.minutes = {"now_ms": int(time.time() * 1000), "step_s": 60, "rows": []} # what /minutes gives; None: nothing
+        self.minutes_asked = None # the last query of it
         self.tables_refused = 0 # so many times the texts are not given
         self.streams, self.event = [], normal_event()
         threading.Thread(target=self.serve_forever, daemon=True).start()

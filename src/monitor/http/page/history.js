@@ -5,19 +5,23 @@ import { number, percent, say, timeOfDay } from './words.js';
 
 const MINUTE_MS = 60000;
 const HOUR_MS = 60 * MINUTE_MS;
-const STEP_MINUTES = 10; // of a point of the charts
+const STEP_MS = 10 * MINUTE_MS; // of a row, and of a point of the charts
 const POINTS = 144;
-const CLASSES_SHOWN = 5;
+const HOURS = 24; // whole ones in the table, above them that of now
+const CLASSES_DRAWN = 5;
+const PATIENCE_MS = 30000;
 const DASHES = [[], [8, 4], [2, 3], [12, 3, 2, 3], [5, 2]];
 const COLOURS = ['--accent', '--warning', '--text', '--good', '--muted'];
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-const fruitsOf = (row) => row.complete + row.partial + row.late;
+const fruitsOf = (row) => row.fruits ?? row.complete + row.partial + row.late;
 
 let charts = null; // by the id of their canvas
-let shown = null; // what was drawn last
+let shown = false; // an answer
 
-// Adds up rows of minutes: {fruits, with_defect, classes {name: {looked_for, fruits}}}.
+const floor = (timeMs, stepMs) => Math.floor(timeMs / stepMs) * stepMs;
+
+// Adds up rows, or such sums: {fruits, with_defect, classes {name: {looked_for, fruits}}}.
 function sumOf(rows) {
   const sum = { fruits: 0, with_defect: 0, classes: {} };
   for (const row of rows) {
@@ -32,13 +36,23 @@ function sumOf(rows) {
   return sum;
 }
 
+// The names, that of most fruits first.
+const classesOf = ({ classes }) => Object.keys(classes).sort((a, b) => classes[b].fruits - classes[a].fruits);
+
 const shareOf = (found) => (found && found.looked_for > 0 ? found.fruits / found.looked_for : null);
 
-// The rows in groups of equal time up to `endMs`, the oldest first.
-function group(rows, endMs, count, stepMs) {
+// The rows in groups of equal time, the oldest first; the last one is that of now.
+function group(rows, timeMs, count, stepMs) {
+  const firstMs = floor(timeMs, stepMs) - (count - 1) * stepMs;
   const groups = Array.from({ length: count }, () => []);
-  for (const row of rows) groups[count - 1 - Math.floor((endMs - 1 - row.at_ms) / stepMs)]?.push(row);
-  return groups.map((one, i) => ({ at_ms: endMs - (count - i) * stepMs, ...sumOf(one) }));
+  for (const row of rows) groups[Math.floor((row.at_ms - firstMs) / stepMs)]?.push(row);
+  return groups.map((one, i) => ({ at_ms: firstMs + i * stepMs, ...sumOf(one) }));
+}
+
+// Of a point; the last one is not over yet.
+function perMinute(point, timeMs) {
+  const minutes = Math.floor(Math.min(timeMs - point.at_ms, STEP_MS) / MINUTE_MS);
+  return minutes > 0 ? point.fruits / minutes : null;
 }
 
 function create(id) {
@@ -88,11 +102,11 @@ function showKey(names) {
   byId('history-key').replaceChildren(...names.map((name, i) => make('li', {}, drawLine(i), name)));
 }
 
-function draw({ points, names, all }) {
+function draw(points, names, all, timeMs) {
   charts ??= { 'history-fruits': create('history-fruits'), 'history-classes': create('history-classes') };
   const { 'history-fruits': fruits, 'history-classes': classes } = charts;
   fruits.data.labels = classes.data.labels = points.map((point) => timeOfDay(point.at_ms / 1000).slice(0, 5));
-  fruits.data.datasets = [{ data: points.map((point) => point.fruits / STEP_MINUTES) }];
+  fruits.data.datasets = [{ data: points.map((point) => perMinute(point, timeMs)) }];
   classes.data.datasets = names.map((name, i) => ({ borderDash: DASHES[i],
     data: points.map((point) => { const share = shareOf(point.classes[name]); return share === null ? null : 100 * share; }) }));
   paint();
@@ -101,40 +115,54 @@ function draw({ points, names, all }) {
   byId('history-classes').setAttribute('aria-label', `${say('history_classes')}: ${found}`);
 }
 
-function showHours(rows, endMs, names) {
-  const nextHourMs = Math.ceil(endMs / HOUR_MS) * HOUR_MS;
-  const hours = group(rows, nextHourMs, 25, HOUR_MS).filter((hour) => hour.fruits > 0).reverse();
+const clock = (timeMs) => timeOfDay(timeMs / 1000);
+
+// That of now says that it is not over.
+function nameHour(hour, timeMs) {
+  return hour.at_ms + HOUR_MS > timeMs ? `${clock(hour.at_ms).slice(0, 5)}–${clock(timeMs).slice(0, 5)}` : clock(hour.at_ms);
+}
+
+function showHours(hours, timeMs) {
+  const names = classesOf(sumOf(hours));
   byId('history-head').replaceChildren(...[say('time'), say('fruits'), say('with_defect'), ...names]
     .map((text) => make('th', { scope: 'col' }, text)));
-  showTable(byId('history-table'), hours.map((hour) => [timeOfDay(hour.at_ms / 1000), number(hour.fruits),
+  showTable(byId('history-table'), hours.map((hour) => [nameHour(hour, timeMs), number(hour.fruits),
     percent(hour.with_defect / hour.fruits), ...names.map((name) => percent(shareOf(hour.classes[name])))]));
 }
 
-function showHistory({ now_ms: nowMs, rows }) {
-  const endMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
-  const all = sumOf(rows);
-  const names = Object.keys(all.classes).sort((a, b) => all.classes[b].fruits - all.classes[a].fruits).slice(0, CLASSES_SHOWN);
-  shown = { points: group(rows, endMs, POINTS, STEP_MINUTES * MINUTE_MS), names, all };
-  setText(byId('history-said'), rows.length > 0 ? say('history_sum', number(all.fruits), percent(all.with_defect / all.fruits))
+function showHistory({ now_ms: timeMs, rows }) {
+  const points = group(rows, timeMs, POINTS, STEP_MS);
+  const hours = group(rows, timeMs, HOURS + 1, HOUR_MS).filter((hour) => hour.fruits > 0).reverse();
+  const all = sumOf(points);
+  const names = classesOf(all).slice(0, CLASSES_DRAWN);
+  shown = true;
+  setText(byId('history-said'), all.fruits > 0 ? say('history_sum', number(all.fruits), percent(all.with_defect / all.fruits))
     : say('no_history'));
-  byId('history-charts').hidden = rows.length === 0 || !window.Chart;
-  byId('history-hours').hidden = rows.length === 0;
+  byId('history-charts').hidden = all.fruits === 0 || !window.Chart;
+  byId('history-hours').hidden = hours.length === 0;
   byId('history-hours').open ||= !window.Chart;
   showKey(names);
-  showHours(rows, endMs, names);
-  if (rows.length > 0 && window.Chart) draw(shown);
+  showHours(hours, timeMs);
+  if (all.fruits > 0 && window.Chart) draw(points, names, all, timeMs);
 }
 
 let nowMs = Date.now; // by the daemon's clock
 
-// A daemon that does not answer is told by the headline; what is shown stays.
+// From the begin of the oldest hour, which is then whole.
+async function fetchHistory() {
+  const fromMs = floor(nowMs(), HOUR_MS) - HOURS * HOUR_MS;
+  const answer = await fetch(`/minutes?step=${STEP_MS / 1000}&from=${fromMs}`, { signal: AbortSignal.timeout(PATIENCE_MS) });
+  if (!answer.ok) throw new Error(answer.statusText);
+  return answer.json();
+}
+
+// What is shown stays while the daemon does not answer, which the headline says.
 async function ask() {
   if (!byId('history').open || document.hidden) return;
   try {
-    const answer = await fetch(`/minutes?step=60&from=${nowMs() - 24 * HOUR_MS}`);
-    if (answer.ok) showHistory(await answer.json());
+    showHistory(await fetchHistory());
   } catch {
-    // asked again in a minute
+    if (!shown) setText(byId('history-said'), say('history_failed'));
   }
 }
 

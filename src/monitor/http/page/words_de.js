@@ -96,6 +96,7 @@ export default {
   history_sum: (fruits, share) => `${fruits} Früchte, ${share} mit Fehler`,
   history_fruits: (fruits) => `Früchte pro Minute über 24 Stunden: ${fruits} Früchte`,
   no_history: 'In den letzten 24 Stunden wurde keine Frucht beurteilt.',
+  history_failed: 'Die Maschine antwortet nicht; diese Seite fragt in einer Minute wieder.',
   technical: 'Einzelheiten für die Technik',
   details: 'Einzelheiten',
   views_per_s: 'Bilder pro Sekunde',

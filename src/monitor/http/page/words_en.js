@@ -101,6 +101,7 @@ export default {
   history_sum: (fruits, share) => `${fruits} fruits, ${share} with a defect`,
   history_fruits: (fruits) => `Fruits per minute over 24 hours: ${fruits} fruits`,
   no_history: 'No fruit was judged in the last 24 hours.',
+  history_failed: 'The line does not answer; this page asks again in a minute.',
   technical: 'Details for the technician',
   details: 'Details',
   views_per_s: 'pictures per second',

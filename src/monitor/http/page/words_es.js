@@ -96,6 +96,7 @@ export default {
   history_sum: (fruits, share) => `${fruits} frutas, ${share} con defecto`,
   history_fruits: (fruits) => `Frutas por minuto en 24 horas: ${fruits} frutas`,
   no_history: 'Ninguna fruta evaluada en las últimas 24 horas.',
+  history_failed: 'La máquina no responde; esta página volverá a preguntar dentro de un minuto.',
   technical: 'Detalles para el técnico',
   details: 'Detalles',
   views_per_s: 'imágenes por segundo',

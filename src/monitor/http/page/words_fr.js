@@ -96,6 +96,7 @@ export default {
   history_sum: (fruits, share) => `${fruits} fruits, ${share} avec défaut`,
   history_fruits: (fruits) => `Fruits par minute sur 24 heures : ${fruits} fruits`,
   no_history: 'Aucun fruit évalué dans les dernières 24 heures.',
+  history_failed: 'La machine ne répond pas ; cette page redemandera dans une minute.',
   technical: 'Détails pour le technicien',
   details: 'Détails',
   views_per_s: 'images par seconde',

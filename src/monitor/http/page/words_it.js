@@ -96,6 +96,7 @@ export default {
   history_sum: (fruits, share) => `${fruits} frutti, ${share} con difetto`,
   history_fruits: (fruits) => `Frutti al minuto in 24 ore: ${fruits} frutti`,
   no_history: 'Nessun frutto valutato nelle ultime 24 ore.',
+  history_failed: 'La linea non risponde; questa pagina chiederà di nuovo tra un minuto.',
   technical: 'Dettagli per il tecnico',
   details: 'Dettagli',
   views_per_s: 'immagini al secondo',

@@ -77,6 +77,29 @@ static void a_range_of_minutes_and_hours_is_told(void **state)
     assert_non_null(strstr(get("?step=3600", 200), wanted));
 }
 
+/* Also of queries that differ in what is within the same step; until a minute comes. */
+static void clients_share_an_answer(void **state)
+{
+    (void)state;
+    int64_t end_ns = crn_now_ns() + 50 * CRN_NS_PER_S, now_ns = crn_realtime_ns();
+    int64_t minute = now_ns / CRN_MINUTE_NS;
+    crn_clock_set((minute + 10) * CRN_MINUTE_NS - now_ns); /* no minute begins meanwhile */
+    char *first = strdup(get("?step=600&from=1", 200));
+    int64_t asked_ms = crn_realtime_ns() / CRN_NS_PER_MS;
+    while (crn_realtime_ns() / CRN_NS_PER_MS == asked_ms)
+        sched_yield();
+    assert_string_equal(get("?step=600&from=2", 200), first);
+    assert_string_not_equal(get("?step=60&from=1", 200), first);
+    assert_string_equal(get("?step=600&from=600000", 200), first);
+    assert_string_not_equal(get("?step=600&from=600001", 200), first);
+    free(first);
+    get("?step=600", 200);
+    count(minute, 7);
+    while (!strstr(get("?step=600", 200), "\"complete\":7") && crn_now_ns() < end_ns)
+        sched_yield();
+    assert_non_null(strstr(get("?step=600", 200), "\"complete\":7"));
+}
+
 static void other_queries_are_refused(void **state)
 {
     (void)state;
@@ -92,6 +115,7 @@ int main(void)
 {
     struct CMUnitTest tests[] = {
         cmocka_unit_test(a_range_of_minutes_and_hours_is_told),
+        cmocka_unit_test(clients_share_an_answer),
         cmocka_unit_test(other_queries_are_refused),
     };
     CRN_SET_FIXTURE(tests, set_up, tear_down);
