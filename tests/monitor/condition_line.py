@@ -225,10 +225,11 @@ class Line:
         self.prometheus.scrape(self.name, self.target)
         self.watch_events()
 
-    def crash(self):
+    def crash(self, meanwhile=lambda: None):
         """SIGKILL, and a new start."""
         self.process.kill()
         self.process.wait()
+        meanwhile()
         self.start_daemon()
 
     def write_group(self, name, text):

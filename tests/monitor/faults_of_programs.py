@@ -105,6 +105,18 @@ def confirm_file(line):
     line.ctl("recipe", "--none")
 
 
+def begin_lot(line):
+    line.ctl("lot", "Hof 7")
+
+
+def lose_lot(line):
+    """A crash, and a power failure that leaves part of the file."""
+    def damage():
+        kept = line.folder / "state/lot"
+        kept.write_bytes(kept.read_bytes()[:20])
+    line.crash(damage)
+
+
 def make_state_folder(line):
     (line.folder / "disk/state").mkdir()
 
@@ -119,6 +131,11 @@ def make_read_only(line):
 def choose_on_read_only_disk(line):
     make_read_only(line)
     choose_recipe(line)
+
+
+def begin_lot_on_read_only_disk(line):
+    make_read_only(line)
+    begin_lot(line)
 
 
 def reload_on_read_only_disk(line):
@@ -149,6 +166,11 @@ FAULTS = [
     Fault("recipe_not_kept", "another recipe is chosen, and the disk of the state folder is read-only",
           choose_on_read_only_disk, make_writable, disk="tmpfs", before=make_state_folder,
           changes=RECIPES | {"state": {"dir": "FOLDER/disk/state"}}, also={"changes_not_kept"}),
+    Fault("lot_lost", "SIGKILL, and a start that finds the first 20 bytes of the lot's file", lose_lot, begin_lot,
+          prepare=begin_lot, also={"no_sender"}),
+    Fault("lot_not_kept", "a lot is begun, and the disk of the state folder is read-only",
+          begin_lot_on_read_only_disk, make_writable, disk="tmpfs", before=make_state_folder,
+          changes={"state": {"dir": "FOLDER/disk/state"}}, also={"changes_not_kept"}),
     Fault("changes_not_kept", "other settings are loaded, and the disk of the state folder is read-only",
           reload_on_read_only_disk, make_writable, disk="tmpfs", before=make_state_folder,
           changes={"state": {"dir": "FOLDER/disk/state"}}),

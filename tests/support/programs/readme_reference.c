@@ -78,3 +78,14 @@ void readme_expect_reference(const char *readme, void (*print)(FILE *out))
     }
     free(fresh);
 }
+
+void readme_expect_row(const char *readme, const char *heading, const char *key)
+{
+    static char whole[1 << 18];
+    char path[512], row[256];
+    read_whole(readme, path, whole, sizeof whole);
+    snprintf(row, sizeof row, "\n| `%s`", key);
+    const char *section = strstr(whole, heading);
+    if (!section || !strstr(section, row))
+        fail_msg("%s has no row of `%s` below '%s'", readme, key, heading);
+}

@@ -11,4 +11,7 @@ void readme_expect_reference(const char *readme, void (*print)(FILE *out));
 /* The same of a whole file. */
 void readme_expect_file(const char *file, void (*print)(FILE *out));
 
+/* Fails the test unless `readme` has a row of a table that begins with `key`, after `heading`. */
+void readme_expect_row(const char *readme, const char *heading, const char *key);
+
 #endif

@@ -1,5 +1,5 @@
-/* What is made from the table of conditions: the alerts of Prometheus, and the table of README.md.
- */
+/* What is made from the table of conditions: the alerts of Prometheus, and the table of README.md;
+ * and that no condition is left out of the other table there, of faults. */
 #include <stdio.h>
 #include <string.h>
 
@@ -92,11 +92,21 @@ static void the_readme_has_the_table(void **state)
     readme_expect_reference("src/monitor/conditions/README.md", print_reference);
 }
 
+/* Which takes a fault in tests/monitor/faults_of_*.py; check_conditions.py prints the rows. */
+static void each_condition_was_provoked_on_a_daemon(void **state)
+{
+    (void)state;
+    for (int32_t i = 0; i < crn_condition_row_count; i++)
+        readme_expect_row("src/monitor/conditions/README.md", "## Provoked",
+                          crn_condition_rows[i]->id);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_alerts_are_those_of_the_table),
         cmocka_unit_test(the_readme_has_the_table),
+        cmocka_unit_test(each_condition_was_provoked_on_a_daemon),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
