@@ -10,6 +10,15 @@ void crn_exposition_print_head(const char *name, crn_family_type type, const cha
     fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, types[type]);
 }
 
+void crn_exposition_print_value(const char *value, FILE *out)
+{
+    for (const char *c = value; *c; c++) {
+        if (*c == '"' || *c == '\\' || *c == '\n')
+            fputc('\\', out);
+        fputc(*c == '\n' ? 'n' : *c, out);
+    }
+}
+
 void crn_exposition_print_reference_head(FILE *out)
 {
     fputs("| Family | Type | Labels | Meaning |\n|---|---|---|---|\n", out);

@@ -20,6 +20,9 @@ typedef enum crn_family_type {
 /* What stands before a family's samples. */
 void crn_exposition_print_head(const char *name, crn_family_type type, const char *help, FILE *out);
 
+/* A label's value as it is within its quotes, which are not printed. */
+void crn_exposition_print_value(const char *value, FILE *out);
+
 /* The head of the table, and the row of a family; `labels` are its labels' names. */
 void crn_exposition_print_reference_head(FILE *out);
 void crn_exposition_print_reference(const char *name, crn_family_type type, const char *labels,

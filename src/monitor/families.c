@@ -58,6 +58,13 @@
     {.name = family, .type = kind, .labels = names_of_labels, .help = text, .samples = function},
 #define BY(family, names_of_labels, text)                                                          \
     OTHER(family, COUNTER, names_of_labels, crn_samples_of, text)
+#define CLASS(family, member, text)                                                                \
+    {.name = family,                                                                               \
+     .type = COUNTER,                                                                              \
+     .labels = "class",                                                                            \
+     .help = text,                                                                                 \
+     .samples = crn_samples_classes,                                                               \
+     .offset = offsetof(crn_minutes_total, member)},
 #define GROUP(family, of, names_of_labels, function, text, about_text)                             \
     {.name = family,                                                                               \
      .type = COUNTER,                                                                              \
@@ -197,6 +204,10 @@ const crn_family crn_counts[] = {
      .samples = crn_samples_lane_latency,
      .offset = LANE(meters.latency)},
     OTHER("cernita_budget_seconds", GAUGE, "", crn_samples_budget, "latency.budget_ms")
+    CLASS("cernita_fruits_looked_for_total", looked_for,
+          "fruits in which a defect of the class was looked for, counted when their minute is over; "
+          "late ones are not among them; other: classes that came when there were 64 others")
+    CLASS("cernita_fruits_with_defect_total", fruits, "of these fruits, those with a defect of the class")
 
     /* --- measures of fruits --- */
     BY("cernita_fruits_measured_total", "result",

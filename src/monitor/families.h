@@ -13,6 +13,7 @@
 #include "src/http/exposition.h"
 #include "src/monitor/alarms/book.h"
 #include "src/service/machine.h"
+#include "src/monitor/minutes/totals.h"
 #include "src/monitor/resources/resources.h"
 #include "src/monitor/snapshot.h"
 
@@ -59,6 +60,7 @@ typedef struct crn_observation {
     const crn_snapshot *before; /* of two minutes ago, or of the start (events/history.h) */
     const crn_condition_list *conditions;
     crn_alarm_summary alarms;
+    const crn_minutes_totals *totals; /* NULL: not asked for */
     crn_machine machine;
     crn_resource_disk disks[CRN_RESOURCE_DISKS];
     crn_http_stats http;

@@ -378,16 +378,11 @@ void crn_samples_budget(const crn_family *family, const crn_observation *observa
 /* The hash of the settings is not a label: it would grow without end. */
 void crn_samples_recipe(const crn_family *family, const crn_observation *observation, FILE *out)
 {
-    char recipe[2 * CRN_RECIPE_NAME_BYTES];
-    size_t used = 0;
-    for (const char *c = observation->snapshot->settings.recipe; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            recipe[used++] = '\\';
-        recipe[used++] = *c;
-    }
-    recipe[used] = '\0';
-    if (observation->snapshot->number > 0)
-        fprintf(out, "%s{recipe=\"%s\"} 1\n", family->name, recipe);
+    if (observation->snapshot->number == 0)
+        return;
+    fprintf(out, "%s{recipe=\"", family->name);
+    crn_exposition_print_value(observation->snapshot->settings.recipe, out);
+    fputs("\"} 1\n", out);
 }
 
 void crn_samples_changed(const crn_family *family, const crn_observation *observation, FILE *out)

@@ -1,4 +1,4 @@
-/* How families print their samples. Private to families.c. */
+/* How families print their samples. Private to families.c and *samples.c. */
 #ifndef CRN_SRC_MONITOR_SAMPLES_H
 #define CRN_SRC_MONITOR_SAMPLES_H
 
@@ -19,6 +19,9 @@ crn_family_samples crn_samples_build, crn_samples_state, crn_samples_started, cr
     crn_samples_conditions, crn_samples_budget, crn_samples_recipe, crn_samples_changed;
 crn_family_samples crn_samples_received, crn_samples_rejected, crn_samples_lane_rejected,
     crn_samples_values, crn_samples_verdicts;
+/* A uint64_t at `offset` of each class's crn_minutes_total. */
+crn_family_samples crn_samples_classes;
+
 crn_family_samples crn_samples_queue, crn_samples_run, crn_samples_stages, crn_samples_busy,
     crn_samples_ended;
 crn_family_samples crn_samples_coverage, crn_samples_poses, crn_samples_rolls,

@@ -43,6 +43,7 @@ struct crn_http {
     uint64_t metrics_number;
     int64_t metrics_ns;
     crn_minutes_answers minutes;
+    crn_minutes_totals totals;
     int traces, maps; /* being read */
     crn_outlet_report sorter;
     int64_t sorter_ns; /* when it came; 0: none did */

@@ -22,9 +22,10 @@ struct crn_minutes {
     atomic_bool stopped;
     pthread_t thread;
     bool started;
-    pthread_mutex_t lock; /* of the table and its version */
+    pthread_mutex_t lock; /* of the table, its version, and the totals */
     crn_minutes_table *table;
-    uint64_t version;       /* changes of the table */
+    uint64_t version; /* changes of the table */
+    crn_minutes_totals totals;
     crn_minutes_file *file; /* the thread's */
     bool failing;           /* the disk refused what was written last */
     bool is_missing_class;  /* pages lack one, and the log says so */
@@ -58,6 +59,16 @@ static void show(crn_minutes *minutes, const crn_minute_record *record)
     pthread_mutex_lock(&minutes->lock);
     add(minutes, minutes->table, record);
     minutes->version++;
+    pthread_mutex_unlock(&minutes->lock);
+}
+
+static void add_totals(crn_minutes *minutes, const crn_minute_sums *sums)
+{
+    pthread_mutex_lock(&minutes->lock);
+    for (int32_t i = 0; i < sums->class_count; i++)
+        if (crn_minute_split_has(sums, &sums->classes[i]))
+            crn_minutes_totals_add(&minutes->totals, sums->classes[i].name, sums->looked_for,
+                                   sums->classes[i].fruits);
     pthread_mutex_unlock(&minutes->lock);
 }
 
@@ -115,6 +126,7 @@ static void keep_all(crn_minutes *minutes)
     bool any = false, is_mixed = false;
     while ((sums = crn_minute_counter_take(minutes->counter))) {
         int kept = keep(minutes, sums);
+        add_totals(minutes, sums);
         r = r < 0 ? r : kept;
         any = true;
         is_mixed |= sums->is_mixed;
@@ -271,6 +283,13 @@ uint64_t crn_minutes_put(crn_minutes *minutes, const crn_minutes_query *query, c
     uint64_t version = minutes->version;
     pthread_mutex_unlock(&minutes->lock);
     return version;
+}
+
+void crn_minutes_totals_get(crn_minutes *minutes, crn_minutes_totals *ret_totals)
+{
+    pthread_mutex_lock(&minutes->lock);
+    *ret_totals = minutes->totals;
+    pthread_mutex_unlock(&minutes->lock);
 }
 
 uint64_t crn_minutes_version(crn_minutes *minutes)

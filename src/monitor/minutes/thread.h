@@ -7,6 +7,7 @@
 
 #include "src/monitor/minutes/sums.h"
 #include "src/monitor/minutes/table.h"
+#include "src/monitor/minutes/totals.h"
 
 CRN_C_BEGIN
 
@@ -30,6 +31,9 @@ crn_minute_counter *crn_minutes_counter(crn_minutes *minutes);
  * minutes may have to wait. Returns the version of what it tells. */
 uint64_t crn_minutes_put(crn_minutes *minutes, const crn_minutes_query *query,
                          crn_encoder *encoder);
+
+/* Fruits by class since the start, of the minutes that are over. From any thread. */
+void crn_minutes_totals_get(crn_minutes *minutes, crn_minutes_totals *ret_totals);
 
 /* Another one after each change of what queries are answered with. From any thread. */
 uint64_t crn_minutes_version(crn_minutes *minutes);

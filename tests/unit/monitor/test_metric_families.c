@@ -10,10 +10,11 @@
 #include "tests/support/peers/http.h"
 #include "tests/support/programs/readme_reference.h"
 
-static const char yaml[] = "classes: [{name: rot, level: 0.5}]\n"
-                           "chain: [convolve, convolve, contours]\n"
-                           "latency: {budget_ms: 120}\n"
-                           "run: {backend: openmp, workers: 3, threads: 1}\n";
+static const char yaml[] =
+    "classes: [{name: ground}, {name: rot, level: 0.5}, {name: rust, level: 0.5}]\n"
+    "chain: [convolve, convolve, contours]\n"
+    "latency: {budget_ms: 120}\n"
+    "run: {backend: openmp, workers: 3, threads: 1}\n";
 
 typedef struct families_fixture {
     crn_config config;
@@ -21,6 +22,7 @@ typedef struct families_fixture {
     crn_histogram_edges edges[CRN_SCALES];
     crn_snapshot *snapshot;
     crn_condition_list conditions;
+    crn_minutes_totals totals;
     crn_observation observation;
     char *text;
 } families_fixture;
@@ -36,6 +38,17 @@ static const crn_surfaces_stats surfaces = {
     .confidence = 8.5,
     .coverage = 3.75,
     .busy_ns = 2500000};
+
+/* The caller frees it. */
+static char *print_families(void)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    crn_families_print(&the.observation, out);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
 
 /* Two lanes, a device, disks: every family has a sample. */
 static int set_up(void **state)
@@ -73,7 +86,9 @@ static int set_up(void **state)
     the.conditions.count = 1;
     the.conditions.at[0] =
         (crn_condition_held){.row = crn_condition_named("lane_silent"), .values = {.lane = 7}};
+    crn_minutes_totals_add(&the.totals, "rot", 100, 7);
     the.observation = (crn_observation){
+        .totals = &the.totals,
         .before = &nothing,
         .conditions = &the.conditions,
         .facts = &the.facts,
@@ -83,10 +98,8 @@ static int set_up(void **state)
                   [CRN_RESOURCE_LOG] = {.on = true, .free_bytes = 3, .size_bytes = 4}},
         .now_ns = the.snapshot->taken_ns + CRN_NS_PER_S / 2,
     };
-    size_t bytes = 0;
-    FILE *out = open_memstream(&the.text, &bytes);
-    crn_families_print(&the.observation, out);
-    return fclose(out);
+    the.text = print_families();
+    return 0;
 }
 
 static int tear_down(void **state)
@@ -247,6 +260,20 @@ static void measures_of_fruits_have_sums_and_sources(void **state)
     assert_true(http_sample(the.text, "cernita_surface_seconds_count") == 5);
 }
 
+static void classes_have_their_fruits(void **state)
+{
+    (void)state;
+    assert_true(http_sample(the.text, "cernita_fruits_looked_for_total{class=\"rot\"}") == 100);
+    assert_true(http_sample(the.text, "cernita_fruits_with_defect_total{class=\"rot\"}") == 7);
+    /* One that is looked for and was not counted yet begins with 0. */
+    assert_true(http_sample(the.text, "cernita_fruits_with_defect_total{class=\"rust\"}") == 0);
+    assert_null(strstr(the.text, "class=\"ground\""));
+    crn_minutes_totals_add(&the.totals, "a \"b\\", 2, 1);
+    char *text = print_families();
+    assert_non_null(strstr(text, "\ncernita_fruits_with_defect_total{class=\"a \\\"b\\\\\"} 1\n"));
+    free(text);
+}
+
 /* Their counts must not vanish from sums over lanes; without such lanes there is no such sample. */
 static void lanes_that_were_freed_are_other(void **state)
 {
@@ -257,11 +284,7 @@ static void lanes_that_were_freed_are_other(void **state)
     the.snapshot->freed.meters.verdicts[CRN_VERDICT_LATE] = 5;
     the.snapshot->freed.meters.received[CRN_INGEST_TCP] = 6;
     crn_histogram_add(&the.snapshot->freed.meters.latency, &the.edges[CRN_SCALE_FRUIT], 7);
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    crn_families_print(&the.observation, out);
-    assert_int_equal(fclose(out), 0);
+    char *text = print_families();
     static const char *const lines[] = {
         "\ncernita_lanes_freed_total 3\n",
         "\ncernita_sender_restarts_total{lane=\"other\"} 4\n",
@@ -315,6 +338,7 @@ int main(void)
         cmocka_unit_test(no_sample_is_printed_twice),
         cmocka_unit_test(values_are_those_of_the_snapshot),
         cmocka_unit_test(measures_of_fruits_have_sums_and_sources),
+        cmocka_unit_test(classes_have_their_fruits),
         cmocka_unit_test(lanes_that_were_freed_are_other),
         cmocka_unit_test(buckets_are_cumulative_with_an_edge_at_the_budget),
         cmocka_unit_test(promtool_accepts_it),

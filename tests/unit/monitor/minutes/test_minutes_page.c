@@ -26,18 +26,25 @@ static int tear_down(void **state)
 }
 
 /* The body of the answer; freed by the next call. */
-static const char *get(const char *query, int wanted)
+static const char *get_page(const char *page, int wanted)
 {
     static char *response;
     char request[256];
     int connection = http_connect(pages.address);
     free(response);
-    snprintf(request, sizeof request, "GET /minutes%s HTTP/1.0\r\nHost: localhost\r\n\r\n", query);
+    snprintf(request, sizeof request, "GET /%s HTTP/1.0\r\nHost: localhost\r\n\r\n", page);
     assert_true(http_send(connection, request));
     response = http_read_all(connection);
     close(connection);
     assert_int_equal(http_code(response), wanted);
     return strstr(response, "\r\n\r\n") + 4;
+}
+
+static const char *get(const char *query, int wanted)
+{
+    char page[128];
+    snprintf(page, sizeof page, "minutes%s", query);
+    return get_page(page, wanted);
 }
 
 static void count(int64_t minute, uint64_t fruits)
@@ -100,6 +107,21 @@ static void clients_share_an_answer(void **state)
     assert_non_null(strstr(get("?step=600", 200), "\"complete\":7"));
 }
 
+/* Those of this start alone. */
+static void metrics_have_the_fruits_of_each_class(void **state)
+{
+    (void)state;
+    int64_t end_ns = crn_now_ns() + 60 * CRN_NS_PER_S;
+    static const char rot[] = "\ncernita_fruits_with_defect_total{class=\"rot\"} ";
+    const char *found = strstr(get_page("metrics", 200), rot);
+    assert_non_null(found);
+    uint64_t before = strtoull(found + strlen(rot), NULL, 10), now = before;
+    count(crn_realtime_ns() / CRN_MINUTE_NS, 5);
+    while (now == before && crn_now_ns() < end_ns)
+        now = strtoull(strstr(get_page("metrics", 200), rot) + strlen(rot), NULL, 10);
+    assert_int_equal(now, before + 5);
+}
+
 static void other_queries_are_refused(void **state)
 {
     (void)state;
@@ -116,6 +138,7 @@ int main(void)
     struct CMUnitTest tests[] = {
         cmocka_unit_test(a_range_of_minutes_and_hours_is_told),
         cmocka_unit_test(clients_share_an_answer),
+        cmocka_unit_test(metrics_have_the_fruits_of_each_class),
         cmocka_unit_test(other_queries_are_refused),
     };
     CRN_SET_FIXTURE(tests, set_up, tear_down);

@@ -1,0 +1,24 @@
+#include "src/monitor/minutes/totals.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static crn_minutes_total *find(crn_minutes_totals *totals, const char *name)
+{
+    for (int32_t i = 0; i < totals->count; i++)
+        if (strcmp(totals->classes[i].name, name) == 0)
+            return &totals->classes[i];
+    if (totals->count >= CRN_CLASSES_MAX && strcmp(name, CRN_MINUTES_OTHER_CLASSES) != 0)
+        return find(totals, CRN_MINUTES_OTHER_CLASSES);
+    crn_minutes_total *added = &totals->classes[totals->count++];
+    snprintf(added->name, sizeof added->name, "%s", name);
+    return added;
+}
+
+void crn_minutes_totals_add(crn_minutes_totals *totals, const char *name, uint64_t looked_for,
+                            uint64_t fruits)
+{
+    crn_minutes_total *total = find(totals, name);
+    total->looked_for += looked_for;
+    total->fruits += fruits;
+}
