@@ -5,6 +5,7 @@
 /* A symbol, the name in addresses, the media type, the path. */
 #define FILES(USE)                                                                                 \
     USE(style, "style.css", CRN_ASSET_STYLE, CRN_SHARED_PAGE_DIR "/style.css")                     \
+    USE(report, "report.css", CRN_ASSET_STYLE, CRN_SHARED_PAGE_DIR "/report.css")                  \
     USE(frame, "frame.js", CRN_ASSET_SCRIPT, CRN_SHARED_PAGE_DIR "/frame.js")                      \
     USE(words, "words.js", CRN_ASSET_SCRIPT, CRN_SHARED_PAGE_DIR "/words.js")                      \
     USE(icon, "icon.svg", "image/svg+xml", CRN_SHARED_PAGE_DIR "/icon.svg")                        \

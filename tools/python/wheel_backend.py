@@ -99,7 +99,7 @@ def _report_files():
     """What cernita-report is made of, with the files that it shares with the other pages."""
     package, shared = _TREE / "tools" / "report" / "cernita_report", _TREE / "src" / "http" / "page"
     made = [path for path in package.iterdir() if path.suffix in (".py", ".css", ".js")]
-    return sorted([*made, shared / "style.css", shared / "licences.txt"], key=lambda path: path.name)
+    return sorted([*made, shared / "style.css", shared / "report.css", shared / "licences.txt"], key=lambda path: path.name)
 
 
 class _Archive:

@@ -17,6 +17,7 @@
 #include "tools/common/recordings.h"
 #include "tools/common/signals.h"
 #include "tools/replay/expect/expect.h"
+#include "tools/replay/expect/report.h"
 #include "tools/replay/in_flight.h"
 #include "tools/replay/in_slots.h"
 #include "tools/replay/part.h"
@@ -42,8 +43,9 @@ typedef struct replay {
     uint64_t views, fruits;
     int64_t late_ns; /* largest delay of a view behind its schedule */
     crn_progress progress;
-    crn_expect *expect;       /* NULL: no comparison */
-    crn_in_flight *in_flight; /* NULL: the line's verdicts are not seen */
+    crn_expect *expect;            /* NULL: no comparison */
+    crn_comparison_report *report; /* of it; NULL: none */
+    crn_in_flight *in_flight;      /* NULL: the line's verdicts are not seen */
 } replay;
 
 static atomic_uint_fast64_t tensors_waiting, photographs_waiting; /* not sent by libzmq yet */
@@ -380,24 +382,15 @@ static bool is_stopped(void *context)
     return r->stopped;
 }
 
-static void report_comparison(const crn_replay_plan *p, const crn_expect_result *result)
+static int open_comparison(replay *r, crn_error *error)
 {
-    printf("%" PRIu64 " fruits and %" PRIu64 " defects compared with %s: ", result->fruits,
-           result->counts.defects, p->expect);
-    if (result->counts.differences)
-        printf("%" PRIu64 " difference%s in %" PRIu64 " fruit%s", result->counts.differences,
-               result->counts.differences == 1 ? "" : "s", result->unequal,
-               result->unequal == 1 ? "" : "s");
-    else
-        printf("all equal");
-    if (result->unsent)
-        printf("; %" PRIu64 " of its fruits were not sent", result->unsent);
-    putchar('\n');
-    if (result->other_recipe)
-        printf("%" PRIu64 " of the fruits that differ had another recipe: '%s' in %s, '%s' in %s "
-               "('': none); switch to it (cernitactl recipe), and replay its fruits alone\n",
-               result->other_recipe, result->recipe_expected, p->expect, result->recipe_got,
-               p->got);
+    const crn_replay_plan *p = r->plan;
+    crn_comparison_settings settings = {
+        .dir = p->report, .run = {p->expect, p->got}, .tolerance_px = p->tolerance};
+    int result = crn_expect_open(p->expect, p->got, &r->expect, error);
+    if (!result && p->report)
+        result = crn_comparison_report_open(&settings, &r->report, error);
+    return result;
 }
 
 /* 0 if all verdicts are equal. */
@@ -412,6 +405,7 @@ static int compare(replay *r, crn_error *error)
                                     .epochs = r->schedule.epochs,
                                     .epoch_count = r->schedule.epoch_count,
                                     .run_epoch = r->epoch,
+                                    .report = r->report,
                                     .whole = !p->fruits &&
                                              r->schedule.count == r->schedule.recorded_views};
     crn_expect_result result;
@@ -420,7 +414,10 @@ static int compare(replay *r, crn_error *error)
         return status;
     if (r->stopped)
         return crn_error_set(error, -EINTR, "stopped while it waited for verdicts");
-    report_comparison(p, &result);
+    crn_expect_print(&settings, &result, stdout);
+    status = r->report ? crn_expect_report_finish(r->report, &r->schedule, error) : 0;
+    if (status)
+        return status;
     if (result.counts.differences || !result.fruits)
         return crn_error_set(error, -EBADMSG, "%s: the verdicts are not those of %s", p->got,
                              p->expect);
@@ -465,7 +462,7 @@ int main(int argc, char **argv)
         result = crn_replay_schedule_open(&crn_replay_tool, recordings.paths, recordings.count,
                                           &p.filter, p.preload_bytes, &r.schedule, &error);
     if (!result && p.expect)
-        result = crn_expect_open(p.expect, p.got, &r.expect, &error);
+        result = open_comparison(&r, &error);
     if (!result)
         result = connect_line(&r, &error);
     if (!result && !r.stopped && p.verdicts)
@@ -483,6 +480,7 @@ int main(int argc, char **argv)
     crn_in_slots_close(&r.in_slots);
     crn_in_flight_close(&r.in_flight);
     crn_expect_close(&r.expect);
+    crn_comparison_report_free(&r.report);
     crn_replay_schedule_close(&r.schedule);
     crn_recordings_free(&recordings);
     return result ? crn_tool_fail(&crn_replay_tool, "%s", error.text) : 0;

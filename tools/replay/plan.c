@@ -127,6 +127,10 @@ static const crn_option options[] = {
                   .help = "with --expect: the line's own verdict log, its publish.log.dir"),
     CRN_OPTION_AT("all", NULL, crn_replay_plan, all,
                   .help = "with --expect: a line for each difference"),
+    CRN_OPTION_AT("report", "DIR", crn_replay_plan, report,
+                  .help = "with --expect: write a report there, a page, CSV and JSON: each fruit "
+                          "that\n"
+                          "differs, with numbers, and the 20 that changed most as pictures"),
     CRN_OPTION_AT("tolerance", "T", crn_replay_plan, tolerance, .max = 1000,
                   .help = "with --expect: how far numbers may differ, coordinates in pixels (0: "
                           "not\n"
@@ -175,6 +179,9 @@ static void check_options(const crn_replay_plan *p)
                         p->expect ? "got" : "expect");
     if (p->expect && !p->loops && !p->fruits)
         crn_usage_error(&crn_replay_tool, "--expect needs an end: --loop N, or --fruits N");
+    if (p->report && !p->expect)
+        crn_usage_error(&crn_replay_tool, "--report is that of a comparison: give --expect LOGDIR "
+                                          "and --got LOGDIR, too");
     if (p->in_flight && !p->verdicts)
         crn_usage_error(&crn_replay_tool,
                         "--in-flight waits for verdicts: --verdicts ENDPOINT, the line's "

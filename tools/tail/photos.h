@@ -5,12 +5,7 @@
 #include <stdint.h>
 
 #include "stages/base/error.h"
-
-/* One view's picture; zeroed if nothing is known of the view. */
-typedef struct crn_photo {
-    const uint8_t *pixels; /* height x width, grey; NULL: only the size is known */
-    int32_t height, width;
-} crn_photo;
+#include "tools/common/drawing/photo.h"
 
 typedef struct crn_photos crn_photos;
 

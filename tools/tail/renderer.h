@@ -5,7 +5,8 @@
 #ifndef CRN_TOOLS_TAIL_RENDERER_H
 #define CRN_TOOLS_TAIL_RENDERER_H
 
-#include "tools/tail/draw.h"
+#include "tools/common/drawing/draw.h"
+#include "tools/tail/photos.h"
 
 #define CRN_PICTURES_MAX 16
 

@@ -1,4 +1,4 @@
-/* Pictures of verdicts (tools/tail/draw.h, labels.h, photos.h, renderer.h), read back from PNG. */
+/* Pictures of verdicts (tools/common/drawing/, tools/tail/renderer.h), read back from PNG. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

@@ -10,6 +10,7 @@
 #include "src/formats/verdict_log/format.h"
 #include "src/formats/verdict_log/reader.h"
 #include "stages/base/clock.h"
+#include "tools/replay/expect/kept.h"
 #include "tools/replay/filter.h"
 #include "tools/replay/log_fruits.h"
 #include "stages/base/buffer/array.h"
@@ -19,9 +20,8 @@
 /* A fruit that was sent. */
 typedef struct sent_fruit {
     crn_replay_fruit of;    /* epoch: index; first, to compare by */
-    unsigned char *verdict; /* the line's, owned; NULL: none yet */
-    size_t size;
-    bool expected; /* the recorded run has it */
+    crn_kept_place verdict; /* the line's; size 0: none yet */
+    bool expected;          /* the recorded run has it */
     bool unequal;
 } sent_fruit;
 
@@ -32,6 +32,7 @@ struct crn_expect {
     uint64_t start;        /* segment at which the line's log ended before */
     uint64_t log_bytes;    /* of the line's log when it was last read */
     crn_log_epochs epochs; /* of the recorded run */
+    crn_kept_verdicts *kept;
 };
 
 /* --- fruits --- */
@@ -61,26 +62,35 @@ typedef struct run {
     FILE *out;
     crn_expect_result *result;
     crn_expect_summary *summary; /* NULL: a line per difference */
+    crn_error failure;           /* of a visitor, which a log's reader does not pass on */
 } run;
+
+/* Reads a log; 0, or a negative errno with *error. */
+static int visit_log(run *r, const char *dir, uint64_t start, crn_log_visitor *visit, FILE *tell,
+                     crn_error *error)
+{
+    r->failure.text[0] = '\0';
+    int result = crn_log_visit(dir, start, visit, r, tell, error);
+    if (result && r->failure.text[0])
+        *error = r->failure;
+    return result;
+}
 
 static int keep_verdict(void *context, const crn_log_fruit *key,
                         const crn_messagepack_json *verdict, const crn_logged_verdict *logged)
 {
-    const run *r = context;
+    run *r = context;
     (void)verdict;
     if (key->epoch < r->settings->run_epoch)
         return 0;
     sent_fruit *fruit =
         find_sent(r->expect, key->lane, key->epoch - r->settings->run_epoch, key->fruit);
-    if (!fruit || fruit->verdict)
+    if (!fruit || fruit->verdict.size)
         return 0;
-    fruit->verdict = malloc(logged->size);
-    if (!fruit->verdict)
-        return -ENOMEM;
-    memcpy(fruit->verdict, logged->bytes, logged->size);
-    fruit->size = logged->size;
-    r->expect->judged++;
-    return 0;
+    int result = crn_kept_verdicts_add(r->expect->kept, logged->bytes, logged->size,
+                                       &fruit->verdict, &r->failure);
+    r->expect->judged += !result;
+    return result;
 }
 
 /* Reads the line's log again if it has grown. 0 or a negative errno. */
@@ -94,18 +104,17 @@ static int read_line(run *r, crn_error *error)
     bool grown = files.count && files.bytes != expect->log_bytes;
     expect->log_bytes = files.bytes;
     crn_verdict_log_files_done(&files);
-    return grown ? crn_log_visit(r->settings->got, expect->start, keep_verdict, r, NULL, error) : 0;
+    return grown ? visit_log(r, r->settings->got, expect->start, keep_verdict, NULL, error) : 0;
 }
 
 /* Why verdicts of the line are missing: what its log has and cannot be read, and nothing at all. */
 static int explain_missing(run *r, crn_error *error)
 {
     const crn_expect *expect = r->expect;
-    crn_error ignored;
     if (expect->judged == expect->count)
         return 0;
     /* Keeps nothing twice. */
-    (void)crn_log_visit(r->settings->got, expect->start, keep_verdict, r, r->out, &ignored);
+    (void)visit_log(r, r->settings->got, expect->start, keep_verdict, r->out, error);
     if (expect->judged > 0)
         return 0;
     return crn_error_set(error, -ENOENT,
@@ -152,14 +161,24 @@ static int collect_epoch(void *context, const crn_log_fruit *key,
     return is_own(r, key->epoch) ? 0 : crn_log_epochs_add(&r->expect->epochs, key->epoch);
 }
 
-static void tell_lone(const run *r, uint64_t lane, uint64_t fruit, const char *where)
+/* NULL: that run has no verdict. 0, or a negative errno, told in the run's failure. */
+static int report_fruit(run *r, const crn_replay_fruit *of, uint64_t differences,
+                        const crn_messagepack_json *before, const crn_messagepack_json *after)
+{
+    const crn_expect_settings *s = r->settings;
+    crn_comparison_key key = {of->lane, s->epochs[of->epoch % s->epoch_count], of->fruit,
+                              differences};
+    return s->report ? crn_comparison_report_add(s->report, &key, before, after, &r->failure) : 0;
+}
+
+static void tell_lone(const run *r, const crn_replay_fruit *of, const char *where)
 {
     FILE *out = r->summary ? crn_expect_summary_lines(r->summary) : r->out;
     if (r->summary)
         crn_expect_summary_difference(r->summary, NULL, 0);
-    fprintf(out, "lane %" PRIu64 ", fruit %" PRIu64 ": %s\n", lane, fruit, where);
+    fprintf(out, "lane %" PRIu32 ", fruit %" PRIu64 ": %s\n", of->lane, of->fruit, where);
     if (r->summary)
-        crn_expect_summary_end_fruit(r->summary, lane, fruit);
+        crn_expect_summary_end_fruit(r->summary, of->lane, of->fruit);
     r->result->counts.differences++;
 }
 
@@ -185,25 +204,37 @@ static void note_recipes(crn_expect_result *result, const msgpack_object *expect
     strcpy(result->recipe_got, now);
 }
 
-static int compare_fruit(const run *r, sent_fruit *fruit, const msgpack_object *expected)
+/* The line's verdict on a fruit, valid until the next one is read. 0, or a negative errno, told in
+ * the run's failure; -EBADMSG: it is none. */
+static int read_verdict(run *r, const sent_fruit *fruit, crn_messagepack_json *ret_packed)
+{
+    const unsigned char *bytes;
+    int result = crn_kept_verdicts_get(r->expect->kept, &fruit->verdict, &bytes, &r->failure);
+    return result ? result
+                  : crn_messagepack_json_init(ret_packed, bytes, fruit->verdict.size, &r->failure);
+}
+
+static int compare_fruit(run *r, sent_fruit *fruit, const crn_messagepack_json *expected)
 {
     crn_expect_fruit name = {fruit->of.lane, fruit->of.fruit};
     uint64_t before = r->result->counts.differences;
     crn_messagepack_json packed;
-    crn_error error;
-    int result = crn_messagepack_json_init(&packed, fruit->verdict, fruit->size, &error);
+    int result = read_verdict(r, fruit, &packed);
     if (result)
         return result;
-    result = crn_expect_compare(&name, expected, &packed.tree.data, r->settings->tolerance,
-                                r->summary ? crn_expect_summary_lines(r->summary) : r->out,
-                                &r->result->counts, r->summary);
+    result = crn_expect_compare(
+        &name, &expected->tree.data, &packed.tree.data, r->settings->tolerance,
+        r->summary ? crn_expect_summary_lines(r->summary) : r->out, &r->result->counts, r->summary);
     if (r->summary)
         crn_expect_summary_end_fruit(r->summary, name.lane, name.fruit);
-    if (r->result->counts.differences > before)
-        note_recipes(r->result, expected, &packed.tree.data);
+    uint64_t differences = r->result->counts.differences - before;
+    if (differences)
+        note_recipes(r->result, &expected->tree.data, &packed.tree.data);
+    if (!result)
+        result = report_fruit(r, &fruit->of, differences, expected, &packed);
     crn_messagepack_json_done(&packed);
     r->result->fruits++;
-    fruit->unequal |= r->result->counts.differences > before;
+    fruit->unequal |= differences > 0;
     return result;
 }
 
@@ -211,43 +242,65 @@ static int compare_expected(void *context, const crn_log_fruit *key,
                             const crn_messagepack_json *verdict, const crn_logged_verdict *logged)
 {
     run *r = context;
-    size_t epoch;
+    size_t epoch = 0;
     (void)logged;
     if (is_own(r, key->epoch))
         return 0;
     bool known = crn_log_epochs_find(&r->expect->epochs, key->epoch, &epoch);
     sent_fruit *fruit = known ? find_sent(r->expect, key->lane, epoch, key->fruit) : NULL;
     if (!fruit && known && r->settings->whole) {
-        tell_lone(r, key->lane, key->fruit, "only in the recorded run");
+        crn_replay_fruit of = {(uint32_t)key->lane, epoch, key->fruit};
+        tell_lone(r, &of, "only in the recorded run");
         r->result->unequal++;
-        return 0;
+        return report_fruit(r, &of, 1, verdict, NULL);
     }
     if (!fruit) {
         r->result->unsent++;
         return 0;
     }
     if (fruit->expected) {
-        tell_lone(r, key->lane, key->fruit, "the recorded run has a second verdict");
+        tell_lone(r, &fruit->of, "the recorded run has a second verdict");
         fruit->unequal = true;
         return 0;
     }
     fruit->expected = true;
-    return fruit->verdict ? compare_fruit(r, fruit, &verdict->tree.data) : 0;
+    return fruit->verdict.size ? compare_fruit(r, fruit, verdict)
+                               : report_fruit(r, &fruit->of, 1, verdict, NULL);
 }
 
-/* Fruits that were sent and lack a verdict. */
-static void tell_missing(const run *r)
+/* Of a fruit that the recorded run does not have. */
+static int report_unexpected(run *r, const sent_fruit *fruit)
 {
-    for (size_t i = 0; i < r->expect->count; i++) {
+    crn_messagepack_json packed;
+    if (!r->settings->report || !fruit->verdict.size)
+        return report_fruit(r, &fruit->of, 1, NULL, NULL);
+    int result = read_verdict(r, fruit, &packed);
+    if (result)
+        return result;
+    result = report_fruit(r, &fruit->of, 1, NULL, &packed);
+    crn_messagepack_json_done(&packed);
+    return result;
+}
+
+/* Fruits that were sent and lack a verdict. 0 or a negative errno with *error. */
+static int tell_missing(run *r, crn_error *error)
+{
+    int result = 0;
+    for (size_t i = 0; i < r->expect->count && !result; i++) {
         sent_fruit *fruit = &r->expect->fruits[i];
-        bool lacks = !fruit->verdict || !fruit->expected;
+        bool lacks = !fruit->verdict.size || !fruit->expected;
         if (lacks)
-            tell_lone(r, fruit->of.lane, fruit->of.fruit,
-                      fruit->verdict    ? "only in this run"
-                      : fruit->expected ? "only in the recorded run: the line gave no verdict"
-                                        : "in neither run's verdicts");
+            tell_lone(r, &fruit->of,
+                      fruit->verdict.size ? "only in this run"
+                      : fruit->expected   ? "only in the recorded run: the line gave no verdict"
+                                          : "in neither run's verdicts");
+        if (!fruit->expected)
+            result = report_unexpected(r, fruit);
         r->result->unequal += lacks || fruit->unequal;
     }
+    if (result)
+        *error = r->failure;
+    return result;
 }
 
 static int run_all(run *r, bool (*give_up)(void *context), void *context, crn_error *error)
@@ -261,13 +314,11 @@ static int run_all(run *r, bool (*give_up)(void *context), void *context, crn_er
     if (!result && !give_up(context))
         result = explain_missing(r, error);
     if (!result)
-        result = crn_log_visit(r->settings->expected, 0, collect_epoch, r, r->out, error);
+        result = visit_log(r, r->settings->expected, 0, collect_epoch, r->out, error);
     crn_log_epochs_sort(&expect->epochs);
     if (!result)
-        result = crn_log_visit(r->settings->expected, 0, compare_expected, r, NULL, error);
-    if (!result)
-        tell_missing(r);
-    return result;
+        result = visit_log(r, r->settings->expected, 0, compare_expected, NULL, error);
+    return result ? result : tell_missing(r, error);
 }
 
 int crn_expect_run(crn_expect *expect, const crn_expect_settings *settings,
@@ -275,7 +326,7 @@ int crn_expect_run(crn_expect *expect, const crn_expect_settings *settings,
                    crn_expect_result *ret_result, crn_error *error)
 {
     *ret_result = (crn_expect_result){0};
-    run r = {expect, settings, out, ret_result, NULL};
+    run r = {.expect = expect, .settings = settings, .out = out, .result = ret_result};
     if (!settings->all && !(r.summary = crn_expect_summary_create()))
         return crn_error_set(error, -ENOMEM, "no memory to compare verdicts");
     int result = run_all(&r, give_up, context, error);
@@ -283,6 +334,28 @@ int crn_expect_run(crn_expect *expect, const crn_expect_settings *settings,
         crn_expect_summary_print(r.summary, ret_result->fruits, out);
     crn_expect_summary_free(&r.summary);
     return result;
+}
+
+void crn_expect_print(const crn_expect_settings *settings, const crn_expect_result *result,
+                      FILE *out)
+{
+    fprintf(out, "%" PRIu64 " fruits and %" PRIu64 " defects compared with %s: ", result->fruits,
+            result->counts.defects, settings->expected);
+    if (result->counts.differences)
+        fprintf(out, "%" PRIu64 " difference%s in %" PRIu64 " fruit%s", result->counts.differences,
+                result->counts.differences == 1 ? "" : "s", result->unequal,
+                result->unequal == 1 ? "" : "s");
+    else
+        fprintf(out, "all equal");
+    if (result->unsent)
+        fprintf(out, "; %" PRIu64 " of its fruits were not sent", result->unsent);
+    fputc('\n', out);
+    if (result->other_recipe)
+        fprintf(out,
+                "%" PRIu64 " of the fruits that differ had another recipe: '%s' in %s, '%s' in %s "
+                "('': none); switch to it (cernitactl recipe), and replay its fruits alone\n",
+                result->other_recipe, result->recipe_expected, settings->expected,
+                result->recipe_got, settings->got);
 }
 
 /* --- open and close --- */
@@ -305,8 +378,12 @@ int crn_expect_open(const char *expected, const char *got, crn_expect **ret_expe
     crn_verdict_log_files_done(&files);
     if (!expect)
         return crn_error_set(error, -ENOMEM, "no memory to compare verdicts");
-    *ret_expect = expect;
-    return 0;
+    r = crn_kept_verdicts_open(&expect->kept, error);
+    if (r)
+        crn_expect_close(&expect);
+    else
+        *ret_expect = expect;
+    return r;
 }
 
 void crn_expect_close(crn_expect **expect)
@@ -314,8 +391,7 @@ void crn_expect_close(crn_expect **expect)
     crn_expect *e = *expect;
     if (!e)
         return;
-    for (size_t i = 0; i < e->count; i++)
-        free(e->fruits[i].verdict);
+    crn_kept_verdicts_close(&e->kept);
     free(e->fruits);
     crn_log_epochs_done(&e->epochs);
     free(e);

@@ -19,6 +19,7 @@
 
 #include "stages/config/config.h"
 #include "stages/base/error.h"
+#include "tools/common/comparison/report.h"
 #include "tools/replay/expect/expect_verdict.h"
 
 typedef struct crn_expect_settings {
@@ -27,9 +28,10 @@ typedef struct crn_expect_settings {
     int64_t wait_ms;            /* for the line's next verdict */
     const uint64_t *epochs;     /* of the recordings, by index; must outlive it */
     uint32_t epoch_count;
-    uint64_t run_epoch; /* of the replay's first epoch */
-    bool all;           /* a line per difference, not a summary by class */
-    bool whole;         /* all fruits of the recordings were sent */
+    uint64_t run_epoch;            /* of the replay's first epoch */
+    bool all;                      /* a line per difference, not a summary by class */
+    bool whole;                    /* all fruits of the recordings were sent */
+    crn_comparison_report *report; /* is given each fruit; NULL: none. The caller finishes it */
 } crn_expect_settings;
 
 typedef struct crn_expect_result {
@@ -62,5 +64,9 @@ int crn_expect_sent(crn_expect *expect, uint32_t lane, uint64_t epoch, uint64_t 
 int crn_expect_run(crn_expect *expect, const crn_expect_settings *settings,
                    bool (*give_up)(void *context), void *context, FILE *out,
                    crn_expect_result *ret_result, crn_error *error);
+
+/* The last lines: how many differ, and what may explain it. */
+void crn_expect_print(const crn_expect_settings *settings, const crn_expect_result *result,
+                      FILE *out);
 
 #endif

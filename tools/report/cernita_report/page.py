@@ -259,6 +259,6 @@ def make_page(report, words, chart_js):
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'; '
             'script-src \'unsafe-inline\'">\n'
-            f"<title>{html.escape(title)}</title>\n<style>\n{_read('style.css')}{_read('page.css')}</style>\n</head>\n"
+            f"<title>{html.escape(title)}</title>\n<style>\n{_read('style.css')}{_read('report.css')}</style>\n</head>\n"
             f"<body>\n{body}\n{licence}" + "".join(f"<script>\n{script}</script>\n" for script in scripts)
             + "</body>\n</html>\n")

@@ -164,6 +164,38 @@ static void another_level_is_found_and_named(void **state)
     assert_true(count_lines() > 20);
 }
 
+/* The number of lines of a report's file that have a text. */
+static int count_in(const char *file, const char *text)
+{
+    char command[256], found[64];
+    snprintf(command, sizeof command, "grep -c '%s' %s/report/%s", text, folder, file);
+    crn_test_shell(command, found, sizeof found);
+    return atoi(found);
+}
+
+/* The exit status and the lines stay; photographs are found, also those of a second loop. */
+static void a_report_shows_what_differs(void **state)
+{
+    (void)state;
+    daemon_process daemon;
+    start(&daemon, "reported", "serial", "0.6");
+    int status = run("cernita-replay", REPLAY
+                     "--loop 2 --fruits 14 --expect @/serial --got @/reported --report @/report");
+    assert_int_equal(status, 1);
+    expect_said("\nrust: ");
+    expect_said(": the verdicts are not those of ");
+    assert_true(count_in("fruits.csv", ",\"rust\",") > 2);
+    assert_true(count_in("report.html", "<img ") > 2);
+    assert_int_equal(count_in("report.html", "have no photographs"), 0);
+    assert_int_equal(count_in("report.json", "\"compared\":12,"), 1);
+    status = run("cernita-replay",
+                 REPLAY "--fruits 3 --expect @/serial --got @/serial --report @/report/new/one");
+    stop(&daemon);
+    assert_int_equal(status, 1);
+    expect_said("/new/one: cannot make the folder of the report: ");
+    assert_int_equal(count_lines(), 1); /* before a view is sent */
+}
+
 static void another_recipe_is_named(void **state)
 {
     (void)state;
@@ -204,6 +236,8 @@ static void what_goes_wrong_is_one_line(void **state)
     assert_int_equal(run("cernita-replay", REPLAY "--expect @/serial"), 2);
     expect_said("--got is missing: ");
     assert_int_equal(run("cernita-replay", REPLAY "--got @/serial"), 2);
+    assert_int_equal(run("cernita-replay", REPLAY "--report @/report"), 2);
+    expect_said("--report is that of a comparison: ");
     assert_int_equal(run("cernita-replay", REPLAY "--expect @ --got @ --loop 0"), 2);
     assert_int_equal(run("cernita-replay", REPLAY "--expect @/none --got @/serial"), 1);
     expect_said("/none: cannot list this folder: ");
@@ -216,6 +250,7 @@ int main(void)
         cmocka_unit_test(a_selection_is_compared),
         cmocka_unit_test(the_first_fruits_are_compared),
         cmocka_unit_test(another_level_is_found_and_named),
+        cmocka_unit_test(a_report_shows_what_differs),
         cmocka_unit_test(another_recipe_is_named),
         cmocka_unit_test(verdicts_that_never_come_are_missed),
         cmocka_unit_test(what_goes_wrong_is_one_line),

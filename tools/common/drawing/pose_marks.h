@@ -1,7 +1,7 @@
 /* Where a view shows the fruit: its outline, and the strip that the view answers for; used by
  * draw.c only. */
-#ifndef CRN_TOOLS_TAIL_POSE_MARKS_H
-#define CRN_TOOLS_TAIL_POSE_MARKS_H
+#ifndef CRN_TOOLS_COMMON_DRAWING_POSE_MARKS_H
+#define CRN_TOOLS_COMMON_DRAWING_POSE_MARKS_H
 
 #include <cairo.h>
 

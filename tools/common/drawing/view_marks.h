@@ -1,6 +1,6 @@
 /* Marks on the picture of a view that was not judged or has invalid values; used by draw.c only. */
-#ifndef CRN_TOOLS_TAIL_VIEW_MARKS_H
-#define CRN_TOOLS_TAIL_VIEW_MARKS_H
+#ifndef CRN_TOOLS_COMMON_DRAWING_VIEW_MARKS_H
+#define CRN_TOOLS_COMMON_DRAWING_VIEW_MARKS_H
 
 #include <cairo.h>
 

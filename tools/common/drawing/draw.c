@@ -3,7 +3,7 @@
  * when they are taller than wide), the legend. All lengths are picture pixels; a view pixel is
  * SCALE of them.
  */
-#include "tools/tail/draw.h"
+#include "tools/common/drawing/draw.h"
 
 #include <cairo.h>
 #include <errno.h>
@@ -14,9 +14,9 @@
 
 #include "stages/base/file/new_file.h"
 #include "tools/common/drawing/font.h"
-#include "tools/tail/labels.h"
-#include "tools/tail/pose_marks.h"
-#include "tools/tail/view_marks.h"
+#include "tools/common/drawing/labels.h"
+#include "tools/common/drawing/pose_marks.h"
+#include "tools/common/drawing/view_marks.h"
 #include "stages/base/buffer/text.h"
 
 #define SCALE          2
@@ -31,6 +31,7 @@
 static const crn_color ground_color = {0.082, 0.090, 0.106};
 static const crn_color text_color = {0.93, 0.94, 0.95};
 static const crn_color dim_color = {0.62, 0.65, 0.69};
+static const crn_color before_color = {1, 1, 1};
 static const crn_color verdict_colors[] = {
     [CRN_VERDICT_COMPLETE] = {0.28, 0.80, 0.46},
     [CRN_VERDICT_PARTIAL] = {0.98, 0.76, 0.18},
@@ -117,21 +118,25 @@ static void describe_class(const crn_decoded *verdict, uint32_t class, char *tex
 }
 
 /*
- * Draws the legend from y on, over as many rows as needed: every class found, with count and area.
+ * Draws the legend from y on, over as many rows as needed: every class found, with count and area,
+ * and what else is drawn.
  * Returns the rows; with `draw` false it only counts them.
  */
-static int32_t draw_legend(cairo_t *cairo, const crn_decoded *verdict, crn_palette *palette,
-                           double y, double width, bool draw)
+static int32_t draw_legend(cairo_t *cairo, const crn_drawing *drawing, double y, double width,
+                           bool draw)
 {
+    const crn_decoded *verdict = drawing->verdict;
     crn_font_set(cairo, 13, false);
     double x = MARGIN;
     int32_t rows = 1;
-    for (uint32_t i = 0; i <= verdict->total_count; i++) {
+    for (uint32_t i = 0; i < verdict->total_count + 2; i++) {
         char text[CRN_DECODED_TEXT_BYTES + 128] = "hole";
-        bool hole = i == verdict->total_count;
-        if (hole ? !has_holes(verdict) : !verdict->totals[i].count)
+        bool hole = i == verdict->total_count, before = i > verdict->total_count;
+        if (before ? !drawing->before : hole ? !has_holes(verdict) : !verdict->totals[i].count)
             continue;
-        if (!hole)
+        if (before)
+            snprintf(text, sizeof text, "before (%" PRIu32 ")", drawing->before->defect_count);
+        else if (!hole)
             describe_class(verdict, i, text, sizeof text);
         cairo_text_extents_t extents;
         cairo_text_extents(cairo, text, &extents);
@@ -139,7 +144,9 @@ static int32_t draw_legend(cairo_t *cairo, const crn_decoded *verdict, crn_palet
             x = MARGIN;
             rows++;
         }
-        crn_color color = hole ? dim_color : crn_palette_color(palette, verdict->totals[i].name);
+        crn_color color = before ? before_color
+                          : hole ? dim_color
+                                 : crn_palette_color(drawing->palette, verdict->totals[i].name);
         if (draw)
             x = draw_legend_entry(cairo, x, y + LEGEND_ROW * rows - 6, color, hole, text);
         else
@@ -282,10 +289,20 @@ static void tint_class(cairo_t *cairo, const crn_decoded *verdict, uint64_t view
     cairo_fill(cairo);
 }
 
-/* Draws one view with its top left at x, y. */
-static void draw_view(cairo_t *cairo, const crn_decoded *verdict, const layout *plan, int32_t view,
-                      crn_palette *palette, double x, double y)
+/* The contours of the verdict before, under those of this one: where both agree these are seen. */
+static void draw_before(cairo_t *cairo, const crn_decoded *before, uint64_t view, double scale)
 {
+    for (uint32_t i = 0; before && i < before->defect_count; i++)
+        if (before->defects[i].view == view)
+            draw_outline(cairo, before, &before->defects[i], before_color, scale);
+}
+
+/* Draws one view with its top left at x, y. */
+static void draw_view(cairo_t *cairo, const crn_drawing *drawing, const layout *plan, int32_t view,
+                      double x, double y)
+{
+    const crn_decoded *verdict = drawing->verdict;
+    crn_palette *palette = drawing->palette;
     const crn_photo *photo = &plan->views[view];
     double width = photo->width * plan->scale, height = photo->height * plan->scale;
     cairo_save(cairo);
@@ -299,6 +316,7 @@ static void draw_view(cairo_t *cairo, const crn_decoded *verdict, const layout *
                    crn_palette_color(palette, palette->name[class]));
     cairo_set_line_join(cairo, CAIRO_LINE_JOIN_ROUND);
     crn_pose_marks_draw(cairo, &verdict->surface, (uint64_t)view, plan->scale);
+    draw_before(cairo, drawing->before, (uint64_t)view, plan->scale);
     for (uint32_t i = 0; i < verdict->defect_count; i++)
         if (verdict->defects[i].view == (uint64_t)view)
             draw_outline(cairo, verdict, &verdict->defects[i],
@@ -312,9 +330,8 @@ static void draw_view(cairo_t *cairo, const crn_decoded *verdict, const layout *
     cairo_restore(cairo);
 }
 
-/* Computes sizes, counts and positions; the caller adds the legend's rows. */
-static void plan_layout(const crn_decoded *verdict, const crn_photo *photos, int32_t photo_count,
-                        crn_photo size_min, layout *plan)
+/* The number of views to draw of a verdict; 0: it does not say. */
+static uint64_t count_views(const crn_decoded *verdict)
 {
     uint64_t views = verdict->views_expected;
     for (uint32_t i = 0; i < verdict->defect_count; i++)
@@ -322,8 +339,20 @@ static void plan_layout(const crn_decoded *verdict, const crn_photo *photos, int
     for (uint32_t i = 0; i < verdict->view_count; i++)
         if (verdict->views[i].view >= views && verdict->views[i].view < CRN_DRAW_VIEWS_MAX)
             views = verdict->views[i].view + 1;
-    if (!views)
-        views = verdict->views_received ? verdict->views_received : 1;
+    return views ? views : verdict->views_received;
+}
+
+/* Computes sizes, counts and positions; the caller adds the legend's rows. */
+static void plan_layout(const crn_drawing *drawing, layout *plan)
+{
+    const crn_decoded *verdict = drawing->verdict;
+    crn_photo size_min = drawing->size_min;
+    uint64_t views = count_views(verdict), before = 0;
+    if (drawing->before) {
+        before = count_views(drawing->before);
+        crn_draw_extent(drawing->before, &size_min);
+    }
+    views = before > views ? before : views ? views : 1;
     plan->view_count = views < CRN_DRAW_VIEWS_MAX ? (int32_t)views : CRN_DRAW_VIEWS_MAX;
     if (!size_min.width || !size_min.height)
         size_min.width = size_min.height = 64;
@@ -333,8 +362,8 @@ static void plan_layout(const crn_decoded *verdict, const crn_photo *photos, int
     int32_t widest = 0, tallest = 0, sum_width = 0, sum_height = 0;
     for (int32_t i = 0; i < plan->view_count; i++) {
         crn_photo *view = &plan->views[i];
-        *view =
-            i < photo_count && photos[i].width > 0 && photos[i].height > 0 ? photos[i] : size_min;
+        const crn_photo *photo = i < drawing->photo_count ? &drawing->photos[i] : &size_min;
+        *view = photo->width > 0 && photo->height > 0 ? *photo : size_min;
         widest = view->width > widest ? view->width : widest;
         tallest = view->height > tallest ? view->height : tallest;
         sum_width += view->width;
@@ -355,36 +384,20 @@ static cairo_status_t write_bytes(void *stream, const unsigned char *bytes, unsi
                                                     : CAIRO_STATUS_WRITE_ERROR;
 }
 
-static int write_picture(cairo_t *cairo, const char *path, crn_error *error)
+/* The whole picture; the caller destroys it. */
+static cairo_t *draw_picture(const crn_drawing *drawing)
 {
-    crn_new_file file = {.fd = -1};
-    int r = crn_new_file_open_stream(path, &file, error);
-    cairo_status_t status = cairo_status(cairo);
-    if (!r && !status)
-        status =
-            cairo_surface_write_to_png_stream(cairo_get_target(cairo), write_bytes, file.stream);
-    if (!r && status && status != CAIRO_STATUS_WRITE_ERROR)
-        r = crn_error_set(error, status == CAIRO_STATUS_NO_MEMORY ? -ENOMEM : -EIO,
-                          "%s: cannot draw the picture: %s", path, cairo_status_to_string(status));
-    if (!r)
-        r = crn_new_file_finish(&file, error); /* reports why a write failed */
-    crn_new_file_drop(&file);
-    return r;
-}
-
-int crn_draw_verdict(const crn_decoded *verdict, const crn_photo *photos, int32_t photo_count,
-                     crn_photo size_min, crn_palette *palette, const char *path, crn_error *error)
-{
+    const crn_decoded *verdict = drawing->verdict;
     layout plan = {0};
-    plan_layout(verdict, photos, photo_count, size_min, &plan);
+    plan_layout(drawing, &plan);
     for (uint32_t i = 0; i < verdict->total_count; i++) /* classes in their own order first */
-        crn_palette_color(palette, verdict->totals[i].name);
+        crn_palette_color(drawing->palette, verdict->totals[i].name);
     for (uint32_t i = 0; i < verdict->defect_count; i++)
-        crn_palette_color(palette, verdict->defects[i].name);
+        crn_palette_color(drawing->palette, verdict->defects[i].name);
 
     cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1);
     cairo_t *cairo = cairo_create(surface);
-    int32_t rows = draw_legend(cairo, verdict, palette, 0, plan.width, false);
+    int32_t rows = draw_legend(cairo, drawing, 0, plan.width, false);
     cairo_destroy(cairo);
     cairo_surface_destroy(surface);
 
@@ -392,20 +405,46 @@ int crn_draw_verdict(const crn_decoded *verdict, const crn_photo *photos, int32_
     plan.height = legend_y + rows * LEGEND_ROW + 10;
     surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)plan.width, (int)plan.height);
     cairo = cairo_create(surface);
+    cairo_surface_destroy(surface); /* cairo has a reference */
     set_color(cairo, ground_color, 1);
     cairo_paint(cairo);
     draw_header(cairo, verdict, &plan);
     double x = MARGIN, y = HEADER_HEIGHT;
     for (int32_t i = 0; i < plan.view_count; i++) {
-        draw_view(cairo, verdict, &plan, i, palette, x, y);
+        draw_view(cairo, drawing, &plan, i, x, y);
         if (plan.beside)
             x += plan.views[i].width * plan.scale + GAP;
         else
             y += plan.views[i].height * plan.scale + GAP;
     }
-    draw_legend(cairo, verdict, palette, legend_y, plan.width, true);
-    int r = write_picture(cairo, path, error);
+    draw_legend(cairo, drawing, legend_y, plan.width, true);
+    return cairo;
+}
+
+/* Failed writes are left to who finishes the stream. */
+int crn_draw_fruit(const crn_drawing *drawing, FILE *stream, const char *name, crn_error *error)
+{
+    cairo_t *cairo = draw_picture(drawing);
+    cairo_status_t status = cairo_status(cairo);
+    if (!status)
+        status = cairo_surface_write_to_png_stream(cairo_get_target(cairo), write_bytes, stream);
     cairo_destroy(cairo);
-    cairo_surface_destroy(surface);
+    if (!status || status == CAIRO_STATUS_WRITE_ERROR)
+        return 0;
+    return crn_error_set(error, status == CAIRO_STATUS_NO_MEMORY ? -ENOMEM : -EIO,
+                         "%s: cannot draw the picture: %s", name, cairo_status_to_string(status));
+}
+
+int crn_draw_verdict(const crn_decoded *verdict, const crn_photo *photos, int32_t photo_count,
+                     crn_photo size_min, crn_palette *palette, const char *path, crn_error *error)
+{
+    crn_drawing drawing = {verdict, NULL, photos, photo_count, size_min, palette};
+    crn_new_file file = {.fd = -1};
+    int r = crn_new_file_open_stream(path, &file, error);
+    if (!r)
+        r = crn_draw_fruit(&drawing, file.stream, path, error);
+    if (!r)
+        r = crn_new_file_finish(&file, error); /* reports why a write failed */
+    crn_new_file_drop(&file);
     return r;
 }

@@ -1,10 +1,10 @@
 /* Labels for the larger defects of a view, placed where they cover nothing; used by draw.c only. */
-#ifndef CRN_TOOLS_TAIL_LABELS_H
-#define CRN_TOOLS_TAIL_LABELS_H
+#ifndef CRN_TOOLS_COMMON_DRAWING_LABELS_H
+#define CRN_TOOLS_COMMON_DRAWING_LABELS_H
 
 #include <cairo.h>
 
-#include "tools/tail/draw.h"
+#include "tools/common/drawing/draw.h"
 
 /*
  * Draws the labels of `view` into a frame of width x height picture pixels at cairo's origin, in

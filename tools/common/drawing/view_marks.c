@@ -1,8 +1,8 @@
-#include "tools/tail/view_marks.h"
+#include "tools/common/drawing/view_marks.h"
 
 #include <math.h>
 
-#include "tools/tail/labels.h"
+#include "tools/common/drawing/labels.h"
 #include "tools/common/verdicts/view_text.h"
 
 #define HATCH_STEP 13

@@ -1,4 +1,4 @@
-#include "tools/tail/labels.h"
+#include "tools/common/drawing/labels.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "tools/tail/pose_marks.h"
+#include "tools/common/drawing/pose_marks.h"
 
 #include <math.h>
 #include <string.h>

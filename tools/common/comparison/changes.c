@@ -1,0 +1,119 @@
+#include "tools/common/comparison/changes.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+crn_run_changes *crn_run_changes_create(void)
+{
+    return calloc(1, sizeof(crn_run_changes));
+}
+
+static void free_worst(crn_worst_fruit **worst)
+{
+    if (!*worst)
+        return;
+    crn_decoded_free(&(*worst)->before);
+    crn_decoded_free(&(*worst)->after);
+    free(*worst);
+    *worst = NULL;
+}
+
+void crn_run_changes_free(crn_run_changes **changes)
+{
+    if (!*changes)
+        return;
+    for (uint32_t i = 0; i < CRN_WORST_MAX; i++)
+        free_worst(&(*changes)->worst[i]);
+    free(*changes);
+    *changes = NULL;
+}
+
+/* NULL: more classes than two lines have. */
+static crn_class_changes *find_class(crn_run_changes *changes, const char *name)
+{
+    for (uint32_t i = 0; i < changes->class_count; i++)
+        if (strcmp(changes->classes[i].name, name) == 0)
+            return &changes->classes[i];
+    if (changes->class_count == 2 * CRN_CLASSES_MAX)
+        return NULL;
+    crn_class_changes *class = &changes->classes[changes->class_count++];
+    strcpy(class->name, name);
+    class->level[CRN_BEFORE] = class->level[CRN_AFTER] = NAN;
+    return class;
+}
+
+static double finite_or_0(double value)
+{
+    return isfinite(value) ? value : 0;
+}
+
+/* A fruit of both runs counts in each class's table, also in those that neither verdict names: the
+ * rest of them is [0][0]. */
+static void add_class(crn_run_changes *changes, const crn_class_change *change)
+{
+    const crn_class_measures *run = change->run;
+    crn_class_changes *class = find_class(changes, change->name);
+    if (!class)
+        return;
+    class->fruits[crn_class_is_found(&run[0])][crn_class_is_found(&run[1])]++;
+    bool is_measured = isfinite(run[0].area_mm2) && isfinite(run[1].area_mm2);
+    class->measured += is_measured;
+    for (int i = 0; i < CRN_COMPARED_RUNS; i++) {
+        class->contours[i] += run[i].contours;
+        class->area_px[i] += finite_or_0(run[i].area_px);
+        class->area_mm2[i] += is_measured ? run[i].area_mm2 : 0;
+        if (isfinite(run[i].level))
+            class->level[i] = run[i].level;
+    }
+}
+
+/* The new one's place is found from the end, so that equal ones keep their order. */
+static int keep_worst(crn_run_changes *changes, const crn_compared_fruit *fruit, uint64_t order,
+                      crn_worst_fruit **ret_worst)
+{
+    uint32_t at = changes->worst_count;
+    while (at > 0 && changes->worst[at - 1]->change.changed_px < fruit->change->changed_px)
+        at--;
+    if (at == CRN_WORST_MAX)
+        return 0;
+    crn_worst_fruit *worst = malloc(sizeof *worst);
+    if (!worst)
+        return -ENOMEM;
+    *worst = (crn_worst_fruit){.lane = fruit->lane,
+                               .epoch = fruit->epoch,
+                               .fruit = fruit->fruit,
+                               .differences = fruit->differences,
+                               .order = order,
+                               .change = *fruit->change};
+    if (changes->worst_count == CRN_WORST_MAX)
+        free_worst(&changes->worst[--changes->worst_count]);
+    memmove(&changes->worst[at + 1], &changes->worst[at],
+            (changes->worst_count - at) * sizeof *changes->worst);
+    changes->worst[at] = worst;
+    changes->worst_count++;
+    *ret_worst = worst;
+    return 0;
+}
+
+int crn_run_changes_add(crn_run_changes *changes, const crn_compared_fruit *fruit,
+                        crn_worst_fruit **ret_worst)
+{
+    const crn_fruit_change *change = fruit->change;
+    *ret_worst = NULL;
+    changes->kinds[change->kind[CRN_BEFORE]][change->kind[CRN_AFTER]]++;
+    for (int i = 0; i < CRN_COMPARED_RUNS; i++)
+        changes->alone[i] +=
+            change->kind[i] != CRN_NO_VERDICT && change->kind[!i] == CRN_NO_VERDICT;
+    if (change->kind[CRN_BEFORE] == CRN_NO_VERDICT || change->kind[CRN_AFTER] == CRN_NO_VERDICT)
+        return 0;
+    uint64_t order = changes->fruits++;
+    for (uint32_t i = 0; i < change->class_count; i++)
+        add_class(changes, &change->classes[i]);
+    changes->kind_differs += change->kind_differs;
+    changes->classes_differ += change->classes_differ;
+    changes->areas_differ += change->areas_differ;
+    changes->unequal += fruit->differences > 0;
+    return fruit->differences ? keep_worst(changes, fruit, order, ret_worst) : 0;
+}
