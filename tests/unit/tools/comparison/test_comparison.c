@@ -122,6 +122,8 @@ static void sums_are_those_of_the_verdicts(void **state)
             assert_true(fabs(change.changed_px - changed[i]) <= 0);
             assert_int_equal(change.areas_differ, changed[i] > 0);
             assert_int_equal(change.kind_differs, p.verdict[0]->kind != p.verdict[1]->kind);
+            if (i % 7 == 0) /* some are equal */
+                change.changed_px = changed[i] = 1e6;
             crn_compared_fruit fruit = {3, 0, i, 1, &change};
             assert_int_equal(crn_run_changes_add(changes, &fruit, &worst), 0);
             drop_pair(&p);
