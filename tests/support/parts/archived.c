@@ -10,8 +10,6 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/parts/logged.h"
 
-#define LANES CRN_ARCHIVED_LANES
-
 char archived_path[128];
 char archived_notice[1024];
 int archived_notices;
@@ -28,15 +26,16 @@ void archived_write(archived_line *line, crn_format format, uint64_t segment_byt
 {
     crn_encoder *encoder;
     crn_error error;
+    uint32_t lanes = line->lanes ? line->lanes : CRN_ARCHIVED_LANES;
     crn_verdict_writer *made = line->writer ? NULL : logged_writer(segment_bytes, 0);
     crn_verdict_writer *writer = line->writer ? line->writer : made;
     assert_int_equal(crn_encoder_create(format, &encoder), 0);
     for (uint64_t i = 0; i < verdicts; i++, line->verdicts++) {
-        uint32_t lane = (uint32_t)(line->verdicts % LANES);
+        uint32_t lane = (uint32_t)(line->verdicts % lanes);
         const unsigned char *bytes;
         size_t size;
         crn_made_verdict(encoder, &line->random,
-                         &(crn_made_facts){CRN_ARCHIVED_RUN, lane, line->verdicts / LANES},
+                         &(crn_made_facts){CRN_ARCHIVED_RUN, lane, line->verdicts / lanes},
                          &line->sums, &bytes, &size);
         assert_int_equal(crn_verdict_writer_append(writer, lane, bytes, size, &error), 0);
     }

@@ -22,6 +22,7 @@ int archived_setup(void **state);
 typedef struct archived_line {
     crn_random random;
     crn_verdict_writer *writer; /* NULL: made for each call */
+    uint32_t lanes;             /* 0: CRN_ARCHIVED_LANES */
     uint64_t verdicts;          /* so far */
     crn_made_sums sums;
 } archived_line;
