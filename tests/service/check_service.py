@@ -29,6 +29,7 @@ sys.path[:0] = [str(ROOT / "tests/monitor"), str(pathlib.Path(__file__).parent)]
 from live_line import Belt, settings  # noqa: E402
 from hold import hold_for_good  # noqa: E402
 from machine import Machine, await_true, debian  # noqa: E402
+import archive_unit  # noqa: E402
 import sorter_unit  # noqa: E402
 
 UNIT = "cernitad@line"
@@ -117,7 +118,7 @@ class Service:
 
 
 def exposure_of_the_units(machine):
-    for unit in ("cernitad@.service", "cernita-record@.service", "cernita-sorter@.service"):
+    for unit in ("cernitad@.service", "cernita-record@.service", "cernita-sorter@.service", "cernita-archive@.service"):
         text = machine.run("systemd-analyze", "security", "--offline=yes", "--no-pager",
                            f"/usr/lib/systemd/system/{unit}")
         exposure = float(re.search(r"Overall exposure level.*: ([0-9.]+)", text)[1])
@@ -364,7 +365,7 @@ def the_state_of_an_old_daemon_is_taken_over(machine):
         assert machine.run("stat", "--format=%U:%G", f"{STATE}/old.tif").strip() == "cernita:cernita"
 
 
-TESTS = [*sorter_unit.TESTS, exposure_of_the_units, a_started_line_is_ready_and_says_so, sockets_and_folders_are_for_the_group,
+TESTS = [*sorter_unit.TESTS, *archive_unit.TESTS, exposure_of_the_units, a_started_line_is_ready_and_says_so, sockets_and_folders_are_for_the_group,
          the_status_follows_the_line, a_bad_file_is_not_tried_again, a_reload_waits_for_its_result,
          an_unedited_file_makes_a_service, a_kill_is_followed_by_a_restart,
          a_clean_exit_that_nobody_asked_for_is_followed_by_a_restart, a_stuck_thread_is_followed_by_a_restart, a_stuck_device_does_not_stay_in_the_way, views_pass_the_recorder, keys_come_as_credentials,
