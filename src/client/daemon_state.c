@@ -275,6 +275,15 @@ static void read_sorter(const object *event, crn_daemon_state *state)
         add_fault(&list[i], state);
 }
 
+static void read_hour(const object *event, crn_daemon_state *state)
+{
+    const object *hour = crn_value_get(event, "last_hour"), *worst = crn_value_get(hour, "worst");
+    state->hour_fruits = number(hour, "fruits");
+    state->hour_with_defect = number(hour, "with_defect");
+    TEXT(worst, "class", state->hour_worst);
+    state->hour_worst_share = number(worst, "fruits") / number(worst, "looked_for");
+}
+
 static crn_state_writer read_writer(const object *writer)
 {
     double size = number(writer, "size_bytes");
@@ -303,6 +312,7 @@ static void read_event(const object *event, crn_daemon_state *state)
     read_lanes(event, state);
     read_bad(event, state);
     read_sorter(event, state);
+    read_hour(event, state);
     state->recorder = read_writer(crn_value_get(event, "recorder"));
     state->log = read_writer(crn_value_get(event, "log"));
 }

@@ -104,6 +104,9 @@ typedef struct crn_daemon_state {
     crn_state_lane lanes[CRN_STATE_LANES];
     crn_state_fruit bad[CRN_STATE_BAD];
     crn_state_outlet outlets[CRN_STATE_OUTLETS]; /* none without a sorter that reports */
+    double hour_fruits, hour_with_defect;        /* of the last hour */
+    char hour_worst[CRN_STATE_TEXT];             /* the class that the largest share had, or "" */
+    double hour_worst_share;                     /* 0 to 1 */
     crn_state_writer recorder, log;
 } crn_daemon_state;
 

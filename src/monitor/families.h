@@ -61,6 +61,7 @@ typedef struct crn_observation {
     const crn_condition_list *conditions;
     crn_alarm_summary alarms;
     const crn_minutes_totals *totals; /* NULL: not asked for */
+    crn_minutes_hour hour;            /* without a fruit: the same */
     crn_machine machine;
     crn_resource_disk disks[CRN_RESOURCE_DISKS];
     crn_http_stats http;

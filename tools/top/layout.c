@@ -119,6 +119,22 @@ static int draw_outlets(const crn_daemon_state *s, crn_area area)
     return row + 1;
 }
 
+/* Nothing of an hour without a fruit. Returns the rows used. */
+static int draw_hour(const crn_daemon_state *s, crn_area area)
+{
+    if (!(s->hour_fruits > 0))
+        return 0;
+    int column = crn_area_put(area, 0, 0, CRN_STYLE_DIM, "last hour  ");
+    column = crn_area_put(area, 0, column, CRN_STYLE_BOLD, "%s fruits",
+                          crn_count_text(s->hour_fruits).text);
+    column = crn_area_put(area, 0, column, CRN_STYLE_PLAIN, ", %s %% with a defect",
+                          crn_figure_text(100 * s->hour_with_defect / s->hour_fruits).text);
+    if (s->hour_worst[0])
+        crn_area_put(area, 0, column, CRN_STYLE_PLAIN, ", %s %% with %s",
+                     crn_figure_text(100 * s->hour_worst_share).text, s->hour_worst);
+    return 1;
+}
+
 /* --- bars --- */
 
 static void draw_bar(crn_area area, int row, int column, double share, int columns, crn_style style,
@@ -345,9 +361,12 @@ void crn_layout(const crn_top_view *view, crn_canvas *canvas)
     row += 1 + draw_conditions(view->status, crn_area_part(all, row, 0, rows, all.columns));
     draw_figures(view->status, crn_area_part(all, row, 0, FIGURE_ROWS, all.columns));
     row += FIGURE_ROWS + 1;
+    int figures_end = row;
     int outlets =
         draw_outlets(view->status, crn_area_part(all, row, 0, all.rows < 24 ? 1 : 2, all.columns));
-    row += outlets ? outlets + 1 : 0;
+    row += outlets;
+    row += draw_hour(view->status, crn_area_part(all, row, 0, 1, all.columns));
+    row += row > figures_end ? 1 : 0;
     draw_lists(view, crn_area_part(all, row, 0, all.rows - row - 1, all.columns));
     draw_foot(view->status, crn_area_part(all, all.rows - 1, 0, 1, all.columns));
     if (view->lost_s >= 0)

@@ -286,6 +286,26 @@ static void put_sorter(const crn_observation *observation, crn_encoder *encoder)
         crn_encoder_null(encoder);
 }
 
+static void put_hour(const crn_minutes_hour *hour, crn_encoder *encoder)
+{
+    bool has_worst = hour->worst.fruits > 0;
+    crn_encoder_text(encoder, "last_hour");
+    crn_encoder_map(encoder, 3);
+    crn_encoder_pair_unsigned(encoder, "fruits", hour->fruits);
+    crn_encoder_pair_unsigned(encoder, "with_defect", hour->with_defect);
+    crn_encoder_text(encoder, "worst");
+    if (has_worst) {
+        crn_encoder_map(encoder, 3);
+        crn_encoder_pair_text(encoder, "class", hour->worst.name);
+        crn_encoder_pair_unsigned(encoder, "looked_for", hour->worst.looked_for);
+        crn_encoder_pair_unsigned(encoder, "fruits", hour->worst.fruits);
+        crn_encoder_map_end(encoder);
+    } else {
+        crn_encoder_null(encoder);
+    }
+    crn_encoder_map_end(encoder);
+}
+
 void crn_event_snapshot(const crn_observation *observation, crn_budget_watch budget,
                         const crn_last_fruits *fruits, const crn_event_rates *rates,
                         crn_encoder *encoder)
@@ -293,7 +313,7 @@ void crn_event_snapshot(const crn_observation *observation, crn_budget_watch bud
     const crn_histogram_edges *edges = &observation->edges[CRN_SCALE_FRUIT];
     crn_lane_meters sum = crn_event_sum_lanes(observation->snapshot);
     crn_encoder_begin(encoder);
-    crn_encoder_map(encoder, 16 + CRN_HEALTH_PAIRS + CRN_SETTINGS_PAIRS + FACT_PAIRS + RATE_PAIRS +
+    crn_encoder_map(encoder, 17 + CRN_HEALTH_PAIRS + CRN_SETTINGS_PAIRS + FACT_PAIRS + RATE_PAIRS +
                                  CRN_EVENT_FIGURE_PAIRS);
     crn_encoder_pair_unsigned(encoder, "number", observation->snapshot->number);
     crn_encoder_pair_real(encoder, "now_s", to_ms(crn_seconds(crn_realtime_ns())));
@@ -314,6 +334,7 @@ void crn_event_snapshot(const crn_observation *observation, crn_budget_watch bud
     put_writers(observation, encoder);
     put_sorter(observation, encoder);
     put_fruits(fruits, encoder);
+    put_hour(&observation->hour, encoder);
     crn_encoder_text(encoder, "classes_per_minute");
     crn_class_counts_put(&fruits->classes, observation->now_ns, encoder);
     crn_encoder_map_end(encoder);

@@ -48,6 +48,7 @@ void crn_http_observe(crn_http *http, bool machine, crn_observation *ret_observa
         return;
     crn_minutes_totals_get(http->from.minutes, &http->totals);
     ret_observation->totals = &http->totals;
+    crn_minutes_hour_get(http->from.minutes, &ret_observation->hour);
     crn_machine_read(&ret_observation->machine);
     crn_resources_disks(http->from.resources, ret_observation->disks);
 }

@@ -270,3 +270,26 @@ void crn_minutes_table_put(const crn_minutes_table *table, const crn_minutes_que
     crn_encoder_array_end(encoder);
     crn_encoder_map_end(encoder);
 }
+
+/* --- the last hour --- */
+
+void crn_minutes_table_hour(const crn_minutes_table *table, int64_t now_minute,
+                            crn_minutes_hour *ret_hour)
+{
+    crn_minutes_totals totals = {.count = 0};
+    *ret_hour = (crn_minutes_hour){.fruits = 0};
+    for (int64_t minute = now_minute - 60; minute < now_minute; minute++) {
+        const minutes_row *row = row_at(table, CRN_MINUTES_STEP_MINUTE, minute);
+        if (!row)
+            continue;
+        for (int kind = 0; kind <= CRN_VERDICT_LATE; kind++)
+            ret_hour->fruits += row->verdicts[kind];
+        ret_hour->with_defect += row->with_defect;
+        for (int32_t i = 0; i < row->cell_count; i++)
+            crn_minutes_totals_add(&totals, table->columns[row->cells[i].column],
+                                   row->cells[i].looked_for, row->cells[i].fruits);
+    }
+    const crn_minutes_total *worst = crn_minutes_totals_worst(&totals);
+    if (worst)
+        ret_hour->worst = *worst;
+}

@@ -8,6 +8,7 @@
 
 #include "src/formats/encoding/encoder.h"
 #include "src/formats/minutes/format.h"
+#include "src/monitor/minutes/totals.h"
 #include "stages/stage/classes.h"
 
 CRN_C_BEGIN
@@ -43,6 +44,10 @@ void crn_minutes_table_free(crn_minutes_table **table); /* NULL is allowed */
  */
 bool crn_minutes_table_add(crn_minutes_table *table, const crn_minute_record *record,
                            const crn_minutes_name *names, int64_t now_minute);
+
+/* The 60 minutes before that one, in minutes since 1970. */
+void crn_minutes_table_hour(const crn_minutes_table *table, int64_t now_minute,
+                            crn_minutes_hour *ret_hour);
 
 /* What to write: times in ms since 1970. */
 typedef struct crn_minutes_query {

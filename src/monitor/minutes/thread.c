@@ -285,6 +285,13 @@ uint64_t crn_minutes_put(crn_minutes *minutes, const crn_minutes_query *query, c
     return version;
 }
 
+void crn_minutes_hour_get(crn_minutes *minutes, crn_minutes_hour *ret_hour)
+{
+    pthread_mutex_lock(&minutes->lock);
+    crn_minutes_table_hour(minutes->table, crn_realtime_ns() / CRN_MINUTE_NS, ret_hour);
+    pthread_mutex_unlock(&minutes->lock);
+}
+
 void crn_minutes_totals_get(crn_minutes *minutes, crn_minutes_totals *ret_totals)
 {
     pthread_mutex_lock(&minutes->lock);

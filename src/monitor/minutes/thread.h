@@ -32,6 +32,9 @@ crn_minute_counter *crn_minutes_counter(crn_minutes *minutes);
 uint64_t crn_minutes_put(crn_minutes *minutes, const crn_minutes_query *query,
                          crn_encoder *encoder);
 
+/* Of the last 60 minutes that are over. From any thread. */
+void crn_minutes_hour_get(crn_minutes *minutes, crn_minutes_hour *ret_hour);
+
 /* Fruits by class since the start, of the minutes that are over. From any thread. */
 void crn_minutes_totals_get(crn_minutes *minutes, crn_minutes_totals *ret_totals);
 

@@ -22,3 +22,19 @@ void crn_minutes_totals_add(crn_minutes_totals *totals, const char *name, uint64
     total->looked_for += looked_for;
     total->fruits += fruits;
 }
+
+static double share_of(const crn_minutes_total *total)
+{
+    return total->looked_for > 0 ? (double)total->fruits / (double)total->looked_for : 0;
+}
+
+const crn_minutes_total *crn_minutes_totals_worst(const crn_minutes_totals *totals)
+{
+    const crn_minutes_total *worst = NULL;
+    for (int32_t i = 0; i < totals->count; i++) {
+        const crn_minutes_total *total = &totals->classes[i];
+        if (share_of(total) > (worst ? share_of(worst) : 0))
+            worst = total;
+    }
+    return worst;
+}

@@ -1,5 +1,5 @@
-/* Fruits by class since the start, for metrics: of so many classes that a name which changes at
- * each reload cannot grow them without end. No thread, no lock. */
+/* Fruits by class, since the start for metrics, or in an hour: of so many classes that a name which
+ * changes at each reload cannot grow them without end. No thread, no lock. */
 #ifndef CRN_SRC_MONITOR_MINUTES_TOTALS_H
 #define CRN_SRC_MONITOR_MINUTES_TOTALS_H
 
@@ -23,6 +23,15 @@ typedef struct crn_minutes_totals {
     int32_t count;
     crn_minutes_total classes[CRN_CLASSES_MAX + 1]; /* in the order of their appearance */
 } crn_minutes_totals;
+
+/* What was judged in the last hour. */
+typedef struct crn_minutes_hour {
+    uint64_t fruits, with_defect; /* with_defect: of any class */
+    crn_minutes_total worst;      /* the class that most of its fruits had; "": none had any */
+} crn_minutes_hour;
+
+/* The class that most of the fruits had in which it was looked for; NULL: none had any. */
+const crn_minutes_total *crn_minutes_totals_worst(const crn_minutes_totals *totals);
 
 /* Adds to a class, which need not be there. */
 void crn_minutes_totals_add(crn_minutes_totals *totals, const char *name, uint64_t looked_for,

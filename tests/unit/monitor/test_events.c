@@ -199,6 +199,7 @@ static void rates_follow_from_the_last_snapshot(void **state)
     assert_int_equal(crn_encoder_end(f->encoder, &bytes, &size), 0);
     char text[4096];
     snprintf(text, sizeof text, "%.*s", (int)size, (const char *)bytes);
+    assert_non_null(strstr(text, "\"last_hour\":{\"fruits\":0,\"with_defect\":0,\"worst\":null}"));
     assert_non_null(strstr(text, "\"views_per_s\":40,\"verdicts_per_s\":10.5,\"views\":"));
     crn_event_rates_update(&rates, f->snapshot); /* the same snapshot again */
     assert_true(rates.views_per_s == 40);
@@ -217,6 +218,7 @@ static void events_show_shares_and_quantiles(void **state)
         crn_histogram_add(&lane->latency, &f->edges[CRN_SCALE_FRUIT], 90 * CRN_NS_PER_MS);
     crn_histogram_add(&lane->latency, &f->edges[CRN_SCALE_FRUIT], 110 * CRN_NS_PER_MS);
     lane->over_budget = 1;
+    f->observation.hour = (crn_minutes_hour){9, 4, {"rot", 8, 2}};
     crn_event_snapshot(&f->observation, (crn_budget_watch){.kept = true}, &no_fruits, &rates,
                        f->encoder);
     assert_int_equal(crn_encoder_end(f->encoder, &bytes, &size), 0);
@@ -229,6 +231,9 @@ static void events_show_shares_and_quantiles(void **state)
     assert_non_null(all);
     assert_non_null(strstr(all, "\"lanes\":[{\"lane\":4,"));
     assert_non_null(strstr(all + 1, figures));
+    assert_non_null(
+        strstr(all, "\"last_hour\":{\"fruits\":9,\"with_defect\":4,\"worst\":{\"class\":\"rot\","
+                    "\"looked_for\":8,\"fruits\":2}}"));
 }
 
 /* The clock was at 1970 when the daemon started, and on 2020-09-13 when a view came; then it was

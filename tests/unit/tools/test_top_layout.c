@@ -185,6 +185,26 @@ static void outlets_have_their_fruits_and_shares(void **state)
     expect(draw(24, 80), "outlet0 0 0 %  outlet1 0 0 %\n");
 }
 
+static void the_last_hour_is_told(void **state)
+{
+    (void)state;
+    assert_null(strstr(draw(24, 80), "last hour"));
+    status.hour_fruits = 36000;
+    status.hour_with_defect = 5400;
+    strcpy(status.hour_worst, "fresh hail");
+    status.hour_worst_share = 0.1;
+    expect(draw(24, 80),
+           "\n\nlast hour  36000 fruits, 15.0 % with a defect, 10.0 % with fresh hail\n\nlatency");
+    essentials_fit_80_by_24(state);
+    add_outlets(2);
+    expect(draw(24, 80), "outlet1 100 25 %\nlast hour  36000 fruits");
+    status.hour_worst[0] = '\0';
+    status.hour_with_defect = 0;
+    expect(draw(24, 80), "36000 fruits, 0.00 % with a defect\n");
+    status.hour_fruits = NAN; /* of a daemon that does not say it */
+    assert_null(strstr(draw(24, 80), "last hour"));
+}
+
 /* As many rows as there is room for; the last says how many more there are. */
 static void outlets_are_never_cut(void **state)
 {
@@ -284,17 +304,12 @@ static void unknown_numbers_are_dashes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(essentials_fit_80_by_24),
-        TEST(no_fruit_is_missing_in_the_histogram),
-        TEST(all_lanes_can_be_seen),
-        TEST(outlets_have_their_fruits_and_shares),
-        TEST(outlets_are_never_cut),
-        TEST(states_have_their_words),
-        TEST(alarms_that_nobody_acknowledged_are_told),
-        TEST(what_to_do_is_whole),
-        TEST(the_worst_condition_is_the_headline),
-        TEST(any_size_is_drawn),
-        TEST(unknown_numbers_are_dashes),
+        TEST(essentials_fit_80_by_24), TEST(no_fruit_is_missing_in_the_histogram),
+        TEST(all_lanes_can_be_seen),   TEST(outlets_have_their_fruits_and_shares),
+        TEST(the_last_hour_is_told),   TEST(outlets_are_never_cut),
+        TEST(states_have_their_words), TEST(alarms_that_nobody_acknowledged_are_told),
+        TEST(what_to_do_is_whole),     TEST(the_worst_condition_is_the_headline),
+        TEST(any_size_is_drawn),       TEST(unknown_numbers_are_dashes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

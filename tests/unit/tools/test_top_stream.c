@@ -119,6 +119,21 @@ static void an_event_is_read(void **state)
     assert_true(s.recorder.on && s.recorder.free_share == 0.25 && !s.log.on);
 }
 
+static void the_last_hour_is_read(void **state)
+{
+    (void)state;
+    static crn_daemon_state s;
+    assert_int_equal(parse("{\"state\":\"running\",\"last_hour\":{\"fruits\":9,\"with_defect\":4,"
+                           "\"worst\":{\"class\":\"rot\",\"looked_for\":8,\"fruits\":2}}}",
+                           &s),
+                     0);
+    assert_true(s.hour_fruits == 9 && s.hour_with_defect == 4 && s.hour_worst_share == 0.25);
+    assert_string_equal(s.hour_worst, "rot");
+    assert_int_equal(parse("{\"state\":\"running\",\"last_hour\":{\"worst\":null}}", &s), 0);
+    assert_true(isnan(s.hour_fruits));
+    assert_string_equal(s.hour_worst, "");
+}
+
 static void the_lot_is_read(void **state)
 {
     (void)state;
@@ -200,6 +215,7 @@ int main(void)
         cmocka_unit_test(large_events_are_given_up),
         cmocka_unit_test(an_event_is_read),
         cmocka_unit_test(the_lot_is_read),
+        cmocka_unit_test(the_last_hour_is_read),
         cmocka_unit_test(a_sorters_outlets_and_faults_are_read),
         cmocka_unit_test(as_many_conditions_are_read_as_a_daemon_tells),
         cmocka_unit_test(strange_events_do_no_harm),

@@ -136,6 +136,30 @@ static void a_wrong_clock_erases_nothing(void **state)
     }
 }
 
+/* 60 minutes, of these the classes together; the share decides, not the number. */
+static void the_last_hour_has_its_worst_class(void **state)
+{
+    (void)state;
+    crn_minutes_hour hour;
+    crn_minutes_table_hour(table, NOW, &hour);
+    assert_int_equal(hour.fruits, 0);
+    assert_string_equal(hour.worst.name, "");
+    add(NOW - 61, 1000, 9);
+    add(NOW - 60, 3, 2);
+    add(NOW - 1, 400, 1);
+    add(NOW, 1000, 9);
+    crn_minutes_table_hour(table, NOW, &hour);
+    assert_int_equal(hour.fruits, 403);
+    assert_int_equal(hour.with_defect, 201);
+    assert_string_equal(hour.worst.name, "class 1");
+    assert_int_equal(hour.worst.looked_for, 400);
+    add(NOW - 30, 2, 3);
+    add(NOW - 29, 1, 1);
+    crn_minutes_table_hour(table, NOW, &hour);
+    assert_string_equal(hour.worst.name, "class 3");
+    assert_int_equal(hour.worst.fruits, 1);
+}
+
 static void a_row_gives_way_to_a_newer_one(void **state)
 {
     (void)state;
@@ -155,6 +179,7 @@ int main(void)
         cmocka_unit_test(a_class_set_that_changes_loses_none),
         cmocka_unit_test(more_classes_than_fit_are_told),
         cmocka_unit_test(a_wrong_clock_erases_nothing),
+        cmocka_unit_test(the_last_hour_has_its_worst_class),
         cmocka_unit_test(a_row_gives_way_to_a_newer_one),
     };
     CRN_SET_FIXTURE(tests, set_up, tear_down);
