@@ -34,7 +34,7 @@ sys.path.insert(0, str(PROGRAM.parent))
 
 from made_log import CLASSES, LOTS, found_in, make_day, make_verdict, write_log  # noqa: E402
 
-from cernita_report import archive, page, period, report, tables, words  # noqa: E402
+from cernita_report import archive, cells, page, period, report, tables, words  # noqa: E402
 
 
 def run(*arguments, **given):
@@ -90,7 +90,7 @@ def count_in_force(verdicts):
     """Each lane's runs of equal settings, the n-th of all lanes together."""
     made = collections.defaultdict(list)
     for lane in group(verdicts, lambda verdict: verdict["lane"]).values():
-        runs = itertools.groupby(lane, lambda verdict: (verdict["recipe"], verdict["settings"]))
+        runs = itertools.groupby(lane, lambda verdict: (verdict["recipe"], verdict["settings"], verdict["run"]))
         for nth, (what, some) in enumerate(runs):
             made[nth, what].extend(some)
     rows = []
@@ -101,15 +101,16 @@ def count_in_force(verdicts):
 
 
 def gaps_between(verdicts, chosen, from_ns, to_ns):
-    """{(lane, first, last)} of those that touch the period."""
-    made, before = set(), {}
+    """{(run, lane, first, last)} of those that touch the period, of the runs that have fruits in it."""
+    made, before, runs = set(), {}, {verdict["run"] for verdict in chosen}
     for verdict in verdicts:
-        lane, sequence, last = verdict["lane"], verdict["sequence"], before.get(verdict["lane"])
+        key, sequence = (verdict["run"], verdict["lane"]), verdict["sequence"]
+        last = before.get(key)
         after_ns = last["published_ns"] if last else verdict["published_ns"]
         first = last["sequence"] + 1 if last else 0
-        if chosen and sequence > first and verdict["published_ns"] >= from_ns and after_ns < to_ns:
-            made.add((lane, first, sequence - 1))
-        before[lane] = verdict
+        if verdict["run"] in runs and sequence > first and verdict["published_ns"] >= from_ns and after_ns < to_ns:
+            made.add((*key, first, sequence - 1))
+        before[key] = verdict
     return made
 
 
@@ -141,7 +142,10 @@ class Sums(ReportTest):
             seconds = rng.choice((600, 8 * 3600, 30 * 3600))
             with tempfile.TemporaryDirectory(dir=self.folder) as folder:
                 verdicts, missing = make_day(seed, period.to_ns(begin), seconds, rng.randint(40, 400))
-                path = make_archive(pathlib.Path(folder), verdicts)
+                # As it comes, or lane after lane, as of several logs: then times and rows are in different orders.
+                in_order = rng.choice((verdicts, sorted(verdicts, key=lambda verdict: verdict["lane"])))
+                path = make_archive(pathlib.Path(folder), in_order)
+                cells.PIECE = rng.choice((1, 7, 100, 200_000))
                 for nth in range(PERIODS):
                     with self.subTest(seed=seed, nth=nth):
                         self.compare(rng, path, verdicts, missing, nth)
@@ -153,7 +157,7 @@ class Sums(ReportTest):
         lot = rng.choice([name for name in LOTS if name]) if nth == PERIODS - 1 else ""
 
         def choose(connection):
-            return archive.of_lot(path, connection, lot) if lot else (period.between(*ends), None)
+            return archive.of_lot(path, connection, lot) if lot else (period.Selection(*ends), None)
         made = report.make_report(path, choose)
         chosen = [verdict for verdict in verdicts
                   if (verdict["lot"] == lot if lot else ends[0] <= verdict["published_ns"] < ends[1])]
@@ -162,7 +166,7 @@ class Sums(ReportTest):
         self.compare_groups(rows, chosen)
         self.compare_classes(rows, chosen)
         self.compare_times(rows, chosen)
-        found = {(row["lane"], row["first"], row["last"]) for row in rows["gaps"]}
+        found = {(row["run"], row["lane"], row["first"], row["last"]) for row in rows["gaps"]}
         self.assertEqual(found, gaps_between(verdicts, chosen, made.selection.from_ns, made.selection.to_ns))
         if nth == 0:
             self.assertEqual(made.missing, missing)
@@ -204,8 +208,11 @@ class Sums(ReportTest):
         all_minutes = (max(minutes) - min(minutes)) // (60 * NS_PER_S) + 1
         self.assertEqual((summary["minutes_with_fruits"], summary["minutes"]), (len(minutes), all_minutes))
         self.assertEqual(summary["availability"], len(minutes) / all_minutes)
-        self.assertEqual([(row["first_ns"], row["last_ns"], row["recipe"] or "", row["settings"], row["lanes"], row["fruits"])
-                          for row in rows["in_force"]], count_in_force(chosen))
+        self.assertEqual([(row["first_ns"], row["last_ns"], row["recipe"] or "", row["settings"], row["run"], row["lanes"],
+                           row["fruits"]) for row in rows["in_force"]], count_in_force(chosen))
+        areas = sorted((sum(one["area_px"] for one in found_in(verdict).values()) for verdict in chosen if found_in(verdict)),
+                       reverse=True)
+        self.assertEqual([row["area_px"] for row in rows["worst"]], areas[:20])
 
 
 class Outputs(ReportTest):
@@ -221,7 +228,7 @@ class Outputs(ReportTest):
         cls.days = [make_day(day, begin_ns + day * 86400 * NS_PER_S, 4 * 3600, 500)[0] for day in (0, 1)]
         for day, verdicts in enumerate(cls.days):
             for verdict in verdicts:
-                verdict["run"] = f"18a1b2c3d4e5f60{day}"
+                verdict["run"] = f"{verdict['run'][:-3]}{day}{verdict['run'][-2:]}"
         cls.days[1][0]["lot"] = "</script><b>"
         cls.path = make_archive(pathlib.Path(scratch.name), cls.days[0] + cls.days[1])
 
@@ -362,7 +369,9 @@ class Outputs(ReportTest):
         for name, statements, text in (
                 ("foreign", "CREATE TABLE a (b)", "is the database of another program"),
                 ("newer", f"PRAGMA application_id = {archive.APPLICATION_ID}; PRAGMA user_version = 999",
-                 f"has schema 999, of a newer cernita-archive (this cernita-report knows up to {archive.SCHEMA})")):
+                 f"has schema 999, of a newer cernita-archive (this cernita-report knows up to {archive.SCHEMA})"),
+                ("bare", f"PRAGMA application_id = {archive.APPLICATION_ID}; PRAGMA user_version = 1",
+                 "no such table: fruits: name the file that cernita-archive writes")):
             database = sqlite3.connect(self.folder / name)
             database.executescript(statements)
             database.close()
@@ -372,6 +381,10 @@ class Outputs(ReportTest):
         content[4096:] = os.urandom(len(content) - 4096)
         damaged.write_bytes(content)
         self.refused(f"{damaged}: is damaged (", damaged, *day)
+        damaged.write_bytes(self.path.read_bytes()[:len(content) // 2])
+        self.refused(f"{damaged}: is damaged (", damaged, *day)
+        (self.folder / "nothing").touch()
+        self.refused("nothing: is not an SQLite database", self.folder / "nothing", *day)
         empty = make_archive(self.folder, [make_verdict(random.Random(1), "a", 0, 0, NS_PER_S)])
         database = sqlite3.connect(empty)
         database.executescript("DELETE FROM fruits")
@@ -386,7 +399,8 @@ class Outputs(ReportTest):
                 ("a lot has its own times", "--lot", "a", "--to", "now"),
                 ("one of the arguments --from --lot is required",), ("not allowed with", "--lot", "a", "--from", "today")):
             self.refused(text, self.path, *arguments, status=2)
-        self.refused("is not before --to", self.path, "--from", "2026-11-27 10:00", "--to", "2026-11-27 06:00")
+        self.refused("is not before --to 2026-11-27 06:00:00: name a later end", self.path, "--from", "2026-11-27 10:00",
+                     "--to", "2026-11-27 06:00", status=2)
 
     def test_outputs_that_are_left_alone(self):
         day = (self.path, "--from", "2026-11-27")

@@ -17,8 +17,8 @@ def _totals(rng, looked_for, settings):
     totals = {name: {"count": found[name] * rng.randint(1, 4), "area_px": found[name] * rng.randint(1, 4000) / 2,
                      "level": (1 + CLASSES.index(name) + 2 * int(settings[-1])) / 16} for name in looked_for}
     measures = None
-    if rng.random() < 0.5:  # areas are multiples of 0.5: sums are exact in any order
-        measures = {name: {"count": total["count"], "area_mm2": total["count"] * 1.5, "largest_mm2": total["count"] * 1.0,
+    if rng.random() < 0.5:  # areas are multiples of 0.5: sums are exact in any order; some are not known (NaN)
+        measures = {name: {"count": total["count"], "area_mm2": total["count"] * 1.5 if rng.random() < 0.9 else None, "largest_mm2": total["count"] * 1.0,
                            "longest_mm": total["count"] * 2.0} for name, total in totals.items()}
     return totals, measures
 
@@ -63,20 +63,21 @@ def write_log(folder, verdicts):
 
 
 def make_day(seed, begin_ns, seconds, count, lanes=3):
-    """Verdicts at random times from begin_ns on, in order of time; recipes, settings and lots follow one another.
-    Some are left out: the archive misses them."""
+    """Verdicts at random times from begin_ns on, in order of time; recipes, settings, lots and runs of the daemon follow
+    one another. Some are left out: the archive misses them."""
     rng = random.Random(seed)
     times = sorted(begin_ns + rng.randrange(seconds * NS_PER_S) for _ in range(count))
-    sequences, verdicts, missing = collections.Counter(), [], 0
+    sequences, verdicts, runs = collections.Counter(), [], rng.randint(1, 3)
     for index, published_ns in enumerate(times):
         lane = rng.randrange(lanes)
-        sequence = sequences[lane]
-        sequences[lane] += 1
-        verdict = make_verdict(rng, "18a1b2c3d4e5f607", lane, sequence, published_ns, LOTS[index * len(LOTS) // count],
+        run = f"18a1b2c3d4e5f6{index * runs // count:02}"
+        sequence = sequences[run, lane]
+        sequences[run, lane] += 1
+        verdict = make_verdict(rng, run, lane, sequence, published_ns, LOTS[index * len(LOTS) // count],
                                RECIPES[index * 4 // count % len(RECIPES)], index * 8 // count % 2)
         if rng.random() >= 0.02:
             verdicts.append(verdict)
-    last = {verdict["lane"]: verdict["sequence"] for verdict in verdicts}
+    last = {(verdict["run"], verdict["lane"]): verdict["sequence"] for verdict in verdicts}
     missing = sum(sequence + 1 for sequence in last.values()) - len(verdicts)
     return verdicts, missing
 
@@ -84,6 +85,7 @@ def make_day(seed, begin_ns, seconds, count, lanes=3):
 def found_in(verdict):
     """The classes that were found, with what the report adds up."""
     surface = (verdict.get("surface") or {}).get("classes", {})
-    return {name: {"defects": total["count"], "area_px": total["area_px"], "measured": int(name in surface),
-                   "area_mm2": surface.get(name, {}).get("area_mm2", 0)}
+    return {name: {"defects": total["count"], "area_px": total["area_px"],
+                   "measured": int(surface.get(name, {}).get("area_mm2") is not None),
+                   "area_mm2": surface.get(name, {}).get("area_mm2") or 0}
             for name, total in verdict["totals"].items() if total["count"]}

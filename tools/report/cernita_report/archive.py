@@ -6,13 +6,18 @@ import stat
 import urllib.parse
 
 from . import Failure
-from .period import Selection, told
+from .period import NS_PER_HOUR, Selection, told
 
 APPLICATION_ID = 0x43524E41  # "CRNA", tools/archive/schema.h
 SCHEMA = 2
 SQLITE_MIN = (3, 37, 0)  # STRICT tables
 _MAGIC = b"SQLite format 3\0"
 _NAME_THE_FILE = "name the file that cernita-archive writes"
+_NEEDS_RIGHTS = ("its folder may not be written, and SQLite needs that to read what another program writes: run this as the "
+                 "user of cernita-archive")
+_NEEDS_ROOM = "make room in /var/tmp, where SQLite sorts, or name another folder by SQLITE_TMPDIR"
+_CURES = {"unable to open": _NEEDS_RIGHTS, "readonly": _NEEDS_RIGHTS, "is full": _NEEDS_ROOM, "disk I/O": _NEEDS_ROOM,
+          "no such": _NAME_THE_FILE, "locked": "another program has it for itself: end that"}
 
 
 def open_archive(path):
@@ -23,6 +28,7 @@ def open_archive(path):
     try:
         archive = _connect(path)
         _check_schema(path, archive)
+        archive.execute("PRAGMA cache_size = -65536")  # KiB; a piece is sorted within
         return archive
     except sqlite3.Error as fault:
         raise describe(path, fault) from None
@@ -32,8 +38,7 @@ def describe(path, fault):
     """What SQLite says, as a Failure."""
     text = str(fault)
     if isinstance(fault, sqlite3.OperationalError):
-        cure = ("its folder may not be written, and SQLite needs that to read what another program writes: run this as the "
-                "user of cernita-archive" if "open" in text or "readonly" in text else "try again")
+        cure = next((cure for part, cure in _CURES.items() if part in text), "try again")
         return Failure(f"{path}: {text}: {cure}")
     return Failure(f"{path}: is damaged ({text}): move it away and let cernita-archive begin a new one, which archives what "
                    "the log still has; sqlite3 FILE .recover reads the rest")
@@ -63,7 +68,7 @@ def _connect(path):
         archive.execute("SELECT 1 FROM sqlite_schema").fetchall()
     except sqlite3.OperationalError:
         archive.close()
-        if os.path.exists(f"{path}-wal"):
+        if os.path.exists(f"{os.path.realpath(path)}-wal"):
             raise
         # Nothing writes to it, and this user may not create the files by which SQLite would notice a writer.
         archive = sqlite3.connect(f"{address}&immutable=1", uri=True, isolation_level=None)
@@ -81,14 +86,50 @@ def _check_schema(path, archive):
                       "use the cernita-report of that version")
 
 
-def find_runs(archive, selection):
-    """run_id of all that it has fruits of."""
-    return [run for run, in archive.execute(f"SELECT DISTINCT run_id FROM fruits WHERE {selection.where}")]
+def find_runs(archive):
+    """run_id of all whose fruits cells.fill() counted."""
+    return [run for run, in archive.execute("SELECT DISTINCT run_id FROM temp.counted ORDER BY 1")]
+
+
+def find_sequences(archive, selection):
+    """(run_id, lane, first, last): where gaps that touch the period have their ends. A run may be of months, of which
+    this is but the period, and an hour on either side, as the clock may have been set meanwhile. Also of the run's lanes
+    of which the period has no fruits."""
+    found = []
+    for run in find_runs(archive):
+        for lane in _lanes(archive, run):
+            first, behind = (_first_since(archive, run, lane, ns) for ns in (selection.from_ns - NS_PER_HOUR, selection.to_ns + NS_PER_HOUR))
+            last, = archive.execute("SELECT MIN(sequence) FROM fruits WHERE run_id = ? AND lane = ? AND sequence >= ?",
+                                    (run, lane, behind)).fetchone()
+            found.append((run, lane, first, behind if last is None else last))
+    return found
+
+
+def _lanes(archive, run):
+    """Of a run, from its index: SQLite would read all its entries for DISTINCT."""
+    lane, = archive.execute("SELECT MIN(lane) FROM fruits WHERE run_id = ?", (run,)).fetchone()
+    while lane is not None:
+        yield lane
+        lane, = archive.execute("SELECT MIN(lane) FROM fruits WHERE run_id = ? AND lane > ?", (run, lane)).fetchone()
+
+
+def _first_since(archive, run, lane, ns):
+    """The lowest sequence from which on fruits were judged at `ns` or later, by bisection."""
+    low, high = archive.execute("SELECT MIN(sequence), MAX(sequence) + 1 FROM fruits WHERE run_id = ? AND lane = ?",
+                                (run, lane)).fetchone()
+    while low < high:
+        middle = (low + high) // 2
+        sequence, published_ns = archive.execute(
+            "SELECT sequence, published_ns FROM fruits WHERE run_id = ? AND lane = ? AND sequence >= ? "
+            "ORDER BY sequence LIMIT 1", (run, lane, middle)).fetchone()
+        low, high = (low, middle) if published_ns >= ns else (sequence + 1, high)
+    return low
 
 
 def no_fruits(path, archive, selection):
     """As a Failure."""
-    first, last = archive.execute("SELECT MIN(published_ns), MAX(published_ns) FROM fruits").fetchone()
+    first, last = archive.execute("SELECT (SELECT MIN(published_ns) FROM fruits), (SELECT MAX(published_ns) FROM fruits)"
+                                  ).fetchone()  # in one SELECT they would read all of it
     if first is None:
         return Failure(f"{path}: has no fruits: let cernita-archive run over the line's log first")
     return Failure(f"{path}: no fruits from {told(selection.from_ns)} to {told(selection.to_ns)}: it has those from "
@@ -96,9 +137,17 @@ def no_fruits(path, archive, selection):
 
 
 def _selection(archive, lot_id, lot):
-    where = f"lot_id = {lot_id}"
-    first, last = archive.execute(f"SELECT MIN(published_ns), MAX(published_ns) FROM fruits WHERE {where}").fetchone()
-    return first is not None and Selection(first, last + 1, where, lot)
+    first, last, first_id, last_id = archive.execute(
+        "SELECT MIN(published_ns), MAX(published_ns), MIN(fruit_id), MAX(fruit_id) FROM fruits INDEXED BY fruits_by_lot "
+        "WHERE lot_id = ?", (lot_id,)).fetchone()
+    return Selection(first, last + 1, lot, lot_id, (first_id, last_id + 1)) if first is not None else None
+
+
+def _begin(archive, lot_id):
+    """The time of its fruit that was archived first, or None."""
+    found = archive.execute("SELECT published_ns FROM fruits INDEXED BY fruits_by_lot WHERE lot_id = ? "
+                            "ORDER BY fruit_id LIMIT 1", (lot_id,)).fetchone()
+    return found and found[0]
 
 
 def of_lot(path, archive, lot):
@@ -107,14 +156,10 @@ def of_lot(path, archive, lot):
     chosen = found and _selection(archive, found[0], lot)
     if not chosen:
         raise Failure(f"{path}: no lot '{lot}': {_nearest(archive, lot)}")
-    before = None
-    if found[1]:
-        for lot_id, name in archive.execute("SELECT lot_id, lot FROM lots WHERE grower = ? AND lot_id <> ?",
-                                            (found[1], found[0])):
-            other = _selection(archive, lot_id, name)
-            if other and other.from_ns < chosen.from_ns and (not before or other.from_ns > before.from_ns):
-                before = other
-    return chosen, before
+    others = archive.execute("SELECT lot_id, lot FROM lots WHERE grower = ? AND lot_id <> ?", (found[1], found[0])).fetchall()
+    begins = [(_begin(archive, lot_id), lot_id, name) for lot_id, name in others]
+    earlier = [one for one in begins if one[0] is not None and one[0] < chosen.from_ns]
+    return chosen, _selection(archive, *max(earlier)[1:]) if earlier else None
 
 
 def _nearest(archive, lot):

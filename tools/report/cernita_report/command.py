@@ -47,6 +47,8 @@ def read_options():
                 setattr(options, name, period.read_time(text, is_end))
             except ValueError as fault:
                 parser.error(f"argument {'--to' if is_end else '--from'}: {fault}")
+        if options.begin >= options.end:
+            parser.error(f"--from {options.begin} is not before --to {options.end}: name a later end")
     return options
 
 
@@ -83,12 +85,26 @@ def _tell(report):
           f"{show('share', summary['with_defect_share'])} with a defect{missing}".replace("\u00a0", " "), flush=True)
 
 
+def _count(path, choose):
+    """The report; a terminal shows how far it is."""
+    is_terminal = sys.stderr.isatty()
+
+    def step(share):
+        if is_terminal:
+            print(f"\r{path}: {share:4.0%}", end="", file=sys.stderr, flush=True)
+    try:
+        return make_report(path, choose, step)
+    finally:
+        if is_terminal:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
 def run(options):
     def choose(connection):
         if options.lot is not None:
             return archive.of_lot(options.archive, connection, options.lot)
         return period.of_times(options.begin, options.end)
-    report = make_report(options.archive, choose)
+    report = _count(options.archive, choose)
     _write(options, report)
     _tell(report)
 

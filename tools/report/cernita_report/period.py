@@ -2,8 +2,7 @@
 import dataclasses
 import datetime
 import re
-
-from . import Failure
+import typing
 
 NS_PER_S = 1_000_000_000
 NS_PER_MINUTE = 60 * NS_PER_S
@@ -14,12 +13,36 @@ _ONE_DAY = datetime.timedelta(days=1)
 
 @dataclasses.dataclass(frozen=True)
 class Selection:
-    """`where` chooses rows of the table fruits. from_ns (included) and to_ns (excluded) are the period, or the lot's
-    first and last verdict."""
+    """Rows of the table fruits. from_ns (included) and to_ns (excluded) are the period, or the lot's first and last
+    verdict; a lot's rows are those with its lot_id, of which `ids` are the first one and the one behind the last."""
     from_ns: int
     to_ns: int
-    where: str
     lot: str = ""
+    lot_id: int = 0
+    ids: typing.Tuple[int, int] = (0, 0)
+
+    @property
+    def fruits(self):
+        """For FROM: by the index, whatever SQLite makes of what it is joined with."""
+        return "fruits INDEXED BY " + ("fruits_by_lot" if self.lot_id else "fruits_by_time")
+
+    @property
+    def bounds(self):
+        """Of `column`, by which it can be cut into pieces: included and excluded."""
+        return self.ids if self.lot_id else (self.from_ns, self.to_ns)
+
+    @property
+    def column(self):
+        return "fruit_id" if self.lot_id else "published_ns"
+
+    @property
+    def where(self):
+        return f"lot_id = {self.lot_id}" if self.lot_id else self.within(*self.bounds)
+
+    def within(self, begin, end):
+        """A piece of it, for WHERE."""
+        lot = f"lot_id = {self.lot_id} AND " if self.lot_id else ""
+        return f"{lot}{self.column} >= {begin} AND {self.column} < {end}"
 
     @property
     def offset_ns(self):
@@ -78,14 +101,8 @@ def _parse(text, form):
     return time
 
 
-def between(from_ns, until_ns):
-    return Selection(from_ns, until_ns, f"published_ns >= {from_ns} AND published_ns < {until_ns}")
-
-
 def of_times(begin, end):
     """The period, and the one that it is compared with: the same hours of the day before, or, if it is longer than a
     day, what precedes it with the same length."""
-    if begin >= end:
-        raise Failure(f"--from {begin} is not before --to {end}: name a later end")
     length = max(_ONE_DAY, end - begin)
-    return between(to_ns(begin), to_ns(end)), between(to_ns(begin - length), to_ns(end - length))
+    return Selection(to_ns(begin), to_ns(end)), Selection(to_ns(begin - length), to_ns(end - length))

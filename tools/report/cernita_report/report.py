@@ -5,7 +5,7 @@ import functools
 import sqlite3
 import typing
 
-from . import archive, period, tables
+from . import archive, cells, period, tables
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,27 +47,35 @@ class Report:
         return sum(row["missing"] for row in self.results["gaps"].rows)
 
 
-def _ask(connection, table, sql):
+def _ask(connection, table, selection, sequences=()):
+    sql = tables.sql_of(table, selection, sequences, is_alone=False)
     return [dict(zip(table.columns, row)) for row in connection.execute(sql)]
 
 
-def make_report(path, choose):
-    """`choose(connection)` gives the selection, and the one before or None."""
+def _ask_before(connection, selection, step):
+    """Rows by table; empty where it has no fruits."""
+    compared = [table for table in tables.TABLES if table.is_compared]
+    cells.fill(connection, dict.fromkeys(name for table in compared for name in table.cells), selection, step)
+    if not archive.find_runs(connection):
+        return {}
+    return {table.name: _ask(connection, table, selection) for table in compared}
+
+
+def make_report(path, choose, step=lambda share: None):
+    """`choose(connection)` gives the selection, and the one before or None. `step(share)` is called as it goes on."""
     connection = archive.open_archive(path)
     try:
         selection, before = choose(connection)
-        runs, runs_before = (one and archive.find_runs(connection, one) for one in (selection, before))
-        if not runs:
+        cells.fill(connection, cells.CELLS, selection, lambda share: step(share / 2))
+        if not archive.find_runs(connection):
             raise archive.no_fruits(path, connection, selection)
-        before = before if runs_before else None
-        results = {}
-        for table in tables.TABLES:
-            sql, beside = tables.sql_of(table, selection, runs), []
-            if before and table.is_compared:
-                beside = _ask(connection, table, tables.sql_of(table, before, runs_before))
-            results[table.name] = Result(table, sql, _ask(connection, table, sql), beside,
-                                         selection.from_ns - before.from_ns if before else 0)
-        return Report(path, datetime.datetime.now().astimezone(), selection, before, results)
+        sequences = archive.find_sequences(connection, selection)
+        rows = {table.name: _ask(connection, table, selection, sequences) for table in tables.TABLES}
+        beside = _ask_before(connection, before, lambda share: step(0.5 + share / 2)) if before else {}
+        shift_ns = selection.from_ns - before.from_ns if beside else 0
+        results = {table.name: Result(table, tables.sql_of(table, selection, sequences), rows[table.name],
+                                      beside.get(table.name, []), shift_ns) for table in tables.TABLES}
+        return Report(path, datetime.datetime.now().astimezone(), selection, before if beside else None, results)
     except sqlite3.Error as fault:
         raise archive.describe(path, fault) from None
     finally:

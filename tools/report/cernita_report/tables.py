@@ -2,6 +2,8 @@
 import dataclasses
 import typing
 
+from .cells import HOUR_OF, definitions
+
 # What the values of a column are, and the unit that the JSON states.
 UNITS = {
     "time": "ns since 1970", "count": "", "share": "0 to 1", "rate": "1/min", "ms": "ms", "px2": "px²", "mm2": "mm²",
@@ -11,14 +13,15 @@ UNITS = {
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """`columns` are those of `sql` with their kind. `sql` follows the definition of f, the fruits of the period with
-    `verdict` as a text, and may begin with further ones.
+    """`columns` are those of `sql` with their kind. `sql` asks `cells`, and what `further` defines.
 
     Rows with equal values of `key` are of the same thing in both periods; then each column of `compared` has the value
     of the period before beside it. `pivot`: row, column and value of the page's table, instead of all columns."""
     name: str
     columns: typing.Dict[str, str]
     sql: str
+    cells: typing.Tuple[str, ...] = ("counted",)
+    further: typing.Tuple[str, ...] = ()
     key: typing.Tuple[str, ...] = ()
     compared: typing.Tuple[str, ...] = ()
     pivot: typing.Tuple[str, ...] = ()
@@ -28,18 +31,12 @@ class Table:
         return bool(self.compared or self.pivot)
 
 
-MINUTE = "published_ns / 60000000000"
-HOUR = "(published_ns + {offset_ns}) / 3600000000000 * 3600000000000 - {offset_ns}"
+HOUR = HOUR_OF.format(ns="minute_ns")
 
-FRUITS = """\
-SELECT fruits.*, name AS verdict FROM fruits CROSS JOIN names ON name_id = verdict_id
-  WHERE {where}"""
-
-KINDS = """COUNT(*) AS fruits, COUNT(*) FILTER (WHERE verdict = 'complete') AS complete,
-  COUNT(*) FILTER (WHERE verdict = 'partial') AS partial, COUNT(*) FILTER (WHERE verdict = 'late') AS late"""
-COUNTS = KINDS + """,
-  COUNT(*) FILTER (WHERE EXISTS (SELECT 1 FROM totals WHERE totals.fruit_id = f.fruit_id)) AS with_defect,
-  COUNT(*) FILTER (WHERE total_us > budget_us) AS over_budget"""
+KINDS = "SUM(fruits) AS fruits, " + ",\n  ".join(
+    f"IFNULL(SUM(fruits) FILTER (WHERE verdict_id = (SELECT name_id FROM names WHERE name = '{kind}')), 0) AS {kind}"
+    for kind in ("complete", "partial", "late"))
+COUNTS = KINDS + ", SUM(with_defect) AS with_defect, SUM(over_budget) AS over_budget"
 COUNTED = {"fruits": "count", "complete": "count", "partial": "count", "late": "count", "with_defect": "count",
            "over_budget": "count", "with_defect_share": "share"}
 
@@ -49,26 +46,29 @@ def _counted_by(columns, group):
 SELECT *, 1.0 * with_defect / fruits AS with_defect_share FROM (
   SELECT {columns},
   {COUNTS}
-  FROM f GROUP BY {group}) ORDER BY 1"""
+  FROM counted GROUP BY {group}) ORDER BY 1"""
 
 
 def _by_class(name="", expression=""):
-    """Per class, and per `name` where there is one."""
+    """What of a table asks it per class, and per `name` where there is one; `expression` makes it of `counted`."""
     make, key = (f"{expression} AS {name}, ", f"{name}, ") if name else ("", "")
-    return f"""\
-, looked AS (
-  SELECT {key}class_id, SUM(fruits) AS looked_for FROM (
-    SELECT {make}settings_id, COUNT(*) AS fruits FROM f WHERE views_judged > 0 GROUP BY {key}settings_id)
+    looked = f"""\
+looked AS (
+  SELECT {key}class_id, SUM(judged) AS looked_for FROM (
+    SELECT {make}settings_id, SUM(judged) AS judged FROM counted WHERE judged > 0 GROUP BY {key}settings_id)
   JOIN levels USING (settings_id)
-  GROUP BY {key}class_id), found AS (
-  SELECT {make}class_id, COUNT(*) AS fruits, SUM(count) AS defects, SUM(area_px) AS area_px,
-  COUNT(area_mm2) AS measured, SUM(spots) AS spots, SUM(area_mm2) AS area_mm2
-  FROM f JOIN totals USING (fruit_id) GROUP BY {key}class_id)
+  GROUP BY {key}class_id)"""
+    with_it = f"""\
+with_it AS (
+  SELECT {key}class_id, SUM(fruits) AS fruits, SUM(defects) AS defects, SUM(area_px) AS area_px,
+  SUM(measured) AS measured, SUM(spots) AS spots, SUM(area_mm2) AS area_mm2
+  FROM found GROUP BY {key}class_id)"""
+    return {"cells": ("counted", "found"), "further": (looked, with_it), "sql": f"""\
 SELECT {key}name AS class, looked_for, IFNULL(fruits, 0) AS fruits, 1.0 * IFNULL(fruits, 0) / looked_for AS share,
   IFNULL(defects, 0) AS defects, IFNULL(area_px, 0.0) AS area_px, IFNULL(measured, 0) AS measured, spots, area_mm2
-FROM (SELECT {key}class_id FROM looked UNION SELECT {key}class_id FROM found)
-LEFT JOIN looked USING ({key}class_id) LEFT JOIN found USING ({key}class_id) JOIN names ON name_id = class_id
-ORDER BY {key}fruits DESC, class"""
+FROM (SELECT {key}class_id FROM looked UNION SELECT {key}class_id FROM with_it)
+LEFT JOIN looked USING ({key}class_id) LEFT JOIN with_it USING ({key}class_id) JOIN names ON name_id = class_id
+ORDER BY {key}fruits DESC, class"""}
 
 
 OF_CLASS = {"class": "text", "looked_for": "count", "fruits": "count", "share": "share", "defects": "count",
@@ -84,9 +84,10 @@ SELECT first_ns, last_ns, lanes, fruits, complete, partial, late, with_defect, o
   1.0 * with_defect / fruits AS with_defect_share, 1.0 * complete / fruits AS complete_share, minutes, minutes_with_fruits,
   1.0 * minutes_with_fruits / minutes AS availability, 1.0 * fruits / minutes_with_fruits AS fruits_per_minute
 FROM (
-  SELECT MIN(published_ns) AS first_ns, MAX(published_ns) AS last_ns, COUNT(DISTINCT lane) AS lanes,
+  SELECT MIN(first_ns) AS first_ns, MAX(last_ns) AS last_ns, COUNT(DISTINCT lane) AS lanes,
   {COUNTS},
-  MAX({MINUTE}) - MIN({MINUTE}) + 1 AS minutes, COUNT(DISTINCT {MINUTE}) AS minutes_with_fruits FROM f)""",
+  (MAX(minute_ns) - MIN(minute_ns)) / 60000000000 + 1 AS minutes, COUNT(DISTINCT minute_ns) AS minutes_with_fruits
+  FROM counted)""",
         compared=("first_ns", "last_ns", "lanes", *COUNTED, "complete_share", "minutes", "minutes_with_fruits",
                   "availability", "fruits_per_minute")),
     Table(
@@ -94,12 +95,21 @@ FROM (
         {"run": "text", "lane": "lane", "first": "count", "last": "count", "missing": "count", "after_ns": "time",
          "before_ns": "time"},
         """\
-SELECT run, g.lane, first, last, last - first + 1 AS missing, a.published_ns AS after_ns, b.published_ns AS before_ns
-FROM (SELECT * FROM gaps WHERE run_id IN ({runs})) g CROSS JOIN runs USING (run_id)
-CROSS JOIN fruits b ON b.run_id = g.run_id AND b.lane = g.lane AND b.sequence = last + 1
-LEFT JOIN fruits a ON a.run_id = g.run_id AND a.lane = g.lane AND a.sequence = first - 1
+SELECT run, b.lane, IFNULL(a.sequence, -1) + 1 AS first, b.sequence - 1 AS last,
+  b.sequence - IFNULL(a.sequence, -1) - 1 AS missing, a.published_ns AS after_ns, b.published_ns AS before_ns
+FROM (
+  SELECT *, (SELECT MAX(sequence) FROM fruits
+    WHERE run_id = f.run_id AND lane = f.lane AND sequence < f.sequence) AS sequence_before
+  FROM looked_at CROSS JOIN fruits f USING (run_id, lane)
+  WHERE f.sequence BETWEEN first_sequence AND last_sequence AND f.sequence > 0 AND NOT EXISTS (
+    SELECT 1 FROM fruits WHERE run_id = f.run_id AND lane = f.lane AND sequence = f.sequence - 1)) b
+CROSS JOIN runs USING (run_id)
+LEFT JOIN fruits a ON a.run_id = b.run_id AND a.lane = b.lane AND a.sequence = sequence_before
 WHERE b.published_ns >= {from_ns} AND IFNULL(a.published_ns, b.published_ns) < {to_ns}
-ORDER BY before_ns, g.lane"""),
+ORDER BY before_ns, b.lane, first""",
+        cells=(), further=("""\
+looked_at (run_id, lane, first_sequence, last_sequence) AS (
+  VALUES {sequences})""",)),
     Table(
         "latency",
         {"budget_ms": "ms", "fruits": "count", "p50_ms": "ms", "p99_ms": "ms", "max_ms": "ms", "over_budget": "count"},
@@ -111,26 +121,27 @@ SELECT budget_us / 1000.0 AS budget_ms, SUM(n) AS fruits,
 FROM (
   SELECT budget_us, total_us, n, SUM(n) OVER (PARTITION BY budget_us ORDER BY total_us) AS up_to,
   SUM(n) OVER (PARTITION BY budget_us) AS of FROM (
-    SELECT budget_us, total_us, COUNT(*) AS n FROM f WHERE total_us IS NOT NULL GROUP BY budget_us, total_us))
+    SELECT budget_us, total_us, SUM(fruits) AS n FROM latencies GROUP BY budget_us, total_us))
 GROUP BY budget_us ORDER BY budget_us""",
+        cells=("latencies",),
         key=("budget_ms",), compared=("fruits", "p50_ms", "p99_ms")),
-    Table("classes", OF_CLASS, _by_class(), key=("class",), compared=("fruits", "share")),
+    Table("classes", OF_CLASS, **_by_class(), key=("class",), compared=("fruits", "share")),
     Table("lanes", {"lane": "lane", **COUNTED}, _counted_by("lane", "lane"), key=("lane",),
           compared=("fruits", "with_defect_share")),
-    Table("class_lanes", {"lane": "lane", **OF_CLASS}, _by_class("lane", "lane"), key=("lane", "class"),
+    Table("class_lanes", {"lane": "lane", **OF_CLASS}, **_by_class("lane", "lane"), key=("lane", "class"),
           compared=("fruits", "share"), pivot=("lane", "class", "share")),
     Table("hours", {"at_ns": "time", **COUNTED}, _counted_by(f"{HOUR} AS at_ns", "at_ns"), key=("at_ns",),
           compared=("fruits", "with_defect_share")),
-    Table("class_hours", {"at_ns": "time", **OF_CLASS}, _by_class("at_ns", HOUR), key=("at_ns", "class"),
+    Table("class_hours", {"at_ns": "time", **OF_CLASS}, **_by_class("at_ns", HOUR), key=("at_ns", "class"),
           compared=("fruits", "share"), pivot=("at_ns", "class", "share")),
     Table(
         "incomplete", {"verdict": "text", "state": "text", "reason": "text", "fruits": "count", "views": "count"},
         """\
-SELECT verdict, s.name AS state, r.name AS reason, COUNT(DISTINCT f.fruit_id) AS fruits, COUNT(*) AS views
-FROM f CROSS JOIN views USING (fruit_id)
-LEFT JOIN names s ON s.name_id = state_id LEFT JOIN names r ON r.name_id = reason_id
-WHERE verdict <> 'complete' AND (s.name <> 'judged' OR r.name IS NOT NULL)
-GROUP BY verdict, state, reason ORDER BY fruits DESC, verdict, state, reason""",
+SELECT v.name AS verdict, s.name AS state, r.name AS reason, SUM(fruits) AS fruits, SUM(views) AS views
+FROM not_judged JOIN names v ON v.name_id = verdict_id LEFT JOIN names s ON s.name_id = state_id LEFT JOIN names r ON r.name_id = reason_id
+WHERE s.name <> 'judged' OR r.name IS NOT NULL
+GROUP BY 1, 2, 3 ORDER BY fruits DESC, verdict, state, reason""",
+        cells=("not_judged",),
         key=("verdict", "state", "reason"), compared=("fruits",)),
     Table(
         "in_force",
@@ -143,8 +154,8 @@ FROM (
   SELECT *, SUM(changed) OVER (PARTITION BY lane ORDER BY first_ns) AS nth FROM (
     SELECT *, run_id IS NOT LAG(run_id) OVER by_lane OR settings_id IS NOT LAG(settings_id) OVER by_lane
       OR recipe_id IS NOT LAG(recipe_id) OVER by_lane AS changed FROM (
-      SELECT lane, run_id, settings_id, recipe_id, MIN(published_ns) AS first_ns, MAX(published_ns) AS last_ns, COUNT(*) AS n
-      FROM f GROUP BY lane, run_id, settings_id, recipe_id, """ + MINUTE + """)
+      SELECT lane, run_id, settings_id, recipe_id, MIN(first_ns) AS first_ns, MAX(last_ns) AS last_ns, SUM(fruits) AS n
+      FROM counted GROUP BY lane, run_id, settings_id, recipe_id, minute_ns)
     WINDOW by_lane AS (PARTITION BY lane ORDER BY first_ns)))
 JOIN runs USING (run_id) LEFT JOIN settings USING (settings_id) LEFT JOIN names ON name_id = recipe_id
 GROUP BY nth, run_id, settings_id, recipe_id ORDER BY first_ns"""),
@@ -153,42 +164,45 @@ GROUP BY nth, run_id, settings_id, recipe_id ORDER BY first_ns"""),
         """\
 SELECT hash AS settings, name AS class, level
 FROM settings JOIN levels USING (settings_id) JOIN names ON name_id = class_id
-WHERE settings_id IN (SELECT settings_id FROM f) ORDER BY hash, name""",
+WHERE settings_id IN (SELECT settings_id FROM counted) ORDER BY hash, name""",
         pivot=("settings", "class", "level")),
     Table(
         "settings", {"settings": "text", "text": "document"},
-        "SELECT hash AS settings, text FROM settings WHERE settings_id IN (SELECT settings_id FROM f) ORDER BY hash"),
+        "SELECT hash AS settings, text FROM settings WHERE settings_id IN (SELECT settings_id FROM counted) ORDER BY hash"),
     Table(
         "lots",
         {"lot": "text", "grower": "text", "variety": "text", "first_ns": "time", "last_ns": "time", **COUNTED},
         """\
 SELECT lot, grower, variety, first_ns, last_ns, fruits, complete, partial, late, with_defect, over_budget,
   1.0 * with_defect / fruits AS with_defect_share FROM (
-  SELECT lot_id, MIN(published_ns) AS first_ns, MAX(published_ns) AS last_ns,
+  SELECT lot_id, MIN(first_ns) AS first_ns, MAX(last_ns) AS last_ns,
   """ + COUNTS + """
-  FROM f GROUP BY lot_id) LEFT JOIN lots USING (lot_id) ORDER BY first_ns"""),
+  FROM counted GROUP BY lot_id) LEFT JOIN lots USING (lot_id) ORDER BY first_ns"""),
     Table(
         "worst",
         {"published_ns": "time", "lane": "lane", "epoch": "u64", "fruit": "u64", "verdict": "text", "defects": "count",
          "area_px": "px2", "area_mm2": "mm2"},
         """\
-SELECT published_ns, lane, epoch, fruit, verdict, SUM(count) AS defects, SUM(area_px) AS area_px, SUM(area_mm2) AS area_mm2
-FROM f JOIN totals USING (fruit_id) GROUP BY fruit_id ORDER BY area_px DESC, fruit_id LIMIT 20"""),
+SELECT published_ns, lane, epoch, fruit, name AS verdict, SUM(count) AS defects, SUM(totals.area_px) AS area_px,
+  SUM(area_mm2) AS area_mm2
+FROM (SELECT fruit_id FROM largest ORDER BY area_px DESC, fruit_id LIMIT 20)
+CROSS JOIN fruits USING (fruit_id) CROSS JOIN totals USING (fruit_id) CROSS JOIN names ON name_id = verdict_id
+GROUP BY fruit_id ORDER BY 7 DESC, fruit_id""",
+        cells=("largest",)),
     Table(
         "minutes", {"at_ns": "time", "fruits": "count", "complete": "count", "partial": "count", "late": "count"},
         f"""\
-SELECT {MINUTE} * 60000000000 AS at_ns,
-  {KINDS}
-FROM f GROUP BY 1 ORDER BY 1""",
+SELECT minute_ns AS at_ns, {KINDS}
+FROM counted GROUP BY 1 ORDER BY 1""",
         key=("at_ns",), compared=("fruits",)),
 )
 
 
-def sql_of(table, selection, runs):
-    """The whole statement, which can be run by itself: sqlite3 -readonly FILE. `runs`: the period's, by number: a subquery
-    would let SQLite look for gaps in all others, too."""
-    numbers = {"offset_ns": selection.offset_ns, "from_ns": selection.from_ns, "to_ns": selection.to_ns,
-               "runs": ", ".join(map(str, runs))}
-    fruits = FRUITS.format(where=selection.where)
-    comma = "" if table.sql.startswith(",") else "\n"
-    return f"WITH f AS NOT MATERIALIZED (\n  {fruits}){comma}{table.sql.format(**numbers)};\n"
+def sql_of(table, selection, sequences, is_alone=True):
+    """The whole statement; `is_alone`: it can be run by itself, with sqlite3 -readonly FILE, else after cells.fill().
+    `sequences`: those to find gaps in, archive.find_sequences()."""
+    given = {"offset_ns": selection.offset_ns, "from_ns": selection.from_ns, "to_ns": selection.to_ns,
+             "sequences": ", ".join(map(str, sequences))}
+    before = definitions(table.cells, selection) if is_alone else []
+    before += [one.format(**given) for one in table.further]
+    return ("WITH " + ",\n".join(before) + "\n" if before else "") + table.sql.format(**given) + ";\n"
