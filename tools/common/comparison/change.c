@@ -77,6 +77,6 @@ void crn_fruit_change_find(const crn_decoded *before, const crn_decoded *after, 
         change->classes_differ |= crn_class_is_found(&run[0]) != crn_class_is_found(&run[1]);
         change->areas_differ |=
             apart > tolerance_px || isfinite(run[0].area_px) != isfinite(run[1].area_px);
-        change->changed_px += isfinite(apart) ? apart : 0;
+        change->changed_px += isfinite(change->changed_px + apart) ? apart : 0;
     }
 }

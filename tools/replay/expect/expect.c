@@ -166,9 +166,11 @@ static int report_fruit(run *r, const crn_replay_fruit *of, uint64_t differences
                         const crn_messagepack_json *before, const crn_messagepack_json *after)
 {
     const crn_expect_settings *s = r->settings;
+    if (!s->report)
+        return 0;
     crn_comparison_key key = {of->lane, s->epochs[of->epoch % s->epoch_count], of->fruit,
                               differences};
-    return s->report ? crn_comparison_report_add(s->report, &key, before, after, &r->failure) : 0;
+    return crn_comparison_report_add(s->report, &key, before, after, &r->failure);
 }
 
 static void tell_lone(const run *r, const crn_replay_fruit *of, const char *where)

@@ -191,6 +191,13 @@ static void one_run_may_lack_what_the_other_has(void **state)
     other->totals[0].area_px = NAN;
     crn_fruit_change_find(verdict, other, 1000, &change);
     assert_true(change.areas_differ && fabs(change.changed_px) <= 0);
+    verdict->total_count = other->total_count = 2; /* too large to be added */
+    verdict->totals[0] = (crn_decoded_total){"rot", 1, 1e308, NAN};
+    verdict->totals[1] = (crn_decoded_total){"rust", 1, 1e308, NAN};
+    other->totals[0] = (crn_decoded_total){"rot", 1, 0, NAN};
+    other->totals[1] = (crn_decoded_total){"rust", 1, 0, NAN};
+    crn_fruit_change_find(verdict, other, 0, &change);
+    assert_true(fabs(change.changed_px - 1e308) <= 0);
     crn_decoded_free(&verdict);
     crn_decoded_free(&other);
 }
