@@ -103,6 +103,7 @@ struct crn_line {
     crn_line_service *service;
     crn_alarms *alarms;
     crn_minutes *minutes;
+    crn_drift *drift;
     crn_conditions *conditions;
     crn_report report;
 };

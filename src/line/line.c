@@ -94,11 +94,12 @@ static void dispatch(crn_line *line, int64_t now_ns)
     }
 }
 
-/* Gives the verdict just published to the history and to the flight recorder. */
+/* Gives the verdict just published to the history, the charts and the flight recorder. */
 static void keep_verdict(crn_line *line, const crn_fruit *fruit)
 {
     const crn_published *published = crn_publish_last(line->publish);
     crn_minute_counter_add(crn_minutes_counter(line->minutes), fruit, published);
+    crn_drift_offer(line->drift, fruit, published);
     if (line->http)
         crn_flight_offer(line->flight, fruit, published, line->store);
 }

@@ -70,6 +70,7 @@ size_t crn_line_bytes(const crn_config *config)
            (size_t)config->run.workers * CRN_WORKER_DEPTH * crn_defects_packer_bytes(config) +
            crn_surfaces_bytes(config) +
            (config->publish.log.dir[0] ? CRN_VERDICT_LOG_QUEUE_BYTES : 0) +
+           crn_drift_bytes((int32_t)config->limits.lanes) +
            (config->monitor.http[0] ? CRN_FLIGHT_QUEUE_BYTES + CRN_FLIGHT_BYTES : 0) +
            (kept_slots(config) ? CRN_LIVE_PHOTOS_BYTES + CRN_SHEETS_BYTES : 0);
 }
@@ -118,9 +119,11 @@ static int open_conditions(crn_line *line)
     int r = crn_alarms_open(line->config->state.dir, &line->alarms);
     if (r == 0)
         r = open_resources(line);
+    if (r == 0)
+        r = crn_drift_create((int32_t)line->config->limits.lanes, &line->drift);
     return r < 0 ? r
-                 : crn_conditions_open(line->config, line->resources, crn_alarms_tell, line->alarms,
-                                       &line->conditions);
+                 : crn_conditions_open(line->config, line->resources, line->drift, crn_alarms_tell,
+                                       line->alarms, &line->conditions);
 }
 
 /* Early, so that a service manager can watch the start. */
@@ -141,6 +144,7 @@ static int open_http(crn_line *line, crn_error *error)
                                   .conditions = line->conditions,
                                   .alarms = line->alarms,
                                   .minutes = line->minutes,
+                                  .drift = line->drift,
                                   .flight = line->flight,
                                   .kept_maps = line->kept_maps,
                                   .photos = line->photos,
@@ -306,6 +310,7 @@ bool crn_line_close(crn_line **line)
     crn_snapshots_free(&(*line)->snapshots);
     crn_line_service_free(&(*line)->service);
     crn_conditions_close(&(*line)->conditions);
+    crn_drift_free(&(*line)->drift);
     crn_alarms_close(&(*line)->alarms);
     crn_minutes_stop(&(*line)->minutes);
     crn_resources_free(&(*line)->resources);

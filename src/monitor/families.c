@@ -95,6 +95,9 @@ const crn_family crn_counts[] = {
                  LEVEL("cernita_alarms_open",
                        "alarms of the [alarm list](alarms/README.md) that are active or not "
                        "acknowledged, and not shelved"))
+    OTHER("cernita_drift", GAUGE, "lane, class", crn_samples_drift,
+          "how near the share of fruits with a defect of the class is to being told as changed: from 1 "
+          "on `lane_drifts` or `lot_drifts` is raised ([the charts](drift/README.md))")
     OTHER("cernita_limit", GAUGE, "key", crn_samples_limits,
           "settings that figures are compared with: lanes, peers, slots, open_fruits, backlog "
           "(publish.grader.high_water_mark), workers")

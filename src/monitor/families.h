@@ -14,6 +14,7 @@
 #include "src/monitor/alarms/book.h"
 #include "src/service/machine.h"
 #include "src/monitor/minutes/totals.h"
+#include "src/monitor/drift/feed.h"
 #include "src/monitor/resources/resources.h"
 #include "src/monitor/snapshot.h"
 
@@ -62,6 +63,7 @@ typedef struct crn_observation {
     crn_alarm_summary alarms;
     const crn_minutes_totals *totals; /* NULL: not asked for */
     crn_minutes_hour hour;            /* without a fruit: the same */
+    crn_drift *drift;                 /* NULL: no fruits are compared */
     crn_machine machine;
     crn_resource_disk disks[CRN_RESOURCE_DISKS];
     crn_http_stats http;

@@ -16,7 +16,8 @@ crn_family_samples crn_samples_lane_latency, crn_samples_lane_lateness;
 crn_family_samples crn_samples_lane_time;
 
 crn_family_samples crn_samples_build, crn_samples_state, crn_samples_started, crn_samples_age,
-    crn_samples_conditions, crn_samples_budget, crn_samples_recipe, crn_samples_changed;
+    crn_samples_conditions, crn_samples_drift, crn_samples_budget, crn_samples_recipe,
+    crn_samples_changed;
 crn_family_samples crn_samples_received, crn_samples_rejected, crn_samples_lane_rejected,
     crn_samples_values, crn_samples_verdicts;
 /* A uint64_t at `offset` of each class's crn_minutes_total. */

@@ -245,7 +245,8 @@ static void random_requests_leave_the_pages_as_they_were(void **state)
     assert_int_equal(crn_meters_init(&config, &meters), 0);
     assert_int_equal(crn_snapshots_create((int32_t)config.limits.lanes, &snapshots), 0);
     assert_int_equal(crn_alarms_open("", &alarms), 0);
-    assert_int_equal(crn_conditions_open(&config, NULL, crn_alarms_tell, alarms, &conditions), 0);
+    assert_int_equal(crn_conditions_open(&config, NULL, NULL, crn_alarms_tell, alarms, &conditions),
+                     0);
     int descriptors = count_descriptors();
     assert_int_equal(crn_flight_create(&config, &flight), 0);
     crn_http_settings settings = {.run = "run",

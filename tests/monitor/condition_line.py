@@ -28,6 +28,7 @@ class Belt(threading.Thread):
         self.endpoint, self.rate, self.lanes, self.at_once = endpoint, rate, [0], 1
         self.silent_lanes, self.skipped, self.delay_s, self.dropped = set(), set(), {}, 0
         self.other_classes, self.change_maps, self.change_parts, self.deadline_ns = False, None, None, 0
+        self.without_rot = set() # lanes whose maps have none
         self.senders, self.paused, self.ended = 1, False, threading.Event()
         self.epoch, self.begins_epoch = 1000, False
         self.numbers, self.restarts = 0, False # how many numbers fruits have; 0: as many as there are
@@ -61,6 +62,8 @@ class Belt(threading.Thread):
         key = (sender, lane)
         number = self.sequence[key] = self.sequence.get(key, -1) + 1
         maps = self.pool[(number + lane) % len(self.pool)]
+        if lane in self.without_rot:
+            maps = np.stack([maps[..., 0] + maps[..., 1], np.zeros_like(maps[..., 1]), maps[..., 2]], axis=2)
         if self.change_maps:
             maps = np.ascontiguousarray(self.change_maps(maps), np.float32)
         now_ns = time.time_ns()

@@ -150,7 +150,28 @@ def make_writable(line):
     subprocess.run(["umount", line.folder / "disk/state"], check=True)
 
 
+# --- fruit ---
+
+def three_lanes(line):
+    line.belt.lanes = [0, 1, 2]
+
+
+def change_fruit(line):
+    """Once so many fruits with rot have passed that their share is known."""
+    while line.event()["verdicts"]["complete"] < 600:
+        line.belt.ended.wait(0.2)
+    line.belt.without_rot = {0}
+
+
+def restore_fruit(line):
+    line.belt.without_rot = set()
+
+
 FAULTS = [
+    Fault("lane_drifts", "the CNN of one of three lanes finds no rot, before there are 400 fruits to compare with",
+          lambda line: setattr(line.belt, "without_rot", {2}), restore_fruit, prepare=three_lanes, rate=6, within_s=90),
+    Fault("lot_drifts", "within a lot the CNN finds no rot any more", change_fruit, restore_fruit, prepare=begin_lot,
+          rate=20),
     Fault("no_grader", "the grader closes its socket", close_grader, open_grader),
     Fault("several_graders", "a second grader connects", second_grader, close_extra),
     Fault("grader_slow", "the grader reads five verdicts a second of twenty", slow_grader, fast_grader, rate=20,

@@ -54,7 +54,7 @@ FLOORS = [
     ["src/engine"],
     ["src/publish"],
     ["src/surface"],
-    ["src/monitor", "src/monitor/log_messages", "src/monitor/resources", "src/monitor/fruits", "src/monitor/events", "src/monitor/http",
+    ["src/monitor", "src/monitor/drift", "src/monitor/log_messages", "src/monitor/resources", "src/monitor/fruits", "src/monitor/events", "src/monitor/http",
      "src/monitor/http/responses"],
     ["src", "src/control", "src/self_check"],
     ["tools/common", "tools/common/drawing", "tools/common/operators", "tools/common/scene", "tools/common/verdicts"],

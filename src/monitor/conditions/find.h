@@ -3,6 +3,7 @@
 #define CRN_SRC_MONITOR_CONDITIONS_FIND_H
 
 #include "src/monitor/conditions/conditions.h"
+#include "src/monitor/drift/charts.h"
 #include "src/monitor/resources/resources.h"
 
 CRN_C_BEGIN
@@ -43,8 +44,9 @@ struct crn_condition_look {
     const crn_snapshot *before; /* of CRN_CONDITIONS_WINDOW_NS before, or of the start */
     const crn_condition_memory *memory;
     const crn_resources *resources;
-    unsigned causes;  /* of what was lost: a set of crn_resource_cause */
-    int64_t began_ns; /* the start, CLOCK_MONOTONIC */
+    const crn_drift_findings *drift; /* NULL: nothing is compared */
+    unsigned causes;                 /* of what was lost: a set of crn_resource_cause */
+    int64_t began_ns;                /* the start, CLOCK_MONOTONIC */
     int64_t now_ns;
 };
 
@@ -133,6 +135,7 @@ bool crn_condition_is_raised(const crn_condition_found *found, int64_t lane);
     ROW(device_lost) \
     ROW(device_left_out) \
     ROW(device_busy) \
+    ROW(lane_drifts) \
     ROW(lot_lost) \
     ROW(reload_refused) \
     ROW(memory_short) \
@@ -147,7 +150,8 @@ bool crn_condition_is_raised(const crn_condition_found *found, int64_t lane);
     ROW(log_loses) \
     ROW(keys_refused) \
     ROW(sender_cut) \
-    ROW(viewer_stuck)
+    ROW(viewer_stuck) \
+    ROW(lot_drifts)
 /* clang-format on */
 
 #define CRN_CONDITION_DECLARE(id) extern const crn_condition crn_condition_##id;

@@ -25,6 +25,7 @@ struct crn_conditions {
     crn_snapshots *snapshots;
     crn_condition_watch *watch;
     crn_resources_reader *reader; /* NULL: nothing is known */
+    crn_drift *drift;             /* NULL: nothing is compared */
     crn_condition_told *tell;     /* NULL: the log is told alone */
     void *context;
     crn_condition_log log;
@@ -63,7 +64,8 @@ static void look(crn_conditions *conditions)
     crn_resources resources = {.window_s = 0};
     if (conditions->reader)
         crn_resources_read(conditions->reader, &resources);
-    crn_condition_watch_look(conditions->watch, snapshot, &resources, now_ns, realtime_ns);
+    const crn_drift_findings *drift = conditions->drift ? crn_drift_look(conditions->drift) : NULL;
+    crn_condition_watch_look(conditions->watch, snapshot, &resources, drift, now_ns, realtime_ns);
     crn_condition_log_write(&conditions->log);
     pthread_mutex_lock(&conditions->lock);
     conditions->list = *crn_condition_watch_list(conditions->watch);
@@ -86,13 +88,14 @@ static void *run(void *argument)
     return NULL;
 }
 
-int crn_conditions_open(const crn_config *config, crn_resources_reader *reader,
+int crn_conditions_open(const crn_config *config, crn_resources_reader *reader, crn_drift *drift,
                         crn_condition_told *tell, void *context, crn_conditions **ret_conditions)
 {
     crn_conditions *conditions = calloc(1, sizeof *conditions);
     if (!conditions)
         return -ENOMEM;
     conditions->reader = reader;
+    conditions->drift = drift;
     conditions->tell = tell;
     conditions->context = context;
     pthread_mutex_init(&conditions->lock, NULL);

@@ -7,16 +7,18 @@
 #define CRN_SRC_MONITOR_CONDITIONS_THREAD_H
 
 #include "src/monitor/conditions/conditions.h"
+#include "src/monitor/drift/feed.h"
 #include "src/monitor/resources/resources.h"
 
 CRN_C_BEGIN
 
 typedef struct crn_conditions crn_conditions;
 
-/* Starts it; `config`, `reader`, which it alone reads (NULL: nothing is known of the machine's
- * resources), and `context` must outlive it. `tell` is called by the thread, with `context`, beside
- * the log; NULL: nothing else is told. Returns 0 or a negative errno. */
-int crn_conditions_open(const crn_config *config, crn_resources_reader *reader,
+/* Starts it; `config`, `reader` and `drift`, which it alone reads (NULL: nothing is known of the
+ * machine's resources; no fruits are compared), and `context` must outlive it. `tell` is called by
+ * the thread, with `context`, beside the log; NULL: nothing else is told. Returns 0 or a negative
+ * errno. */
+int crn_conditions_open(const crn_config *config, crn_resources_reader *reader, crn_drift *drift,
                         crn_condition_told *tell, void *context, crn_conditions **ret_conditions);
 
 /* Joins the thread, frees, and sets *conditions to NULL; NULL is allowed. */

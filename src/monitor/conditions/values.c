@@ -1,4 +1,5 @@
-/* Values of the maps: a CNN that fails, or whose maps mean something else. */
+/* Values of the maps: a CNN that fails, or whose maps mean something else; shares of fruits with a
+ * defect that change, or differ between lanes (src/monitor/drift). */
 #include <stdio.h>
 
 #include "src/monitor/conditions/find.h"
@@ -154,4 +155,74 @@ const crn_condition crn_condition_unproven = {
                "Eine Frucht mit bekanntem Fehler durchlaufen lassen."}},
     .details = "no value of 0.5 (u8: 128) since the CNN started, in 64 views or more: it is dead, "
                "has the wrong scale, or all fruit was sound so far",
+};
+
+/* --- drift --- */
+
+static void add_findings(const crn_condition_look *look, bool of_lanes, crn_condition_found *found)
+{
+    const crn_drift_findings *drift = look->drift;
+    for (int32_t i = 0; drift && i < drift->count; i++) {
+        const crn_drift_finding *finding = &drift->at[i];
+        crn_condition_values values = {.lane = finding->lane,
+                                       .count = (double)finding->fruits,
+                                       .percent = 100 * finding->share / finding->usual};
+        if ((finding->lane >= 0) != of_lanes)
+            continue;
+        snprintf(values.name, sizeof values.name, "%s", look->config->classes.name[finding->class]);
+        crn_condition_add(found, &values);
+    }
+}
+
+static void find_lane_drift(const crn_condition_look *look, crn_condition_found *found)
+{
+    add_findings(look, true, found);
+}
+
+const crn_condition crn_condition_lane_drifts = {
+    .id = "lane_drifts",
+    .alert = "CernitaLaneDrifts",
+    .severity = CRN_SEVERITY_WARNING,
+    .clear_s = 1,
+    .find = find_lane_drift,
+    .words = {{"Lane {lane}: fruits with {name} at {percent} % of the usual number",
+               "Compare camera, lamps and CNN of this lane with its neighbours'."},
+              {"Corsia {lane}: frutti con {name} al {percent} % del solito",
+               "Confrontare telecamera, luci e CNN di questa corsia con le vicine."},
+              {"Línea {lane}: fruta con {name} al {percent} % de lo habitual",
+               "Compare la cámara, las luces y la CNN de esta línea con las vecinas."},
+              {"Ligne {lane} : fruits avec {name} à {percent} % de l'habituel",
+               "Comparez caméra, éclairage et CNN de cette ligne avec les voisines."},
+              {"Bahn {lane}: Früchte mit {name} bei {percent} % des Üblichen",
+               "Kamera, Licht und CNN dieser Bahn mit den Nachbarn vergleichen."}},
+    .details = "{name}: the share of fruits with a defect of the class, over {count} fruits of the "
+               "lane, against the other lanes of the same lot and this lane before; it ends once "
+               "it is as usual, with the lot, or with other settings",
+};
+
+static void find_lot_drift(const crn_condition_look *look, crn_condition_found *found)
+{
+    add_findings(look, false, found);
+}
+
+const crn_condition crn_condition_lot_drifts = {
+    .id = "lot_drifts",
+    .alert = "CernitaLotDrifts",
+    .severity = CRN_SEVERITY_NOTICE,
+    .clear_s = 1,
+    .find = find_lot_drift,
+    .words = {{"Fruits with {name} at {percent} % of what is usual in this lot",
+               "Look at the fruit: if it is as before, check cameras, lamps and CNN."},
+              {"Frutti con {name} al {percent} % del solito per questo lotto",
+               "Guardare i frutti: se sono come prima, controllare telecamere, luci e CNN."},
+              {"Fruta con {name} al {percent} % de lo habitual en este lote",
+               "Mire la fruta: si está como antes, revise cámaras, luces y CNN."},
+              {"Fruits avec {name} à {percent} % de l'habituel pour ce lot",
+               "Regardez les fruits : s'ils sont comme avant, vérifiez caméras, éclairage et CNN."},
+              {"Früchte mit {name} bei {percent} % des Üblichen dieser Partie",
+               "Früchte ansehen: sind sie wie vorher, Kameras, Licht und CNN prüfen."}},
+    .details = "{name}: on more than half of the lanes the share of fruits with a defect of the "
+               "class is not that of the lot before ({count} fruits of one lane): other fruit of "
+               "the same lot, or what all lanes share. A lot that was begun without `cernitactl "
+               "lot` looks the same",
 };

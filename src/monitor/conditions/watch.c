@@ -308,7 +308,8 @@ static crn_resource_demand demand_of(const crn_snapshot *snapshot, const crn_sna
 }
 
 void crn_condition_watch_look(crn_condition_watch *watch, const crn_snapshot *now,
-                              const crn_resources *resources, int64_t now_ns, int64_t realtime_ns)
+                              const crn_resources *resources, const crn_drift_findings *drift,
+                              int64_t now_ns, int64_t realtime_ns)
 {
     remember_clocks(&watch->memory, now_ns, realtime_ns);
     const crn_snapshot *before = find_before(watch, now->taken_ns);
@@ -317,6 +318,7 @@ void crn_condition_watch_look(crn_condition_watch *watch, const crn_snapshot *no
                                .now = now,
                                .before = before,
                                .resources = resources,
+                               .drift = drift,
                                .memory = &watch->memory,
                                .began_ns = watch->began_ns,
                                .now_ns = now_ns};

@@ -17,10 +17,11 @@ int crn_condition_watch_create(const crn_config *config, int64_t began_ns, crn_c
                                void *context, crn_condition_watch **ret_watch);
 void crn_condition_watch_free(crn_condition_watch **watch); /* NULL is allowed */
 
-/* Looks at the latest snapshot, which is copied, and at what the machine has to give. realtime_ns
- * is CLOCK_REALTIME. */
+/* Looks at the latest snapshot, which is copied, at what the machine has to give, and at what
+ * drifts (NULL: nothing is compared). realtime_ns is CLOCK_REALTIME. */
 void crn_condition_watch_look(crn_condition_watch *watch, const crn_snapshot *now,
-                              const crn_resources *resources, int64_t now_ns, int64_t realtime_ns);
+                              const crn_resources *resources, const crn_drift_findings *drift,
+                              int64_t now_ns, int64_t realtime_ns);
 
 /* What holds as of the last look; valid until the next. */
 const crn_condition_list *crn_condition_watch_list(const crn_condition_watch *watch);

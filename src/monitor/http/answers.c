@@ -40,6 +40,7 @@ void crn_http_observe(crn_http *http, bool machine, crn_observation *ret_observa
         .before = crn_history_before(http->history),
         .conditions = &http->conditions,
         .alarms = crn_alarms_summary(http->from.alarms),
+        .drift = http->from.drift,
         .http = http->stats,
         .sorter = crn_http_sorter(http, now_ns),
         .now_ns = now_ns,

@@ -12,6 +12,7 @@
 #include "src/monitor/alarms/thread.h"
 #include "src/monitor/conditions/thread.h"
 #include "src/monitor/meters.h"
+#include "src/monitor/drift/feed.h"
 #include "src/monitor/minutes/thread.h"
 #include "src/monitor/fruits/live_photos.h"
 #include "src/monitor/resources/resources.h"
@@ -38,6 +39,7 @@ typedef struct crn_http_settings {
     crn_conditions *conditions;
     crn_alarms *alarms;
     crn_minutes *minutes;
+    crn_drift *drift;
     crn_flight *flight;
     crn_kept_maps *kept_maps; /* NULL: none are kept */
     crn_live_photos *photos;  /* NULL: none */

@@ -23,7 +23,7 @@ void served_start(served_pages *pages, const char *monitor, unsigned idle_s, uns
     assert_int_equal(crn_alarms_open("", &pages->alarms), 0);
     assert_int_equal(crn_minutes_start("", 1, (int32_t)pages->config.limits.lanes, &pages->minutes),
                      0);
-    assert_int_equal(crn_conditions_open(&pages->config, NULL, crn_alarms_tell, pages->alarms,
+    assert_int_equal(crn_conditions_open(&pages->config, NULL, NULL, crn_alarms_tell, pages->alarms,
                                          &pages->conditions),
                      0);
     assert_int_equal(crn_flight_create(&pages->config, &pages->flight), 0);

@@ -23,6 +23,7 @@ typedef struct families_fixture {
     crn_snapshot *snapshot;
     crn_condition_list conditions;
     crn_minutes_totals totals;
+    crn_drift *drift;
     crn_observation observation;
     char *text;
 } families_fixture;
@@ -50,6 +51,33 @@ static char *print_families(void)
     return text;
 }
 
+/* A fruit with rot on lane 7. */
+static int offer_fruit(void)
+{
+    crn_lane lane = {.number = 7};
+    crn_fruit fruit = {.lane = &lane, .config = &the.config};
+    crn_class_total total = {.count = 1};
+    crn_published published = {.totals = &total};
+    int r = crn_drift_create(1, &the.drift);
+    if (r == 0) {
+        crn_drift_offer(the.drift, &fruit, &published);
+        crn_drift_look(the.drift);
+    }
+    return r;
+}
+
+static void fill_lanes(void)
+{
+    the.snapshot->lane_count = 2;
+    crn_lane_snapshot *lane = &the.snapshot->lanes[1];
+    lane->number = UINT32_MAX;
+    lane->meters.received[CRN_INGEST_IPC] = 5;
+    lane->meters.last_view_ns = UINT64_C(1795000000500000000);
+    the.snapshot->lanes[0].meters.last_view_ns = 1;
+    crn_histogram_add(&lane->meters.latency, &the.edges[CRN_SCALE_FRUIT], 120 * CRN_NS_PER_MS);
+    crn_histogram_add(&lane->meters.latency, &the.edges[CRN_SCALE_FRUIT], 121 * CRN_NS_PER_MS);
+}
+
 /* Two lanes, a device, disks: every family has a sample. */
 static int set_up(void **state)
 {
@@ -73,21 +101,17 @@ static int set_up(void **state)
     the.snapshot->metrics.lanes.refused.count[CRN_WIRE_MAGIC] = 3;
     the.snapshot->metrics.refused_elsewhere.count[CRN_WIRE_MAGIC] = 4;
     the.snapshot->metrics.surfaces = surfaces;
-    the.snapshot->lane_count = 2;
-    crn_lane_snapshot *lane = &the.snapshot->lanes[1];
-    lane->number = UINT32_MAX;
-    lane->meters.received[CRN_INGEST_IPC] = 5;
-    lane->meters.last_view_ns = UINT64_C(1795000000500000000);
-    the.snapshot->lanes[0].meters.last_view_ns = 1;
-    crn_histogram_add(&lane->meters.latency, &the.edges[CRN_SCALE_FRUIT], 120 * CRN_NS_PER_MS);
-    crn_histogram_add(&lane->meters.latency, &the.edges[CRN_SCALE_FRUIT], 121 * CRN_NS_PER_MS);
+    fill_lanes();
     the.facts = (crn_monitor_facts){.config = &the.config, .processor = "openmp", .run = "a"};
     static const crn_snapshot nothing;
     the.conditions.count = 1;
     the.conditions.at[0] =
         (crn_condition_held){.row = crn_condition_named("lane_silent"), .values = {.lane = 7}};
     crn_minutes_totals_add(&the.totals, "rot", 100, 7);
+    if (offer_fruit() < 0)
+        return -1;
     the.observation = (crn_observation){
+        .drift = the.drift,
         .totals = &the.totals,
         .before = &nothing,
         .conditions = &the.conditions,
@@ -107,6 +131,7 @@ static int tear_down(void **state)
     (void)state;
     free(the.text);
     free(the.snapshot);
+    crn_drift_free(&the.drift);
     crn_config_done(&the.config);
     return 0;
 }
@@ -242,6 +267,12 @@ static void values_are_those_of_the_snapshot(void **state)
         strstr(the.text, "cernita_build_info{version=\"" CRN_VERSION "\",backend=\"cuda\"} 1\n"));
 }
 
+static void each_chart_has_its_level(void **state)
+{
+    (void)state;
+    assert_true(http_sample(the.text, "cernita_drift{lane=\"7\",class=\"rot\"}") == 0);
+}
+
 static void measures_of_fruits_have_sums_and_sources(void **state)
 {
     (void)state;
@@ -337,6 +368,7 @@ int main(void)
         cmocka_unit_test(every_family_has_help_type_and_samples),
         cmocka_unit_test(no_sample_is_printed_twice),
         cmocka_unit_test(values_are_those_of_the_snapshot),
+        cmocka_unit_test(each_chart_has_its_level),
         cmocka_unit_test(measures_of_fruits_have_sums_and_sources),
         cmocka_unit_test(classes_have_their_fruits),
         cmocka_unit_test(lanes_that_were_freed_are_other),

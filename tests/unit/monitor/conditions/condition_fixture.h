@@ -26,6 +26,7 @@ typedef struct watch_fixture {
     crn_snapshot *now; /* changed by the tests */
     crn_condition_watch *watch;
     crn_resources resources;
+    crn_drift_findings *drift; /* room for one; NULL: none */
     int64_t now_ns, realtime_ns;
     bool belt_stands, hangs;
     unsigned idle;           /* a bit for each lane that has no fruit */
@@ -77,6 +78,7 @@ static int tear_down(void **state)
     crn_condition_watch_free(&f->watch);
     crn_config_done(&f->config);
     free(f->now);
+    free(f->drift);
     free(f);
     return 0;
 }
@@ -106,7 +108,7 @@ static void pass_second(watch_fixture *f)
 
 static void look(watch_fixture *f)
 {
-    crn_condition_watch_look(f->watch, f->now, &f->resources, f->now_ns, f->realtime_ns);
+    crn_condition_watch_look(f->watch, f->now, &f->resources, f->drift, f->now_ns, f->realtime_ns);
 }
 
 #endif

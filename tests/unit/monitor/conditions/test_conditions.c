@@ -142,6 +142,26 @@ static void writers_wait(watch_fixture *f)
     f->resources.io = (crn_resource_pressure){0, 0, false};
 }
 
+static void drift(watch_fixture *f, int64_t lane)
+{
+    if (!f->drift)
+        f->drift = calloc(1, crn_drift_findings_bytes(1));
+    assert_non_null(f->drift);
+    f->drift->count = 1;
+    f->drift->at[0] =
+        (crn_drift_finding){.lane = lane, .class = 0, .fruits = 400, .usual = 0.1, .share = 0.2};
+}
+
+static void lane_differs(watch_fixture *f)
+{
+    drift(f, 2);
+}
+
+static void fruit_differs(watch_fixture *f)
+{
+    drift(f, -1);
+}
+
 static const struct {
     const char *id;
     provoke *provoke;
@@ -188,6 +208,8 @@ static const struct {
     {"device_lost", gpu_lost},
     {"device_left_out", gpu_left_out},
     {"device_busy", gpu_slow},
+    {"lane_drifts", lane_differs},
+    {"lot_drifts", fruit_differs},
     {"reload_refused", reload},
     {"memory_short", memory},
     {"disk_hangs", disk_hangs},
@@ -299,44 +321,6 @@ static void an_overload_that_ends_is_not_told_in_other_words(void **state)
             assert_string_equal(list->at[i].row->id, "overload");
     }
     assert_int_equal(f->told[CRN_CONDITION_ENDED], 1);
-}
-
-static void a_reload_that_is_taken_in_ends_what_a_refused_one_raised(void **state)
-{
-    watch_fixture *f = *state;
-    pass_second(f);
-    look(f);
-    f->now->settings.last_was_refused = true;
-    pass_second(f);
-    look(f);
-    assert_int_equal(crn_condition_watch_list(f->watch)->count, 1);
-    f->now->settings.last_was_refused = false;
-    pass_second(f);
-    look(f);
-    assert_int_equal(crn_condition_watch_list(f->watch)->count, 0);
-}
-
-/* As free space and memory in use vary about where they become short. */
-static void what_varies_about_its_threshold_is_told_once(void **state)
-{
-    watch_fixture *f = *state;
-    for (int second = 0; second < 2 * LONG_TIME; second++) {
-        f->resources.disks[CRN_RESOURCE_LOG] = (crn_resource_disk){
-            .on = true, .size_bytes = 1 << 30, .hours_left = second / 10 % 2 ? 26 : 22};
-        f->resources.memory =
-            (crn_resource_memory){.limit_bytes = 100, .used = second / 10 % 2 ? 0.94 : 0.96};
-        pass_second(f);
-        look(f);
-    }
-    assert_int_equal(f->told[CRN_CONDITION_RAISED], 2);
-    assert_int_equal(f->told[CRN_CONDITION_ENDED], 0);
-    f->resources.disks[CRN_RESOURCE_LOG].hours_left = 40;
-    f->resources.memory.used = 0.9;
-    for (int second = 0; second < 10; second++) {
-        pass_second(f);
-        look(f);
-    }
-    assert_int_equal(f->told[CRN_CONDITION_ENDED], 2);
 }
 
 static void the_worst_comes_first_then_the_lower_lane(void **state)
@@ -480,10 +464,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_worker_that_is_always_busy_is_overloaded, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_overload_that_ends_is_not_told_in_other_words, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_reload_that_is_taken_in_ends_what_a_refused_one_raised,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_varies_about_its_threshold_is_told_once, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_worst_comes_first_then_the_lower_lane, set_up,
                                         tear_down),
