@@ -18,8 +18,9 @@ def _totals(rng, looked_for, settings):
                      "level": (1 + CLASSES.index(name) + 2 * int(settings[-1])) / 16} for name in looked_for}
     measures = None
     if rng.random() < 0.5:  # areas are multiples of 0.5: sums are exact in any order; some are not known (NaN)
-        measures = {name: {"count": total["count"], "area_mm2": total["count"] * 1.5 if rng.random() < 0.9 else None, "largest_mm2": total["count"] * 1.0,
-                           "longest_mm": total["count"] * 2.0} for name, total in totals.items()}
+        measures = {name: {"count": total["count"], "area_mm2": total["count"] * 1.5 if rng.random() < 0.9 else None,
+                           "largest_mm2": total["count"] * 1.0, "longest_mm": total["count"] * 2.0}
+                    for name, total in totals.items()}
     return totals, measures
 
 

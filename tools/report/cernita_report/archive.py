@@ -98,7 +98,8 @@ def find_sequences(archive, selection):
     found = []
     for run in find_runs(archive):
         for lane in _lanes(archive, run):
-            first, behind = (_first_since(archive, run, lane, ns) for ns in (selection.from_ns - NS_PER_HOUR, selection.to_ns + NS_PER_HOUR))
+            first = _first_since(archive, run, lane, selection.from_ns - NS_PER_HOUR)
+            behind = _first_since(archive, run, lane, selection.to_ns + NS_PER_HOUR)
             last, = archive.execute("SELECT MIN(sequence) FROM fruits WHERE run_id = ? AND lane = ? AND sequence >= ?",
                                     (run, lane, behind)).fetchone()
             found.append((run, lane, first, behind if last is None else last))

@@ -138,7 +138,8 @@ GROUP BY budget_us ORDER BY budget_us""",
         "incomplete", {"verdict": "text", "state": "text", "reason": "text", "fruits": "count", "views": "count"},
         """\
 SELECT v.name AS verdict, s.name AS state, r.name AS reason, SUM(fruits) AS fruits, SUM(views) AS views
-FROM not_judged JOIN names v ON v.name_id = verdict_id LEFT JOIN names s ON s.name_id = state_id LEFT JOIN names r ON r.name_id = reason_id
+FROM not_judged JOIN names v ON v.name_id = verdict_id
+LEFT JOIN names s ON s.name_id = state_id LEFT JOIN names r ON r.name_id = reason_id
 WHERE s.name <> 'judged' OR r.name IS NOT NULL
 GROUP BY 1, 2, 3 ORDER BY fruits DESC, verdict, state, reason""",
         cells=("not_judged",),
