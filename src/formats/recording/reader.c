@@ -269,18 +269,25 @@ static int read_description(crn_recording_reader *reader, TIFF *tiff, crn_record
     return 1;
 }
 
-/* Reads the pages of the view whose first page is open, with pixels if
+/* Which pixels of a view are read. */
+typedef enum read_pixels {
+    PIXELS_NONE,
+    PIXELS_INTENSITY,
+    PIXELS_ALL,
+} read_pixels;
+
+/* Reads the pages of the view whose first page is open, with the pixels that are
  * requested. Returns 1, or as fault(). */
-static int read_pages(crn_recording_reader *reader, TIFF *tiff, bool pixels,
+static int read_pages(crn_recording_reader *reader, TIFF *tiff, read_pixels wanted,
                       crn_recorded_view *view, crn_error *error)
 {
     const crn_view_header *header = &view->header;
     size_t plane_bytes = (size_t)(header->payload_bytes / header->channels);
     size_t intensity_bytes = crn_wire_intensity_bytes(header);
     buffer *planes = header->layout == CRN_HWC ? &reader->planes : &reader->maps;
-    if (pixels && (reserve(&reader->maps, (size_t)header->payload_bytes) ||
-                   reserve(planes, (size_t)header->payload_bytes) ||
-                   reserve(&reader->intensity, intensity_bytes)))
+    if ((wanted == PIXELS_ALL && (reserve(&reader->maps, (size_t)header->payload_bytes) ||
+                                  reserve(planes, (size_t)header->payload_bytes))) ||
+        (wanted != PIXELS_NONE && reserve(&reader->intensity, intensity_bytes)))
         return crn_error_set(error, -ENOMEM, "%s: no memory for a view of %" PRIu64 " bytes",
                              reader->path, header->payload_bytes);
     uint64_t pages = (uint64_t)header->channels + (intensity_bytes > 0);
@@ -295,7 +302,7 @@ static int read_pages(crn_recording_reader *reader, TIFF *tiff, bool pixels,
             (!TIFFGetField(tiff, TIFFTAG_IMAGEDESCRIPTION, &text) || !text ||
              !crn_is_intensity_description(text)))
             r = fault(reader, page, error, "is not the intensity page that its view announces");
-        if (r > 0 && pixels)
+        if (r > 0 && wanted >= (map ? PIXELS_ALL : PIXELS_INTENSITY))
             r = read_page(reader, tiff, page,
                           map ? planes->memory + p * plane_bytes : reader->intensity.memory,
                           map ? plane_bytes : intensity_bytes, error);
@@ -306,14 +313,14 @@ static int read_pages(crn_recording_reader *reader, TIFF *tiff, bool pixels,
 }
 
 /* Reads one view and finds the next one. Returns 1, or as fault(). */
-static int read_view(crn_recording_reader *reader, TIFF *tiff, bool pixels,
+static int read_view(crn_recording_reader *reader, TIFF *tiff, read_pixels wanted,
                      crn_recorded_view *ret_view, crn_error *error)
 {
     crn_recorded_view view = {0};
     uint64_t next = 0;
     int r = read_description(reader, tiff, &view, error);
     if (r > 0)
-        r = read_pages(reader, tiff, pixels, &view, error);
+        r = read_pages(reader, tiff, wanted, &view, error);
     if (r <= 0)
         return r;
     const crn_view_header *header = &view.header;
@@ -324,12 +331,13 @@ static int read_view(crn_recording_reader *reader, TIFF *tiff, bool pixels,
         return fault(reader, reader->page + pages - 1, error, "has a broken directory");
     if (next && next <= last)
         return fault(reader, reader->page + pages, error, "lies before the page that it follows");
-    if (pixels) {
+    if (wanted != PIXELS_NONE)
+        view.intensity = crn_wire_intensity_bytes(header) ? reader->intensity.memory : NULL;
+    if (wanted == PIXELS_ALL) {
         if (header->layout == CRN_HWC)
             crn_transpose(reader->planes.memory, reader->maps.memory, header->channels,
                           (size_t)header->height * header->width, crn_type_bytes(header->type));
         view.maps = reader->maps.memory;
-        view.intensity = crn_wire_intensity_bytes(header) ? reader->intensity.memory : NULL;
     }
     reader->next = next;
     reader->page += pages;
@@ -351,7 +359,7 @@ static bool is_filled_up(const crn_recording_reader *reader)
     return bytes == 0;
 }
 
-static int read_next(crn_recording_reader *reader, bool pixels, crn_recorded_view *ret_view,
+static int read_next(crn_recording_reader *reader, read_pixels wanted, crn_recorded_view *ret_view,
                      crn_error *error)
 {
     crn_error_set(error, 0, "%s", "");
@@ -366,19 +374,35 @@ static int read_next(crn_recording_reader *reader, bool pixels, crn_recorded_vie
     TIFF *tiff = open_view(reader);
     if (!tiff)
         return tiff_fault(reader, reader->page, error);
-    int r = read_view(reader, tiff, pixels, ret_view, error);
+    int r = read_view(reader, tiff, wanted, ret_view, error);
     TIFFClose(tiff);
     return r;
 }
 
 int crn_recording_next(crn_recording_reader *reader, crn_recorded_view *ret_view, crn_error *error)
 {
-    return read_next(reader, true, ret_view, error);
+    return read_next(reader, PIXELS_ALL, ret_view, error);
 }
 
 int crn_recording_skip(crn_recording_reader *reader, crn_recorded_view *ret_view, crn_error *error)
 {
-    return read_next(reader, false, ret_view, error);
+    return read_next(reader, PIXELS_NONE, ret_view, error);
+}
+
+int crn_recording_intensity(crn_recording_reader *reader, crn_recorded_view *ret_view,
+                            crn_error *error)
+{
+    return read_next(reader, PIXELS_INTENSITY, ret_view, error);
+}
+
+uint64_t crn_recording_offset(const crn_recording_reader *reader)
+{
+    return reader->next;
+}
+
+void crn_recording_go_to(crn_recording_reader *reader, uint64_t offset)
+{
+    reader->next = offset;
 }
 
 /* --- the file --- */

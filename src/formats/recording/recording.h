@@ -91,6 +91,17 @@ int crn_recording_next(crn_recording_reader *reader, crn_recorded_view *ret_view
 /* As crn_recording_next without pixels: maps and intensity are NULL, the header is complete. */
 int crn_recording_skip(crn_recording_reader *reader, crn_recorded_view *ret_view, crn_error *error);
 
+/* As crn_recording_skip, with intensity where the view has it. */
+int crn_recording_intensity(crn_recording_reader *reader, crn_recorded_view *ret_view,
+                            crn_error *error);
+
+/* Where the next view begins, for crn_recording_go_to; 0: there is none. */
+uint64_t crn_recording_offset(const crn_recording_reader *reader);
+
+/* The next view is the one that began there. Numbers of views and pages in faults then count from
+ * there. An offset of another file ends as damage does. */
+void crn_recording_go_to(crn_recording_reader *reader, uint64_t offset);
+
 /* Names of the classes of the view read last, without levels, until the next one is read; NULL: not
  * recorded. */
 const crn_classes *crn_recording_classes(const crn_recording_reader *reader);
