@@ -20,13 +20,14 @@ from page_tests import DESKTOP, PHONE, PageTest, make_parser, run_tests
 from workbench_calibrate import BOARDS, CALIBRATE_TESTS, show_calibrate
 from workbench_compare import COMPARE_TESTS
 from workbench_compare_results import COMPARE_RESULT_TESTS
+from workbench_fruits import FRUIT_TESTS
 from workbench_levels import LEVEL_TESTS, compute
 from workbench_modes import FRUIT, MODE_TESTS, near, open_chain, yaml_of
 from workbench_operators import OPERATOR_TESTS, expect_pixels
 from workbench_page import REFUSED, Page, Workbench, make_pictures, read_picture, settings_of
 from workbench_screen import SCREEN_TESTS
 
-MODES = ("operator", "timing", "chain", "levels", "calibrate")
+MODES = ("operator", "timing", "chain", "levels", "calibrate", "fruits")
 
 
 class WorkbenchTest(PageTest):
@@ -355,6 +356,10 @@ def show_mode(test, mode, language="en", theme="light"):
     if mode == "levels":
         compute(test, language, theme)
         return
+    if mode == "fruits": # a workbench without recordings
+        page.start(f"{test.workbench.address}#page.mode=fruits", language, theme)
+        test.browser.wait_text("#fruits .alert", "start cernita-workbench with a folder")
+        return
     if mode == "calibrate":
         show_calibrate(test, BOARDS / "turned.png", "chequerboard", 10, language, theme)
         return
@@ -437,7 +442,8 @@ def by_keyboard_alone(test):
     test.browser.wait("the result", lambda: page.jobs() > before)
     page.focus("#tab-operator")
     for key, mode in ((Keys.ARROW_RIGHT, "timing"), (Keys.ARROW_RIGHT, "chain"), (Keys.ARROW_RIGHT, "levels"), (Keys.ARROW_RIGHT, "calibrate"),
-                      (Keys.ARROW_RIGHT, "operator"), (Keys.ARROW_LEFT, "calibrate"), (Keys.HOME, "operator"), (Keys.END, "calibrate")):
+                      (Keys.ARROW_RIGHT, "fruits"),
+                      (Keys.ARROW_RIGHT, "operator"), (Keys.ARROW_LEFT, "fruits"), (Keys.HOME, "operator"), (Keys.END, "fruits")):
         page.press(key)
         assert focused(test)[0] == f"tab-{mode}", f"{focused(test)} for {mode}"
         shown = test.browser.run("return [...document.querySelectorAll('[role=tabpanel]')].filter((one) => !one.hidden)"
@@ -447,7 +453,7 @@ def by_keyboard_alone(test):
 
 TESTS = [*OPERATOR_TESTS, *SCREEN_TESTS, invalid_options_keep_run_disabled, a_long_job_is_cancelled, dropped_and_pasted,
          hostile_files_are_refused, the_url_restores, a_gone_file_is_said, hovering_a_contour, values_under_the_pointer,
-         zoom_is_linked, swiped, *MODE_TESTS, *COMPARE_TESTS, *COMPARE_RESULT_TESTS, *LEVEL_TESTS, *CALIBRATE_TESTS,
+         zoom_is_linked, swiped, *MODE_TESTS, *COMPARE_TESTS, *COMPARE_RESULT_TESTS, *LEVEL_TESTS, *CALIBRATE_TESTS, *FRUIT_TESTS,
          modes_in_light_and_dark, modes_fit_a_phone, italian, by_keyboard_alone]
 
 

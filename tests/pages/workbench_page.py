@@ -18,7 +18,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.support.select import Select
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-REFUSED = re.compile(r"/(apply|calibrate|chain|generate|labels|levels|jobs|pictures|tile|views)\S* - Failed to load resource: "
+REFUSED = re.compile(r"/(apply|calibrate|chain|fruits|generate|labels|levels|jobs|pictures|recordings|tile|views)\S* - Failed to load resource: "
                      r"the server responded with a status of 4\d\d")
 
 

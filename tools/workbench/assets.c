@@ -31,6 +31,9 @@
     USE(workbench_levels, "levels/levels.js", CRN_ASSET_SCRIPT)                                    \
     USE(workbench_levels_curve, "levels/curve.js", CRN_ASSET_SCRIPT)                               \
     USE(workbench_calibrate, "calibrate/calibrate.js", CRN_ASSET_SCRIPT)                           \
+    USE(workbench_fruits, "fruits/fruits.js", CRN_ASSET_SCRIPT)                                    \
+    USE(workbench_fruits_query, "fruits/query.js", CRN_ASSET_SCRIPT)                               \
+    USE(workbench_fruits_bar, "fruits/bar.js", CRN_ASSET_SCRIPT)                                   \
     USE(workbench_languages, "languages.js", CRN_ASSET_SCRIPT)                                     \
     USE(workbench_operator_words_en, "words/operator_en.js", CRN_ASSET_SCRIPT)                     \
     USE(workbench_operator_words_it, "words/operator_it.js", CRN_ASSET_SCRIPT)                     \
@@ -42,6 +45,8 @@
     USE(workbench_compare_words_it, "words/compare_it.js", CRN_ASSET_SCRIPT)                       \
     USE(workbench_calibrate_words_en, "words/calibrate_en.js", CRN_ASSET_SCRIPT)                   \
     USE(workbench_calibrate_words_it, "words/calibrate_it.js", CRN_ASSET_SCRIPT)                   \
+    USE(workbench_fruits_words_en, "words/fruits_en.js", CRN_ASSET_SCRIPT)                         \
+    USE(workbench_fruits_words_it, "words/fruits_it.js", CRN_ASSET_SCRIPT)                         \
     USE(workbench_levels_words_en, "words/levels_en.js", CRN_ASSET_SCRIPT)                         \
     USE(workbench_levels_words_it, "words/levels_it.js", CRN_ASSET_SCRIPT)
 

@@ -14,8 +14,8 @@
 #include "stages/base/process/standard.h"
 #include "src/http/uri.h"
 #include "tools/common/options.h"
-#include "tools/common/recordings.h"
 #include "tools/common/signals.h"
+#include "tools/workbench/given.h"
 #include "tools/workbench/levels/command.h"
 #include "tools/workbench/levels/report.h"
 #include "tools/workbench/requests.h"
@@ -27,9 +27,6 @@
 
 /* Rounds that libmicrohttpd takes to resume connections and to send their answers. */
 #define LAST_RUNS 4
-
-/* Of processor time, for a file of the command line. */
-#define START_LIMIT_S 600
 
 #define CLIENTS_MAX             64
 #define CLIENTS_PER_ADDRESS_MAX 48
@@ -47,6 +44,10 @@ static const crn_option options[] = {
                "what is known of the recordings' views, for the page's levels and for\n"
                "--levels: a CSV file (fruit,view,class,has_defect), or a folder with\n"
                "labels.csv, with masks FRUIT-VIEW.png, or with both"),
+    CRN_OPTION("archive", "FILE",
+               "verdicts of the recordings' fruits, of cernita-archive, so that they can be\n"
+               "found by verdict, class and lot"),
+    CRN_OPTION("log", "DIR", "the same of a line's verdict log (publish.log.dir)"),
     CRN_OPTION("levels", NULL,
                "no page: print each class's best level, its precision and recall over these\n"
                "recordings, files and folders, and the levels for a line's file"),
@@ -63,6 +64,8 @@ enum {
     OPTION_LISTEN,
     OPTION_TOKEN_FILE,
     OPTION_LABELS,
+    OPTION_ARCHIVE,
+    OPTION_LOG,
     OPTION_LEVELS,
     OPTION_CONFIG,
     OPTION_RECALL,
@@ -75,8 +78,8 @@ static const crn_tool tool = {
     .about =
         "Every operator on a picture, in a browser: choose, run, compare, measure, and find the\n"
         "settings of a line's chain. Starts with generated pictures and the files given: TIFF,\n"
-        "PNG, JPEG, NumPy's .npy, recordings and folders of them. Files opened in the page stay in "
-        "memory.",
+        "PNG, JPEG, NumPy's .npy, recordings and folders of them, whose fruits can be searched.\n"
+        "Files opened in the page stay in memory.",
     .options = options,
     .operands_min = 0,
     .operands_max = 64,
@@ -135,6 +138,10 @@ static bool read_options(int argc, char **argv, crn_workbench *bench, crn_levels
             read_token(bench, text);
         else if (option == OPTION_LABELS)
             levels->labels = text;
+        else if (option == OPTION_ARCHIVE)
+            bench->sources.archive = text;
+        else if (option == OPTION_LOG)
+            bench->sources.log = text;
         else if (option == OPTION_LEVELS)
             wanted = true;
         else if (option == OPTION_CONFIG)
@@ -145,48 +152,23 @@ static bool read_options(int argc, char **argv, crn_workbench *bench, crn_levels
             levels->recall = crn_option_real(&tool, "recall", text, 0, 1);
     }
     check_levels(wanted, argc - optind, levels);
+    if (bench->sources.archive && bench->sources.log)
+        crn_usage_error(&tool,
+                        "--archive and --log are two sources of the same verdicts: give one");
+    if ((bench->sources.archive || bench->sources.log) && argc == optind)
+        crn_usage_error(&tool, "--archive and --log need a recording, or a folder of them");
     check_listen(bench);
     return wanted;
 }
 
 /* --- the start -------------------------------------------------------------------------------- */
 
-/* A job at the start, whose end is kept. */
-static void keep_end(void *owner, crn_job_end *end)
-{
-    *(crn_job_end *)owner = *end;
-}
-
-static int run_now(crn_workbench *bench, crn_job_run *run, const crn_task *task,
-                   crn_job_end *ret_end)
-{
-    crn_workbench_job job = {.run = run,
-                             .settings = task,
-                             .limit_s = START_LIMIT_S,
-                             .ended = keep_end,
-                             .owner = ret_end};
-    int r = crn_jobs_run_now(&bench->jobs, &job);
-    if (r == 0 && ret_end->cancelled)
-        r = -EINTR;
-    if (r == 0 && ret_end->status != 0)
-        r = -EIO;
-    return r;
-}
-
-static void free_end(crn_job_end *end)
-{
-    if (end->output > 0)
-        close(end->output);
-    free(end->said);
-    *end = (crn_job_end){0};
-}
-
 static int read_catalogue(crn_workbench *bench, crn_error *error)
 {
     crn_task task = {0};
     crn_job_end end = {0};
     struct stat status = {0};
-    int r = run_now(bench, crn_task_catalogue, &task, &end);
+    int r = crn_start_run(bench, crn_task_catalogue, &task, &end);
     if (r == 0 && fstat(end.output, &status) == 0)
         bench->catalogue = malloc((size_t)status.st_size + 1);
     if (bench->catalogue &&
@@ -195,7 +177,7 @@ static int read_catalogue(crn_workbench *bench, crn_error *error)
     if (!bench->catalogue_bytes)
         r = crn_error_set(error, -EIO, "the operators cannot be listed: %s",
                           end.said && *end.said ? end.said : "no memory");
-    free_end(&end);
+    crn_start_end_free(&end);
     return r;
 }
 
@@ -209,17 +191,17 @@ static int generate(crn_workbench *bench, crn_error *error)
                             .out_photograph = "fruit-4-2-photograph.png"};
     crn_job_end end = {0};
     crn_stored *made[3] = {0};
-    int r = run_now(bench, crn_task_field, &field, &end);
+    int r = crn_start_run(bench, crn_task_field, &field, &end);
     if (r == 0)
         made[0] = crn_store_add(&bench->store, field.out, &end.report.pictures[0], false);
-    free_end(&end);
-    r = r < 0 ? r : run_now(bench, crn_task_fruit, &fruit, &end);
+    crn_start_end_free(&end);
+    r = r < 0 ? r : crn_start_run(bench, crn_task_fruit, &fruit, &end);
     if (r == 0) {
         made[1] = crn_store_add(&bench->store, fruit.out, &end.report.pictures[0], false);
         made[2] =
             crn_store_add(&bench->store, fruit.out_photograph, &end.report.pictures[1], false);
     }
-    free_end(&end);
+    crn_start_end_free(&end);
     if (!made[0] || !made[1] || !made[2])
         return crn_error_set(error, -ENOMEM, "%s: no room for the first pictures",
                              bench->store.folder);
@@ -228,40 +210,6 @@ static int generate(crn_workbench *bench, crn_error *error)
     snprintf(made[1]->spec, sizeof made[1]->spec, "fruit:4:2:maps");
     snprintf(made[2]->spec, sizeof made[2]->spec, "fruit:4:2:photograph");
     return 0;
-}
-
-/* A file of the command line is read where it lies, through a link. */
-static int open_given(crn_workbench *bench, const char *path, crn_error *error)
-{
-    crn_task task = {0};
-    crn_job_end end = {0};
-    char *whole = realpath(path, NULL);
-    if (!whole)
-        return crn_error_set(error, -errno, "%s: %s", path, strerror(errno));
-    int r = crn_store_reserve(&bench->store, path, task.in);
-    if (r == 0) {
-        crn_store_remove_file(&bench->store, task.in);
-        r = symlinkat(whole, bench->store.folder_fd, task.in) < 0 ? -errno : 0;
-    }
-    if (r < 0)
-        crn_error_set(error, r, "%s: %s", path, strerror(-r));
-    free(whole);
-    if (r < 0)
-        return r;
-    r = run_now(bench, crn_task_open, &task, &end);
-    crn_stored *picture =
-        r < 0 ? NULL : crn_store_add(&bench->store, task.in, &end.report.pictures[0], false);
-    if (picture) {
-        picture->given = true;
-        crn_store_original(path, picture->original);
-    } else if (end.status < 0) {
-        r = crn_error_set(error, -EIO, "%s: reading it ended by signal %d", path, end.signal);
-    } else {
-        r = crn_error_set(error, r < 0 ? r : -ENOMEM, "%.*s",
-                          end.said ? (int)strcspn(end.said, "\n") : 0, end.said ? end.said : "");
-    }
-    free_end(&end);
-    return picture ? 0 : r;
 }
 
 static int start_daemon(crn_workbench *bench, crn_error *error)
@@ -284,16 +232,6 @@ static int start_daemon(crn_workbench *bench, crn_error *error)
     return crn_error_set(error, -ENOMEM, "%s: cannot be served", bench->listen);
 }
 
-static int open_files(crn_workbench *bench, int count, char **files, crn_error *error)
-{
-    crn_recordings list = {0};
-    int r = crn_recordings_list((const char *const *)files, count, &list, error);
-    for (int i = 0; r == 0 && i < list.count; i++)
-        r = open_given(bench, list.paths[i], error);
-    crn_recordings_free(&list);
-    return r;
-}
-
 static int start(crn_workbench *bench, int signals, const char *labels, int count, char **files,
                  crn_error *error)
 {
@@ -307,9 +245,9 @@ static int start(crn_workbench *bench, int signals, const char *labels, int coun
     if (r == 0)
         r = generate(bench, error);
     if (r == 0 && labels)
-        r = open_given(bench, labels, error);
+        r = crn_given_open(bench, labels, NULL, error);
     if (r == 0)
-        r = open_files(bench, count, files, error);
+        r = crn_given_open_all(bench, count, files, error);
     return r < 0 ? r : start_daemon(bench, error);
 }
 
@@ -350,6 +288,7 @@ static void stop(crn_workbench *bench)
     crn_store_close(&bench->store);
     crn_encoder_free(&bench->encoder);
     free(bench->catalogue);
+    crn_given_close(bench);
 }
 
 int main(int argc, char **argv)

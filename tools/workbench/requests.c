@@ -167,6 +167,10 @@ static const crn_route routes[] = {
     {"POST", "/chain", crn_work_chain, BODY_TEXT},
     {"POST", "/levels", crn_work_levels, BODY_TEXT},
     {"POST", "/calibrate", crn_work_calibrate, BODY_TEXT},
+    {"POST", "/recordings", crn_work_recordings, BODY_TEXT},
+    {"POST", "/fruits", crn_work_fruits, BODY_TEXT},
+    {"POST", "/fruits/pictures", crn_work_fruit_pictures, BODY_TEXT},
+    {"POST", "/fruits/view", crn_work_fruit_view, BODY_TEXT},
 };
 
 /* --- the life of a request -------------------------------------------------------------------- */

@@ -78,8 +78,7 @@ bool crn_answer_failure(crn_request *request, const crn_job_end *end);
  * errors. */
 void crn_said_lines(crn_encoder *encoder, char *said);
 
-/* --- the requests that need a job (work.c): each begins one or sets the answer -----------------
- */
+/* --- the requests that need a job (work/): each begins one or sets the answer ----------------- */
 
 void crn_work_upload(crn_request *request);
 void crn_work_generate(crn_request *request);
@@ -88,8 +87,16 @@ void crn_work_tile(crn_request *request);
 void crn_work_planes(crn_request *request, crn_stored *picture);
 void crn_work_apply(crn_request *request);
 void crn_work_chain(crn_request *request);
-void crn_work_levels(crn_request *request);    /* work_levels.c */
-void crn_work_calibrate(crn_request *request); /* work_calibrate.c */
+void crn_work_levels(crn_request *request);
+void crn_work_calibrate(crn_request *request);
+void crn_work_recordings(crn_request *request);
+void crn_work_fruits(crn_request *request);
+void crn_work_fruit_pictures(crn_request *request);
+void crn_work_fruit_view(crn_request *request);
+
+/* Lets the job `run` make a view's maps, name.tif, and its photograph, name.png, and answers with
+ * both; or sets the refusal. */
+void crn_work_make_view(crn_request *request, const char *name, crn_job_run *run);
 
 /* label_upload.c: a folder of labels, the files of a form. Begins it, or sets the refusal; takes
  * the body; answers it; drops one that is not complete. */
@@ -107,7 +114,7 @@ void crn_answer_pictures(crn_request *request, crn_stored *const pictures[], int
 /* The task's chain: its YAML, backend, threads and runs; false: the refusal is set. */
 bool crn_request_read_chain(crn_request *request);
 
-/* An end of jobs whose output is the answer, JSON but for planes. */
+/* An end of jobs whose output is the answer, JSON but for planes and small pictures. */
 void crn_request_printed(void *owner, crn_job_end *end);
 
 /* What all answers under way may hold of jobs' output. */
@@ -123,6 +130,10 @@ typedef enum crn_queue {
  * after `ended` has been told that it was cancelled. */
 void crn_request_work(crn_request *request, crn_queue queue, crn_job_run *run,
                       crn_job_ended *ended);
+
+/* The picture that the address names by `key`, kept until the answer, and the task's input; NULL:
+ * the refusal is set. */
+crn_stored *crn_request_input(crn_request *request, const char *key);
 
 /* Finds the picture and keeps it until the request has its answer; NULL: there is none. */
 crn_stored *crn_request_pin(crn_request *request, uint64_t id);

@@ -6,6 +6,7 @@
 
 #include "src/http/address.h"
 #include "src/http/token.h"
+#include "tools/workbench/fruits/index.h"
 #include "tools/workbench/jobs.h"
 #include "tools/workbench/store.h"
 
@@ -17,9 +18,10 @@ typedef struct crn_workbench {
     char token[CRN_HTTP_TOKEN_BYTES];     /* that clients must know; "": none */
     struct MHD_Daemon *daemon;
     crn_store store;
-    crn_jobs jobs;   /* operators, chains: one at a time, so that times are true */
-    crn_jobs quick;  /* what a page waits for meanwhile: checks, values, files */
-    char *catalogue; /* JSON; owned */
+    crn_jobs jobs;             /* operators, chains: one at a time, so that times are true */
+    crn_jobs quick;            /* what a page waits for meanwhile: checks, values, files */
+    crn_fruit_sources sources; /* of recorded fruits, the command line's; given.c owns the texts */
+    char *catalogue;           /* JSON; owned */
     size_t catalogue_bytes;
     crn_encoder *encoder;
     crn_request *waiting;   /* suspended until their job has ended */

@@ -36,6 +36,11 @@ export async function post(path, body = '') {
   return (await ask(path, { method: 'POST', headers: HEADERS, body })).json();
 }
 
+export async function bytesOf(path) {
+  const answer = await ask(path, { method: 'POST', headers: HEADERS });
+  return new Uint8Array(await answer.arrayBuffer());
+}
+
 export async function remove(path) {
   return (await ask(path, { method: 'DELETE', headers: HEADERS })).json();
 }

@@ -5,6 +5,8 @@ import chainEn from './words/chain_en.js';
 import chainIt from './words/chain_it.js';
 import compareEn from './words/compare_en.js';
 import compareIt from './words/compare_it.js';
+import fruitsEn from './words/fruits_en.js';
+import fruitsIt from './words/fruits_it.js';
 import levelsEn from './words/levels_en.js';
 import levelsIt from './words/levels_it.js';
 import operatorEn from './words/operator_en.js';
@@ -13,6 +15,6 @@ import timingEn from './words/timing_en.js';
 import timingIt from './words/timing_it.js';
 
 export default {
-  en: { ...operatorEn, ...timingEn, ...chainEn, ...compareEn, ...levelsEn, ...calibrateEn },
-  it: { ...operatorIt, ...timingIt, ...chainIt, ...compareIt, ...levelsIt, ...calibrateIt },
+  en: { ...operatorEn, ...timingEn, ...chainEn, ...compareEn, ...levelsEn, ...calibrateEn, ...fruitsEn },
+  it: { ...operatorIt, ...timingIt, ...chainIt, ...compareIt, ...levelsIt, ...calibrateIt, ...fruitsIt },
 };

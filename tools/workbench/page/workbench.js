@@ -4,12 +4,13 @@ import { startChain } from './chain/chain.js';
 import { Refusal, get, post } from './api.js';
 import { Files } from './files.js';
 import { byId, make, setText, startFrame } from './frame.js';
+import { startFruits } from './fruits/fruits.js';
 import { Operator } from './operator/operator.js';
 import { startLevels } from './levels/levels.js';
 import { startTiming } from './timing.js';
 import { bytes, number, say } from './words.js';
 
-const MODES = ['operator', 'timing', 'chain', 'levels', 'calibrate'];
+const MODES = ['operator', 'timing', 'chain', 'levels', 'calibrate', 'fruits'];
 const INPUTS = ['picture', 'maps', 'recording'];
 
 // --- what the URL keeps: mode.key=text, or mode.key:=JSON for what is not a text ---
@@ -83,6 +84,8 @@ const app = {
     if (picture) settings.set('page', { ...settings.get('page'), picture: nameInUrl(picture) });
     for (const listener of onselect) listener(picture);
   },
+
+  showMode,
 
   // Adds them to the list; those known already are not added twice.
   add(list) {
@@ -246,6 +249,7 @@ async function start() {
   startChain(byId('chain'), app);
   startLevels(byId('levels'), app);
   startCalibrate(byId('calibrate'), app);
+  startFruits(byId('fruits'), app);
   showMode(MODES.includes(page.mode) ? page.mode : 'operator');
   const picture = await restorePicture(page.picture);
   if (picture) app.select(picture.id);

@@ -3,10 +3,12 @@
 #ifndef CRN_TOOLS_WORKBENCH_TASKS_TASKS_H
 #define CRN_TOOLS_WORKBENCH_TASKS_TASKS_H
 
+#include "src/formats/recording/recording.h"
 #include "stages/config/config.h"
 #include "stages/picture/picture.h"
 #include "tools/common/calibration/calibration.h"
 #include "tools/common/operators/operators.h"
+#include "tools/workbench/fruits/search.h"
 #include "tools/workbench/jobs.h"
 
 /* Pixels of all planes of a picture: 16384 x 16384 in one plane. */
@@ -34,6 +36,9 @@ typedef struct crn_task {
     int32_t repeat;           /* warm runs of the chain, after the first one */
 
     crn_calibration_target target; /* of a calibration */
+
+    crn_fruit_sources sources; /* of recorded fruits */
+    crn_fruit_search search;
 } crn_task;
 
 /* The facts of `in`, which is read to its end. */
@@ -69,6 +74,28 @@ int crn_task_levels(const void *task, crn_job_report *report);
 
 /* Prints the scale of a camera, and what of the target was found in the picture `in`, as JSON. */
 int crn_task_calibrate(const void *task, crn_job_report *report);
+
+/* Reads the recorded fruits of `sources`, unless that was done before, and prints what there is to
+ * search for, as JSON. */
+int crn_task_recordings(const void *task, crn_job_report *report);
+
+/* Prints the fruits of `search`, as JSON. */
+int crn_task_fruits(const void *task, crn_job_report *report);
+
+/* Prints a small picture of each fruit that crn_task_fruits answers with: CRN_SMALL_WIDTH x
+ * CRN_SMALL_HEIGHT bytes of grey, behind a byte that is 0 where there is no photograph. */
+#define CRN_SMALL_WIDTH  96
+#define CRN_SMALL_HEIGHT 64
+int crn_task_fruit_pictures(const void *task, crn_job_report *report);
+
+/* Takes view `count` of the recorded fruit `first` to `out`, and its photograph to
+ * `out_photograph`. */
+int crn_task_fruit_view(const void *task, crn_job_report *report);
+
+/* For tasks: writes a view that was read as a task's pictures. 0 or negative errno with one line.
+ */
+int crn_task_write_view(const crn_task *task, const crn_recorded_view *view, crn_job_report *report,
+                        crn_error *error);
 
 /* Prints what there is to choose from, as JSON. A job, because looking for a GPU binds a process to
  * it. */

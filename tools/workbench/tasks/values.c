@@ -101,10 +101,11 @@ int crn_task_tile(const void *settings, crn_job_report *report)
 
 /* --- a view of a recording -------------------------------------------------------------------- */
 
-static int write_view(const crn_task *task, const crn_recorded_view *view, crn_job_report *report,
-                      crn_error *error)
+int crn_task_write_view(const crn_task *task, const crn_recorded_view *view, crn_job_report *report,
+                        crn_error *error)
 {
     const crn_view_header *header = &view->header;
+    report->picture_count = view->intensity ? 2 : 1;
     crn_picture maps = {.pages = (int32_t)header->channels, .samples = 1};
     maps.image =
         crn_image_dense((void *)(uintptr_t)view->maps, header->type, header->layout,
@@ -141,10 +142,8 @@ int crn_task_view(const void *settings, crn_job_report *report)
     else if (found == 0)
         r = crn_error_set(&error, -EINVAL, "%s: has no view %lld; it has %lld", task->in,
                           (long long)task->first, (long long)number);
-    if (r == 0) {
-        report->picture_count = view.intensity ? 2 : 1;
-        r = write_view(task, &view, report, &error);
-    }
+    if (r == 0)
+        r = crn_task_write_view(task, &view, report, &error);
     crn_recording_end(&reader);
     return crn_task_end(r, &error);
 }

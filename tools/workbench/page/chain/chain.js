@@ -12,8 +12,10 @@ import { StepsEditor, composeYaml, makeFields, newState, newStep, packState, sta
 const SETTLE_MS = 200; // tables, the YAML and the URL follow a moving slider this often at most
 const SLOW_MS = 500; // a run that takes longer says so and can be cancelled
 
-function classNames(catalogue, planes) {
-  if (planes === catalogue.classes.length) return catalogue.classes;
+// Those of the recorded fruits, if they fit.
+function classNames({ catalogue, recordedClasses = [] }, planes) {
+  const known = [recordedClasses, catalogue.classes].find(({ length }) => length === planes);
+  if (known) return known;
   return Array.from({ length: planes }, (_, i) => `class${i}`);
 }
 
@@ -70,6 +72,7 @@ class Chain {
     this.app = app;
     this.maps = null; // the input, once maps are chosen
     this.keeps = false; // what is shown next as A
+    this.goesOn = null; // the A of the last view, until its settings have run on this one
     this.picture = new ChainPicture();
     this.compare = new Compare({
       name: 'chain',
@@ -126,7 +129,7 @@ class Chain {
   }
 
   initialOf(planes) {
-    const initial = newState(classNames(this.app.catalogue, planes), this.app.catalogue);
+    const initial = newState(classNames(this.app, planes), this.app.catalogue);
     initial.threads = Math.min(4, this.app.catalogue.cores);
     return initial;
   }
@@ -138,6 +141,7 @@ class Chain {
   }
 
   open(picture) {
+    this.goesOn = this.maps?.planes === picture.planes ? this.compare.a ?? this.goesOn : null;
     this.maps = picture;
     this.initial = this.initialOf(picture.planes);
     const photograph = this.app.pictures().find(({ id }) => id === picture.photograph);
@@ -153,6 +157,24 @@ class Chain {
     this.build();
     this.showGround();
     this.changed();
+    if (this.goesOn) this.goOnWith(this.goesOn);
+  }
+
+  // What was kept as A of another view becomes what its settings find in this one.
+  async goOnWith({ text, query, title }) {
+    const { maps } = this;
+    const here = { ...query, in: maps.id };
+    try {
+      const answer = await post(`/chain?${new URLSearchParams(here)}`, text);
+      if (maps !== this.maps) return;
+      for (const defect of answer.defects) defect.xy = defect.xy.flat();
+      const a = { text, query: here, title, answer };
+      this.compare.continue(a, this.answer ? this.result : a);
+      this.goesOn = null;
+      this.settle();
+    } catch (error) {
+      if (maps === this.maps) this.fail(error);
+    }
   }
 
   build() {

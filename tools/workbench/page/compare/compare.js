@@ -22,7 +22,6 @@ export class Compare {
   constructor({ name, match, times, about, textOf, keep, changed }) {
     Object.assign(this, { match, times, textOf, changed });
     this.a = null;
-    this.b = null;
     this.found = null;
     this.view = VIEWS[0];
     this.share = 0.5;
@@ -51,8 +50,15 @@ export class Compare {
     this.select.focus();
   }
 
+  // An A without the reader's doing: the focus stays.
+  continue(a, b) {
+    this.a = a;
+    this.show(b);
+  }
+
   drop() {
     this.a = null;
+    this.b = null;
     this.found = null;
     for (const part of [this.dropButton, this.viewField, this.slider, this.told, this.legend, this.element]) part.hidden = true;
     setText(this.told, '');

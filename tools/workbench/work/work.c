@@ -14,7 +14,7 @@
 #define TILE_SIDE_MAX      16384
 #define FRUIT_VIEWS        4
 
-static crn_stored *find_input(crn_request *request, const char *key)
+crn_stored *crn_request_input(crn_request *request, const char *key)
 {
     int64_t id = crn_request_number(request, key, 0);
     crn_stored *picture = id > 0 ? crn_request_pin(request, (uint64_t)id) : NULL;
@@ -188,6 +188,18 @@ void crn_work_generate(crn_request *request)
                            "only a field and a fruit can be generated");
 }
 
+void crn_work_make_view(crn_request *request, const char *name, crn_job_run *run)
+{
+    char file[CRN_STORE_NAME_BYTES];
+    snprintf(file, sizeof file, "%s.tif", name);
+    bool reserved = crn_request_reserve(request, file, request->task.out);
+    snprintf(file, sizeof file, "%s.png", name);
+    if (reserved && crn_request_reserve(request, file, request->task.out_photograph))
+        crn_request_work(request, CRN_QUEUE_QUICK, run, made);
+    else
+        remove_made(request);
+}
+
 /* Reserves a name after the input's, without its ending. */
 static bool reserve_after(crn_request *request, const char *what, const char *ending,
                           char ret_name[CRN_STORE_NAME_BYTES])
@@ -204,7 +216,7 @@ void crn_work_view(crn_request *request)
 {
     crn_task *task = &request->task;
     char what[48];
-    crn_stored *picture = find_input(request, "picture");
+    crn_stored *picture = crn_request_input(request, "picture");
     if (!picture)
         return;
     task->first = crn_request_number(request, "view", 0);
@@ -247,7 +259,7 @@ void crn_work_tile(crn_request *request)
     int64_t width = crn_request_number(request, "width", -1);
     int64_t height = crn_request_number(request, "height", -1);
     char what[48];
-    if (!find_input(request, "picture"))
+    if (!crn_request_input(request, "picture"))
         return;
     if (width < 1 || height < 1 || width > TILE_SIDE_MAX || height > TILE_SIDE_MAX) {
         crn_answer_refusal(request, MHD_HTTP_UNPROCESSABLE_CONTENT, "sides are from 1 to %d",
@@ -267,14 +279,14 @@ void crn_request_printed(void *owner, crn_job_end *end)
 {
     crn_request *request = owner;
     if (!crn_answer_failure(request, end)) {
+        bool is_bytes =
+            request->job.run == crn_task_planes || request->job.run == crn_task_fruit_pictures;
         struct stat status;
         if (fstat(end->output, &status) == 0) {
             request->sending_bytes = (uint64_t)status.st_size;
             request->bench->sending_bytes += request->sending_bytes;
         }
-        crn_answer_file(request,
-                        request->job.run == crn_task_planes ? "application/octet-stream"
-                                                            : "application/json",
+        crn_answer_file(request, is_bytes ? "application/octet-stream" : "application/json",
                         end->output, NULL);
         end->output = -1;
     }
@@ -425,7 +437,7 @@ void crn_work_apply(crn_request *request)
                            task->operator->name, ending ? ending : "");
         return;
     }
-    crn_stored *in = task->operator->generates ? NULL : find_input(request, "in");
+    crn_stored *in = task->operator->generates ? NULL : crn_request_input(request, "in");
     if (!in && !task->operator->generates)
         return;
     if (in && in->facts.kind == CRN_PICTURE_RECORDING) {
@@ -441,53 +453,4 @@ void crn_work_apply(crn_request *request)
     } else if (reserve_after(request, task->operator->name, dotted, task->out)) {
         crn_request_work(request, CRN_QUEUE_OPERATORS, crn_task_apply, applied);
     }
-}
-
-/* --- chain ------------------------------------------------------------------------------------ */
-
-/* Kernels may be files, but none outside the pictures' folder. Escapes could hide the slash. */
-static bool has_slash(const char *yaml)
-{
-    return strchr(yaml, '/') || strcasestr(yaml, "\\x2f") || strcasestr(yaml, "\\u002f") ||
-           strcasestr(yaml, "\\u0000002f");
-}
-
-bool crn_request_read_chain(crn_request *request)
-{
-    crn_task *task = &request->task;
-    const char *backend = crn_request_text(request, "backend");
-    int64_t threads = crn_request_number(request, "threads", 1);
-    int64_t repeat = crn_request_number(request, "repeat", 0);
-    if (request->body && has_slash(request->body)) {
-        crn_answer_refusal(request, MHD_HTTP_UNPROCESSABLE_CONTENT,
-                           "a chain here has no /: name kernels and elements, not files");
-        return false;
-    }
-    task->backend = -1;
-    for (int i = 0; backend && crn_backend_names[i]; i++)
-        if (strcmp(crn_backend_names[i], backend) == 0)
-            task->backend = i;
-    if (task->backend < 0 || threads < 1 || threads > 1024 || repeat < 0 || repeat > 1000) {
-        crn_answer_refusal(request, MHD_HTTP_UNPROCESSABLE_CONTENT,
-                           "a chain runs on auto, serial, openmp or cuda with 1 to 1024 threads, "
-                           "and 0 to 1000 times more");
-        return false;
-    }
-    task->threads = (int32_t)threads;
-    task->repeat = (int32_t)repeat;
-    task->yaml = request->body ? request->body : "";
-    task->yaml_bytes = request->body_bytes;
-    return true;
-}
-
-void crn_work_chain(crn_request *request)
-{
-    crn_task *task = &request->task;
-    const crn_stored *maps = find_input(request, "in");
-    if (!maps || !crn_request_read_chain(request))
-        return;
-    const crn_stored *photograph = crn_request_pin(request, maps->photograph);
-    if (photograph)
-        snprintf(task->photograph, sizeof task->photograph, "%s", photograph->name);
-    crn_request_work(request, CRN_QUEUE_OPERATORS, crn_task_chain, crn_request_printed);
 }

@@ -1,0 +1,115 @@
+/* Verdicts of an archive (cernita-archive), which is only read: also while it is written, or
+ * without the right to write in its folder. */
+#include <errno.h>
+#include <sqlite3.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/formats/verdict/kind.h"
+#include "stages/base/file/regular_file.h"
+#include "tools/workbench/fruits/builder.h"
+
+#define BUSY_MS 10000 /* while another program migrates or checkpoints */
+
+/* `published_ns` is in an index; the largest outline's view, and the classes one after the other.
+ */
+static const char question_text[] =
+    "SELECT f.lane, f.epoch, f.fruit, v.name, l.lot,"
+    " (SELECT view FROM defects d WHERE d.fruit_id = f.fruit_id AND NOT d.hole"
+    "  ORDER BY area_px DESC LIMIT 1),"
+    " (SELECT group_concat(c.name, char(10)) FROM totals t JOIN names c ON c.name_id = t.class_id"
+    "  WHERE t.fruit_id = f.fruit_id AND t.count > 0)"
+    " FROM fruits f JOIN names v ON v.name_id = f.verdict_id LEFT JOIN lots l USING (lot_id)"
+    " WHERE f.published_ns BETWEEN ? AND ?";
+
+static int fail(sqlite3 *database, const char *path, crn_error *error)
+{
+    int code = sqlite3_extended_errcode(database) & 0xff;
+    const char *why = sqlite3_errmsg(database);
+    if (code == SQLITE_CANTOPEN || code == SQLITE_READONLY) /* WAL mode needs a file beside it */
+        return crn_error_set(error, -EACCES,
+                             "%s: cannot be read: give this user the right to read it and its "
+                             "folder, or name a copy",
+                             path);
+    if (code == SQLITE_NOTADB || code == SQLITE_ERROR)
+        return crn_error_set(error, -EMEDIUMTYPE,
+                             "%s: is not an archive that this version reads (%s): name a file of "
+                             "cernita-archive",
+                             path, why);
+    return crn_error_set(error, -EIO, "%s: cannot be read: %s", path, why);
+}
+
+static int kind_of(const char *name)
+{
+    for (int i = CRN_VERDICT_COMPLETE; i <= CRN_VERDICT_LATE; i++)
+        if (name && strcmp(crn_verdict_kind_names[i], name) == 0)
+            return i;
+    return CRN_VERDICT_PARTIAL; /* a newer kind: not whole, as far as is known here */
+}
+
+static uint64_t read_classes(crn_fruit_builder *builder, const char *names)
+{
+    uint64_t found = 0;
+    while (names && *names) {
+        char name[CRN_CLASS_NAME_MAX];
+        size_t length = strcspn(names, "\n");
+        size_t kept = length < sizeof name ? length : sizeof name - 1;
+        memcpy(name, names, kept);
+        name[kept] = '\0';
+        found |= crn_fruit_builder_class(builder, name);
+        names += length + (names[length] == '\n');
+    }
+    return found;
+}
+
+static int take_row(crn_fruit_builder *builder, sqlite3_stmt *row)
+{
+    bool has_view = sqlite3_column_type(row, 5) == SQLITE_INTEGER;
+    const crn_fruit_verdict verdict = {
+        .lane = (uint64_t)sqlite3_column_int64(row, 0),
+        .epoch = (uint64_t)sqlite3_column_int64(row, 1),
+        .fruit = (uint64_t)sqlite3_column_int64(row, 2),
+        .kind = kind_of((const char *)sqlite3_column_text(row, 3)),
+        .lot = (const char *)sqlite3_column_text(row, 4),
+        .shown_view = has_view ? (uint32_t)sqlite3_column_int64(row, 5) : UINT32_MAX,
+        .found = read_classes(builder, (const char *)sqlite3_column_text(row, 6)),
+    };
+    return crn_fruit_builder_judge(builder, &verdict);
+}
+
+static int open_archive(const char *path, sqlite3 **ret_database, crn_error *error)
+{
+    int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX;
+    int fd = crn_regular_open(path, error); /* SQLite's own words do not tell why not */
+    if (fd < 0)
+        return fd;
+    close(fd);
+    int code = sqlite3_open_v2(path, ret_database, flags, NULL);
+    if (code == SQLITE_OK)
+        sqlite3_busy_timeout(*ret_database, BUSY_MS);
+    return code == SQLITE_OK ? 0 : fail(*ret_database, path, error);
+}
+
+int crn_fruit_read_archive(crn_fruit_builder *builder, const char *path, crn_error *error)
+{
+    sqlite3 *database = NULL;
+    sqlite3_stmt *question = NULL;
+    int64_t from_ns, to_ns;
+    int code = SQLITE_DONE;
+    crn_fruit_builder_span(builder, &from_ns, &to_ns);
+    int r = open_archive(path, &database, error);
+    if (r == 0 && sqlite3_prepare_v2(database, question_text, -1, &question, NULL) != SQLITE_OK)
+        r = fail(database, path, error);
+    if (r == 0) {
+        sqlite3_bind_int64(question, 1, from_ns);
+        sqlite3_bind_int64(question, 2, to_ns);
+    }
+    while (r == 0 && (code = sqlite3_step(question)) == SQLITE_ROW)
+        if (take_row(builder, question) < 0)
+            r = crn_error_set(error, -ENOMEM, "%s: no memory for its verdicts", path);
+    if (r == 0 && code != SQLITE_DONE)
+        r = fail(database, path, error);
+    sqlite3_finalize(question);
+    sqlite3_close(database);
+    return r;
+}

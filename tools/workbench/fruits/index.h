@@ -1,0 +1,85 @@
+/*
+ * The recorded fruits of the folders and files that the command line names: which views a fruit
+ * has, where they lie, and what its verdict says, if an archive or a log has it. Made once, by a
+ * job, as a file in the pictures' folder (memory); later jobs map it and read it only.
+ *
+ * The file is this process's own: only a job of the same program has written it.
+ */
+#ifndef CRN_TOOLS_WORKBENCH_FRUITS_INDEX_H
+#define CRN_TOOLS_WORKBENCH_FRUITS_INDEX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/formats/view/wire.h"
+#include "stages/base/error.h"
+#include "stages/stage/classes.h"
+
+/* In the pictures' folder, where no picture's name begins with a dot. */
+#define CRN_FRUIT_INDEX_NAME ".fruits"
+
+/* What to read. Texts are whole paths, valid as long as the job. */
+typedef struct crn_fruit_sources {
+    char **recordings;
+    int32_t recording_count;
+    const char *archive, *log; /* of the verdicts; NULL: none. Not both */
+} crn_fruit_sources;
+
+#define CRN_FRUIT_NO_VERDICT (-1)
+
+typedef struct crn_recorded_fruit {
+    uint64_t epoch, fruit;
+    int64_t time_ns;                 /* arrival of its first view, CLOCK_REALTIME */
+    uint64_t found;                  /* classes, a bit each, that the verdict found */
+    uint32_t first_view, view_count; /* in `views`, by index of view */
+    uint32_t lane;
+    uint32_t lot;        /* in `lots`; 0: none */
+    int32_t kind;        /* crn_verdict_kind, or CRN_FRUIT_NO_VERDICT */
+    uint32_t shown_view; /* that of the largest defect in the verdict, else its first */
+} crn_recorded_fruit;
+
+typedef struct crn_view_place {
+    uint64_t offset;    /* of crn_recording_go_to() */
+    uint32_t recording; /* in crn_fruit_sources */
+    uint32_t view;      /* the header's */
+} crn_view_place;
+
+/* The file's begin. Fruits follow, oldest first, then views, lots (CRN_CLASS_NAME_MAX bytes each,
+ * the first is empty), and notes: a line for each recording that was not read whole. */
+typedef struct crn_fruit_index {
+    uint64_t fruit_count, view_count, lot_count, note_bytes;
+    uint64_t verdicts;        /* fruits that have one */
+    int32_t has_verdicts;     /* an archive or a log was read */
+    crn_classes classes;      /* of the recordings, and those that only verdicts name behind them */
+    int32_t recorded_classes; /* how many of them are the recordings' */
+} crn_fruit_index;
+
+/* A mapped index. */
+typedef struct crn_fruit_table {
+    const crn_fruit_index *head;
+    const crn_recorded_fruit *fruits;
+    const crn_view_place *views;
+    const char (*lots)[CRN_CLASS_NAME_MAX];
+    const char *notes;
+    size_t bytes;
+} crn_fruit_table;
+
+/* Maps the index of the current folder. 0, or -ENOENT with one line: it is not made yet. */
+int crn_fruit_table_open(crn_fruit_table *ret_table, crn_error *error);
+void crn_fruit_table_close(crn_fruit_table *table);
+
+/* The fruit of that number, -ENOENT with one line if there is none. */
+int crn_fruit_table_get(const crn_fruit_table *table, int64_t number,
+                        const crn_recorded_fruit **ret_fruit, crn_error *error);
+
+/*
+ * Reads the sources and writes the index to the current folder, with progress. A recording that
+ * cannot be read, or only in part, is a note; an archive or a log that cannot be read is an error:
+ * 0, or negative errno with one line.
+ */
+int crn_fruit_index_make(const crn_fruit_sources *sources, crn_error *error);
+
+/* Whether the archive or the log can be read at all: 0, or negative errno with one line. */
+int crn_fruit_sources_check(const crn_fruit_sources *sources, crn_error *error);
+
+#endif
