@@ -1,0 +1,42 @@
+#!/usr/bin/python3
+"""Draws tools/workbench/workbench.png: the workbench's page after contours of a generated field.
+
+    tests/pages/draw_workbench.py --bin build/bin
+"""
+import argparse
+import pathlib
+import tempfile
+
+from browser import Browser
+from workbench_page import ROOT, Page, Workbench
+
+PICTURE = ROOT / "tools/workbench/workbench.png"
+SCREEN = (1280, 900)
+
+
+def draw(programs, folder):
+    workbench, browser = Workbench(programs), Browser()
+    try:
+        browser.resize(*SCREEN)
+        page = Page(browser, programs, folder)
+        page.start(f"{workbench.address}#page.picture=field:8:7:0.5&operator.operator=contours&operator.level=128")
+        page.wait_picture("field-8-7")
+        page.run()
+        browser.wait("warm times", lambda: "median" in browser.text("#output-caption"))
+        browser.screenshot(PICTURE, SCREEN[1])
+    finally:
+        browser.close()
+        workbench.close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", required=True)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="cernita-picture-") as folder:
+        draw(pathlib.Path(arguments.bin).resolve(), pathlib.Path(folder))
+    print(PICTURE)
+
+
+if __name__ == "__main__":
+    main()
