@@ -226,17 +226,30 @@ static void await_no_client(const char *address)
     }
 }
 
-static void random_requests_leave_the_pages_as_they_were(void **state)
+static void attack_often(const char *address)
 {
-    (void)state;
     static text_buffer text;
     uint64_t seed = crn_random_seed();
     uint32_t cases = crn_random_cases(10000);
+    for (uint32_t i = 0; i < cases; i++) {
+        crn_random random = {seed + i};
+        make_input(&random, &text);
+        attack(&random, address, &text);
+        if (i % BATCH == 0)
+            free(get_at_last(address, "/healthz"));
+    }
+    await_no_client(address);
+}
+
+static void random_requests_leave_the_pages_as_they_were(void **state)
+{
+    (void)state;
     crn_config config;
     crn_meters meters;
     crn_snapshots *snapshots;
     crn_alarms *alarms;
     crn_conditions *conditions;
+    crn_minutes *minutes;
     crn_flight *flight;
     crn_http *http;
     crn_error error;
@@ -247,6 +260,7 @@ static void random_requests_leave_the_pages_as_they_were(void **state)
     assert_int_equal(crn_alarms_open("", &alarms), 0);
     assert_int_equal(crn_conditions_open(&config, NULL, NULL, crn_alarms_tell, alarms, &conditions),
                      0);
+    assert_int_equal(crn_minutes_start("", 1, (int32_t)config.limits.lanes, &minutes), 0);
     int descriptors = count_descriptors();
     assert_int_equal(crn_flight_create(&config, &flight), 0);
     crn_http_settings settings = {.run = "run",
@@ -254,22 +268,16 @@ static void random_requests_leave_the_pages_as_they_were(void **state)
                                   .snapshots = snapshots,
                                   .conditions = conditions,
                                   .alarms = alarms,
+                                  .minutes = minutes,
                                   .flight = flight,
                                   .idle_s = CRN_HTTP_IDLE_S,
                                   .request_s = CRN_HTTP_REQUEST_S};
     assert_int_equal(crn_http_open(&config, &settings, &http, &error), 0);
-    const char *address = crn_http_address(http);
-    for (uint32_t i = 0; i < cases; i++) {
-        crn_random random = {seed + i};
-        make_input(&random, &text);
-        attack(&random, address, &text);
-        if (i % BATCH == 0)
-            free(get_at_last(address, "/healthz"));
-    }
-    await_no_client(address);
+    attack_often(crn_http_address(http));
     crn_http_close(&http);
     assert_int_equal(count_descriptors(), descriptors);
     crn_flight_free(&flight);
+    crn_minutes_stop(&minutes);
     crn_conditions_close(&conditions);
     crn_alarms_close(&alarms);
     crn_snapshots_free(&snapshots);
