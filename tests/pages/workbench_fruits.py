@@ -98,7 +98,13 @@ def fruits_are_found(test):
             shown = test.browser.run("return document.getElementById('fruits').querySelectorAll('canvas').length")
             assert shown == 0
             find(test, "")
-            grey = "return [...document.querySelectorAll('#fruits canvas')].every((one) => one.getContext('2d').getImageData(48, 32, 1, 1).data[3])"
+            grey = """
+                const copy = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+                return [...document.querySelectorAll('#fruits canvas')].every((one) => {
+                    copy.clearRect(0, 0, 300, 150);
+                    copy.drawImage(one, 0, 0);
+                    return copy.getImageData(48, 32, 1, 1).data[3] > 0;
+                });"""
             test.browser.wait("small pictures", lambda: test.browser.run(grey))
 
 
