@@ -47,6 +47,8 @@ typedef struct lane_class {
     bool is_compared[CRN_DRIFT_DIRECTIONS];
     double usual[CRN_DRIFT_DIRECTIONS]; /* if it is compared: as far as was known last */
     crn_drift_chart charts[CRN_DRIFT_DIRECTIONS];
+    bool is_told[CRN_DRIFT_DIRECTIONS];    /* was raised at the last look, */
+    bool is_general[CRN_DRIFT_DIRECTIONS]; /* as a change of the lot */
 } lane_class;
 
 typedef struct lane_charts {
@@ -269,14 +271,30 @@ void crn_drift_charts_add(crn_drift_charts *charts, const crn_drift_fruit *fruit
 
 /* --- findings --- */
 
-/* Whether more than half of the lanes tend to this change. */
-static bool is_general(const crn_drift_charts *charts, int32_t class, crn_drift_direction direction)
+/* Whether more than half of the lanes tend to this change, or, with `raised`, are raised for it. */
+static bool is_of_most(const crn_drift_charts *charts, int32_t class, crn_drift_direction direction,
+                       bool raised)
 {
-    int32_t tending = 0;
-    for (int32_t i = 0; i < charts->lane_count; i++)
+    int32_t lanes = 0;
+    for (int32_t i = 0; i < charts->lane_count; i++) {
+        const crn_drift_chart *chart = &charts->lanes[i].classes[class].charts[direction];
         if (charts->lanes[i].is_seen)
-            tending += charts->lanes[i].classes[class].charts[direction].since >= TENDING;
-    return 2 * tending > charts->lanes_seen;
+            lanes += raised ? chart->is_raised : chart->since >= TENDING;
+    }
+    return 2 * lanes > charts->lanes_seen;
+}
+
+/* Whether a chart that is raised is told as a change of the lot. That is settled when it is raised:
+ * later one of the other lanes may tend to it by chance. */
+static bool is_general(const crn_drift_charts *charts, lane_class *own, int32_t class,
+                       crn_drift_direction direction)
+{
+    if (!own->is_told[direction])
+        own->is_general[direction] = is_of_most(charts, class, direction, false);
+    own->is_told[direction] = true;
+    own->is_general[direction] =
+        own->is_general[direction] || is_of_most(charts, class, direction, true);
+    return own->is_general[direction];
 }
 
 /* Replaces a finding by one of stronger evidence. */
@@ -301,15 +319,18 @@ static void consider(const crn_drift_charts *charts, const lane_charts *lane, in
 }
 
 /* The lane's strongest finding in *of_lane, and the line's in *of_line. */
-static void find_lane(const crn_drift_charts *charts, const lane_charts *lane, candidate *of_lane,
+static void find_lane(const crn_drift_charts *charts, lane_charts *lane, candidate *of_lane,
                       candidate *of_line)
 {
     for (uint64_t left = charts->looked_for; left; left &= left - 1) {
         int32_t class = __builtin_ctzll(left);
         for (crn_drift_direction i = 0; i < CRN_DRIFT_DIRECTIONS; i++) {
-            if (!lane->classes[class].charts[i].is_raised)
+            lane_class *own = &lane->classes[class];
+            if (!own->charts[i].is_raised) {
+                own->is_told[i] = false;
                 continue;
-            bool general = is_general(charts, class, i);
+            }
+            bool general = is_general(charts, own, class, i);
             consider(charts, lane, class, i, general ? -1 : (int64_t)lane->number,
                      general ? of_line : of_lane);
         }

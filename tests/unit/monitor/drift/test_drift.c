@@ -95,6 +95,43 @@ static void a_lane_that_differs_from_its_neighbours_is_raised(void **state)
     }
 }
 
+/* Whatever is wrong with one lane, the others are not told for it, seldom or often defects are. */
+static void the_others_are_not_told_for_one_that_differs(void **state)
+{
+    (void)state;
+    static const double shares[][2] = {{0.6, 0.1}, {0.9, 0.2}, {0.4, 0.02}};
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++)
+        for (int32_t lanes = 3; lanes <= 6; lanes++) {
+            simulated_line line;
+            open_line(&line, lanes);
+            set_shares(&line, shares[i][1]);
+            line.shares[0][0] = shares[i][0];
+            for (int part = 0; part < 3000; part++) {
+                pass(&line, 10);
+                finds(&line, -2);
+                for (int32_t k = 0; k < line.findings->count; k++)
+                    assert_int_equal(line.findings->at[k].lane, 1);
+            }
+            assert_int_equal(line.findings->count, 1);
+            close_simulated(&line);
+        }
+}
+
+/* Cameras are not all alike. */
+static void a_lane_that_always_differs_by_little_is_not_raised(void **state)
+{
+    (void)state;
+    simulated_line line;
+    open_line(&line, LANES);
+    line.shares[0][0] = 0.13;
+    line.shares[1][1] = 0.087;
+    for (int part = 0; part < 4000; part++) {
+        pass(&line, 100);
+        assert_false(finds(&line, -2));
+    }
+    close_simulated(&line);
+}
+
 static void a_new_lot_raises_nothing(void **state)
 {
     (void)state;
@@ -323,6 +360,8 @@ int main(void)
         cmocka_unit_test(the_end_of_a_long_fault_raises_nothing),
         cmocka_unit_test(fewer_defects_are_raised_too),
         cmocka_unit_test(a_lane_that_differs_from_its_neighbours_is_raised),
+        cmocka_unit_test(the_others_are_not_told_for_one_that_differs),
+        cmocka_unit_test(a_lane_that_always_differs_by_little_is_not_raised),
         cmocka_unit_test(a_new_lot_raises_nothing),
         cmocka_unit_test(other_settings_raise_nothing),
         cmocka_unit_test(stragglers_do_not_begin_a_lot_again),
