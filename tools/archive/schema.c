@@ -138,7 +138,7 @@ static int read_version(sqlite3 *database, const char *path, int count, int64_t 
     if (r < 0)
         return r;
     bool is_empty = application == 0 && *ret_version == 0 && tables == 0;
-    if (!is_empty && application != CRN_ARCHIVE_APPLICATION_ID)
+    if (!is_empty && (application != CRN_ARCHIVE_APPLICATION_ID || *ret_version < 1))
         return crn_error_set(error, -EMEDIUMTYPE,
                              "%s: is the database of another program: name another file", path);
     if (*ret_version > count)

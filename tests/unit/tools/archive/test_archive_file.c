@@ -77,6 +77,18 @@ static void a_newer_archive_is_refused(void **state)
     assert_true(archived_ask("SELECT COUNT(*) FROM fruits") == 30);
 }
 
+static void an_archive_of_a_version_that_there_never_was_is_refused(void **state)
+{
+    (void)state;
+    archived_expect_added(30);
+    static const char *const versions[] = {"PRAGMA user_version = 0", "PRAGMA user_version = -1",
+                                           "PRAGMA user_version = -2000000000"};
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
+        change(versions[i]);
+        expect_refused(-EMEDIUMTYPE, "is the database of another program: name another file");
+    }
+}
+
 static void links_and_folders_are_refused(void **state)
 {
     (void)state;
@@ -208,11 +220,17 @@ int main(void)
 {
     crn_log_set_level(CRN_LOG_ERROR);
     const struct CMUnitTest tests[] = {
-        TEST(a_foreign_database_is_refused),      TEST(what_is_no_database_is_refused),
-        TEST(a_newer_archive_is_refused),         TEST(links_and_folders_are_refused),
-        TEST(a_folder_without_rights_is_refused), TEST(one_program_writes_at_a_time),
-        TEST(a_damaged_archive_is_told),          TEST(the_wal_shrinks_after_a_long_read),
-        TEST(an_older_archive_is_migrated),       TEST(an_archive_of_each_older_schema_goes_on),
+        TEST(a_foreign_database_is_refused),
+        TEST(what_is_no_database_is_refused),
+        TEST(a_newer_archive_is_refused),
+        TEST(an_archive_of_a_version_that_there_never_was_is_refused),
+        TEST(links_and_folders_are_refused),
+        TEST(a_folder_without_rights_is_refused),
+        TEST(one_program_writes_at_a_time),
+        TEST(a_damaged_archive_is_told),
+        TEST(the_wal_shrinks_after_a_long_read),
+        TEST(an_older_archive_is_migrated),
+        TEST(an_archive_of_each_older_schema_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
