@@ -86,10 +86,7 @@ static int open_source(crn_archive *archive, const archive_settings *set,
     int r = open_verdicts(archive, set, ret_source, error);
     if (r < 0 || !set->state)
         return r;
-    return crn_state_import_open(archive,
-                                 &(crn_state_settings){.dir = set->state,
-                                                       .follow = set->follow || ret_source->line,
-                                                       .tell = tell},
+    return crn_state_import_open(archive, &(crn_state_settings){.dir = set->state, .tell = tell},
                                  &ret_source->state, error);
 }
 
@@ -132,6 +129,13 @@ static void print_state(const crn_state_import *state)
            stats->texts);
 }
 
+/* Without --follow what cannot be read fails the run, once all else is archived. */
+static bool is_whole(const archive_source *source, bool follow)
+{
+    return !source->state || follow || source->line ||
+           crn_state_import_get_fault(source->state) == 0;
+}
+
 int main(int argc, char **argv)
 {
     crn_standard_streams("cernita-archive");
@@ -153,9 +157,12 @@ int main(int argc, char **argv)
                stats->added, stats->known, stats->missing, stats->unreadable);
         print_state(source.state);
     }
+    bool whole = is_whole(&source, set.follow);
     crn_import_close(&source.log);
     crn_subscriber_close(&source.line);
     crn_state_import_close(&source.state);
     crn_archive_close(&archive);
-    return r < 0 ? crn_tool_fail(&tool, "%s", error.text) : 0;
+    if (r < 0)
+        return crn_tool_fail(&tool, "%s", error.text);
+    return whole ? 0 : 1;
 }

@@ -22,7 +22,8 @@ int crn_archive_changes_init(crn_archive_changes *changes, crn_archive *archive,
          " variety = IIF(is_newest, IFNULL(?3, variety), IFNULL(variety, ?3))"
          " FROM (SELECT ?4 >= MAX(time_ns) AS is_newest FROM changes"
          " WHERE lot_id = ?1 AND what = 'lot' AND refused = 0) WHERE lots.lot_id = ?1"},
-        {&changes->lacks_text, "SELECT 1 FROM settings WHERE hash = ? AND text IS NOT NULL"},
+        {&changes->lacks_text,
+         "SELECT settings_id, text FROM settings WHERE hash = ? AND text IS NOT NULL"},
         {&changes->named_text, "SELECT COUNT(*), TOTAL(text_sha256 = ?2) FROM changes"
                                " WHERE settings_id = ?1 AND text_sha256 IS NOT NULL"},
         {&changes->text, "UPDATE settings SET text = ?2 WHERE settings_id = ?1"},
@@ -149,40 +150,7 @@ static int set_lot(crn_archive_changes *changes, const crn_change *change, crn_e
     return crn_archive_run(changes->archive, changes->lot, error);
 }
 
-int crn_archive_changes_add(crn_archive_changes *changes, const crn_archive_entry *entry,
-                            crn_archive_entry_added *ret_added, crn_error *error)
-{
-    static crn_change change; /* of one thread */
-    bool is_known, has_before = true;
-    *ret_added = (crn_archive_entry_added){.is_new = false};
-    int r = ask_text(changes, changes->known, entry->links->hash, &is_known, error);
-    if (r < 0 || is_known)
-        return r;
-    r = crn_change_read(entry->line, entry->length, &change);
-    if (r < 0)
-        return crn_error_set(error, r, "%s: the entry with the hash %s cannot be read: %s",
-                             entry->source, entry->links->hash,
-                             r == -ENOMEM ? "no memory" : "it has no time");
-    if (change.continues)
-        r = ask_text(changes, changes->known, change.continues_hash, &has_before, error);
-    if (r == 0)
-        r = insert(changes, entry, &change, error);
-    if (r == 0)
-        r = set_lot(changes, &change, error);
-    *ret_added = (crn_archive_entry_added){.is_new = r == 0, .is_cut_off = !has_before};
-    return r;
-}
-
 /* --- texts of settings --- */
-
-int crn_archive_changes_lack_text(crn_archive_changes *changes, const char *hash, bool *ret_lacks,
-                                  crn_error *error)
-{
-    bool has_text;
-    int r = ask_text(changes, changes->lacks_text, hash, &has_text, error);
-    *ret_lacks = !has_text;
-    return r;
-}
 
 /* Whether entries name no other text of these settings, or this one, too. */
 static int ask_named(crn_archive_changes *changes, int64_t settings_id, const char *sha256,
@@ -201,6 +169,53 @@ static int ask_named(crn_archive_changes *changes, int64_t settings_id, const ch
     return r;
 }
 
+static int put_text(crn_archive_changes *changes, int64_t settings_id, const char *text,
+                    size_t size, crn_error *error)
+{
+    sqlite3_bind_int64(changes->text, 1, settings_id);
+    sqlite3_bind_text(changes->text, 2, text, (int)size, SQLITE_STATIC);
+    return crn_archive_run(changes->archive, changes->text, error);
+}
+
+/* A text may be archived before the entries that name it: then it was compared with none. */
+static int drop_other_text(crn_archive_changes *changes, const crn_change_state *state,
+                           bool *ret_is_dropped, crn_error *error)
+{
+    sqlite3_stmt *question = changes->lacks_text;
+    char sha256[CRN_SHA256_TEXT_BYTES];
+    int64_t id = 0;
+    *ret_is_dropped = false;
+    if (!state->text[0])
+        return 0;
+    sqlite3_bind_text(question, 1, state->settings, -1, SQLITE_STATIC);
+    int code = sqlite3_step(question);
+    if (code == SQLITE_ROW) {
+        id = sqlite3_column_int64(question, 0);
+        const void *text = sqlite3_column_text(question, 1);
+        crn_sha256_text(text, (size_t)sqlite3_column_bytes(question, 1), sha256);
+    }
+    int r = code == SQLITE_ROW || code == SQLITE_DONE
+                ? 0
+                : crn_archive_fail(changes->archive->database, changes->archive->path, error);
+    sqlite3_reset(question);
+    bool is_named = true;
+    if (r == 0 && id)
+        r = ask_named(changes, id, sha256, &is_named, error);
+    if (r == 0 && !is_named)
+        r = put_text(changes, id, NULL, 0, error);
+    *ret_is_dropped = !is_named;
+    return r;
+}
+
+int crn_archive_changes_lack_text(crn_archive_changes *changes, const char *hash, bool *ret_lacks,
+                                  crn_error *error)
+{
+    bool has_text;
+    int r = ask_text(changes, changes->lacks_text, hash, &has_text, error);
+    *ret_lacks = !has_text;
+    return r;
+}
+
 int crn_archive_changes_set_text(crn_archive_changes *changes, const char *hash, const char *text,
                                  size_t size, bool *ret_is_named, crn_error *error)
 {
@@ -212,7 +227,36 @@ int crn_archive_changes_set_text(crn_archive_changes *changes, const char *hash,
         r = ask_named(changes, id, sha256, ret_is_named, error);
     if (r < 0 || !*ret_is_named)
         return r;
-    sqlite3_bind_int64(changes->text, 1, id);
-    sqlite3_bind_text(changes->text, 2, text, (int)size, SQLITE_STATIC);
-    return crn_archive_run(changes->archive, changes->text, error);
+    return put_text(changes, id, text, size, error);
+}
+
+/* --- both --- */
+
+int crn_archive_changes_add(crn_archive_changes *changes, const crn_archive_entry *entry,
+                            crn_archive_entry_added *ret_added, crn_error *error)
+{
+    static crn_change change; /* of one thread */
+    bool is_known, has_before = true;
+    *ret_added = (crn_archive_entry_added){.is_new = false};
+    int r = ask_text(changes, changes->known, entry->links->hash, &is_known, error);
+    if (r < 0 || is_known)
+        return r;
+    r = crn_change_read(entry->line, entry->length, &change);
+    if (r == -EBADMSG) {
+        ret_added->is_unreadable = true;
+        return 0;
+    }
+    if (r < 0)
+        return crn_error_set(error, r, "%s: no memory", entry->source);
+    if (change.continues)
+        r = ask_text(changes, changes->known, change.continues_hash, &has_before, error);
+    if (r == 0)
+        r = insert(changes, entry, &change, error);
+    if (r == 0)
+        r = set_lot(changes, &change, error);
+    if (r == 0)
+        r = drop_other_text(changes, &change.after, &ret_added->is_text_dropped, error);
+    ret_added->is_new = r == 0;
+    ret_added->is_cut_off = !has_before;
+    return r;
 }

@@ -28,8 +28,10 @@ typedef struct crn_archive_entry {
 } crn_archive_entry;
 
 typedef struct crn_archive_entry_added {
-    bool is_new;     /* false: its hash was there already */
-    bool is_cut_off; /* it goes on where another file ended, and that end is not there */
+    bool is_new;          /* false: its hash was there already */
+    bool is_unreadable;   /* it is whole, but not as this version writes entries: not inserted */
+    bool is_text_dropped; /* the archive had another text of its settings than entries name */
+    bool is_cut_off;      /* it goes on where another file ended, and that end is not there */
 } crn_archive_entry_added;
 
 /* Inserts an entry, in the transaction of the caller, unless its hash is there. 0, or a negative

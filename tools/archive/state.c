@@ -34,13 +34,12 @@ struct crn_state_import {
     crn_archive *archive;
     char *dir;
     char log_path[PATH_MAX + 32], texts_path[PATH_MAX + 32];
-    bool follow;
     crn_intake_teller *tell;
     FILE *log; /* open as long as it may be moved away; NULL: there was none yet */
     state_seen log_seen, texts_seen;
     int64_t read_ns;
     crn_state_stats stats, coming; /* committed; of this transaction */
-    int fault;                     /* why the first file of this step cannot be read; 0: all can */
+    int fault;                     /* why the first that cannot be read cannot; 0: all can */
     crn_error fault_line, told;    /* that one, and the last that was told */
     crn_error told_chain;          /* where the log was altered */
     uint64_t told_altered;         /* texts that no entry names */
@@ -61,7 +60,6 @@ int crn_state_import_open(crn_archive *archive, const crn_state_settings *settin
     }
     state->archive = archive;
     state->dir = dir;
-    state->follow = settings->follow;
     state->tell = settings->tell;
     snprintf(state->log_path, sizeof state->log_path, "%s/" CRN_CHANGES_FILE, dir);
     snprintf(state->texts_path, sizeof state->texts_path, "%s/" CRN_SETTINGS_FOLDER, dir);
@@ -88,6 +86,11 @@ void crn_state_import_close(crn_state_import **state)
 const crn_state_stats *crn_state_import_get_stats(const crn_state_import *state)
 {
     return &state->stats;
+}
+
+int crn_state_import_get_fault(const crn_state_import *state)
+{
+    return state->fault;
 }
 
 /* --- transactions --- */
@@ -143,6 +146,21 @@ static void take_entry(void *context, const crn_change_links *links, const char 
     if (reading->r < 0)
         return;
     state->coming.changes += added.is_new;
+    if (added.is_unreadable) {
+        crn_error_set(&note, -EBADMSG,
+                      "%s: entry %" PRIu64 " has no time, or one in a form that this version does "
+                      "not know, and is not archived: use the cernita-archive of the daemon that "
+                      "wrote it",
+                      state->log_path, links->number);
+        note_fault(state, -EBADMSG, &note);
+    }
+    if (added.is_text_dropped) {
+        crn_error_set(&note, 0,
+                      "%s: entry %" PRIu64 " names another text of its settings than the archive "
+                      "had, which is removed from it: it was altered",
+                      state->log_path, links->number);
+        state->tell(note.text);
+    }
     if (!added.is_cut_off)
         return;
     crn_error_set(
@@ -281,6 +299,7 @@ static int take_folder(crn_state_import *state, DIR *folder, crn_error *error)
         if (r == 0)
             r = begin(state, error);
     }
+    state->told_altered = altered;
     return end(state, r, error);
 }
 
@@ -317,21 +336,12 @@ static bool has_changed(const char *path, state_seen *seen)
     return !is_same;
 }
 
-/* A fault is told once where it may be mended while this program follows, else it is an error. */
-static int end_step(crn_state_import *state, crn_error *error)
+/* Once: it is tried again, as it may be mended while this program follows. */
+static void tell_fault(crn_state_import *state)
 {
-    if (state->fault == 0) {
-        state->told.text[0] = '\0';
-        return 0;
-    }
-    if (!state->follow) {
-        *error = state->fault_line;
-        return state->fault;
-    }
-    if (strcmp(state->told.text, state->fault_line.text) != 0)
+    if (state->fault < 0 && strcmp(state->told.text, state->fault_line.text) != 0)
         state->tell(state->fault_line.text);
     state->told = state->fault_line;
-    return 0;
 }
 
 int crn_state_import_step(crn_state_import *state, crn_error *error)
@@ -344,8 +354,11 @@ int crn_state_import_step(crn_state_import *state, crn_error *error)
         return 0;
     state->read_ns = now_ns;
     state->fault = 0;
+    state->fault_line.text[0] = '\0';
     int r = take_log(state, error);
     if (r == 0)
         r = take_texts(state, error);
-    return r < 0 ? r : end_step(state, error);
+    if (r == 0)
+        tell_fault(state);
+    return r;
 }

@@ -7,7 +7,6 @@
 #ifndef CRN_TOOLS_ARCHIVE_STATE_H
 #define CRN_TOOLS_ARCHIVE_STATE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "stages/base/error.h"
@@ -18,7 +17,6 @@ typedef struct crn_state_import crn_state_import;
 
 typedef struct crn_state_settings {
     const char *dir;
-    bool follow; /* what cannot be read is told once, instead of an error, and tried again */
     crn_intake_teller *tell;
 } crn_state_settings;
 
@@ -31,9 +29,13 @@ int crn_state_import_open(crn_archive *archive, const crn_state_settings *settin
                           crn_state_import **ret_state, crn_error *error);
 void crn_state_import_close(crn_state_import **state);
 
-/* Archives what is new, in transactions; little work where nothing is. 0, or a negative errno with
- * *error. */
+/* Archives what is new, in transactions; little work where nothing is. What cannot be read is told
+ * once and tried again, so that it keeps no verdicts waiting. 0, or a negative errno of the archive
+ * with *error. */
 int crn_state_import_step(crn_state_import *state, crn_error *error);
+
+/* Why something could not be read when it was tried last, a negative errno; 0: all was. */
+int crn_state_import_get_fault(const crn_state_import *state);
 
 /* Of what is committed. */
 const crn_state_stats *crn_state_import_get_stats(const crn_state_import *state);

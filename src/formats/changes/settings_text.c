@@ -1,6 +1,7 @@
 #include "src/formats/changes/settings_text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +61,9 @@ int crn_settings_text_read(const char *state_dir, const char *hash, char **ret_t
     int fd = crn_regular_open(path, error);
     if (fd < 0)
         return fd;
-    int r = read_file(fd, path, ret_text, ret_size, error);
+    int r = crn_file_is_named(AT_FDCWD, fd, path)
+                ? read_file(fd, path, ret_text, ret_size, error)
+                : crn_error_set(error, -ELOOP, "%s: is a symbolic link: remove it", path);
     close(fd);
     return r;
 }

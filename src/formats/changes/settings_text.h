@@ -17,7 +17,8 @@
 bool crn_settings_hash_is_valid(const char *hash);
 
 /* Reads the whole text of a valid hash. 0, or a negative errno with *error, -ENOENT if it is not
- * there, -EFBIG if it is longer than that; the caller frees *ret_text, NULL after an error. */
+ * there, -ELOOP if it is a link, which may lead to another's file, -EFBIG if it is longer than
+ * that; the caller frees *ret_text, NULL after an error. */
 int crn_settings_text_read(const char *state_dir, const char *hash, char **ret_text,
                            size_t *ret_size, crn_error *error);
 

@@ -39,16 +39,19 @@ static void keep_notice(const char *line)
     notices++;
 }
 
-static void open_import(bool follow)
+static void open_import_of(const char *dir)
 {
     notices = 0;
     assert_int_equal(crn_archive_open(&archive, archived_path, &error), 0);
-    assert_int_equal(
-        crn_state_import_open(
-            &archive,
-            &(crn_state_settings){.dir = logged_folder, .follow = follow, .tell = keep_notice},
-            &state, &error),
-        0);
+    assert_int_equal(crn_state_import_open(&archive,
+                                           &(crn_state_settings){.dir = dir, .tell = keep_notice},
+                                           &state, &error),
+                     0);
+}
+
+static void open_import(void)
+{
+    open_import_of(logged_folder);
 }
 
 static void close_import(void)
@@ -63,10 +66,9 @@ static void step(void)
         fail_msg("%s", error.text);
 }
 
-/* One run, without --follow. */
 static void import(void)
 {
-    open_import(false);
+    open_import();
     step();
     close_import();
 }
@@ -196,7 +198,7 @@ static void a_lot_has_the_grower_that_was_said_last(void **context)
 static void it_goes_on_as_the_log_is_written_and_moved(void **context)
 {
     (void)context;
-    open_import(true);
+    open_import();
     step();
     assert_int_equal(notices, 1); /* there is none yet */
     reload(FIRST, "a: 1\n");
@@ -219,7 +221,7 @@ static void what_is_written_until_the_move_is_not_lost(void **context)
 {
     (void)context;
     reload(FIRST, "a: 1\n");
-    open_import(true);
+    open_import();
     step();
     reload(SECOND, "a: 2\n");
     assert_int_equal(rename(log_path, moved_path), 0);
@@ -244,7 +246,7 @@ static void an_older_log_that_is_archived_later_fills_the_gap(void **context)
     strcpy(change.after.lot, LOT);
     strcpy(change.keys, "grower: new\n");
     append(&change);
-    open_import(false);
+    open_import();
     step();
     assert_int_equal(notices, 1);
     assert_non_null(strstr(notice, "lacks the entry before entry 1"));
@@ -254,11 +256,7 @@ static void an_older_log_that_is_archived_later_fills_the_gap(void **context)
     snprintf(old_path, sizeof old_path, "%s/" CRN_CHANGES_FILE, folder);
     assert_int_equal(mkdir(folder, 0700), 0);
     assert_int_equal(rename(moved_path, old_path), 0);
-    assert_int_equal(crn_archive_open(&archive, archived_path, &error), 0);
-    assert_int_equal(
-        crn_state_import_open(&archive, &(crn_state_settings){.dir = folder, .tell = keep_notice},
-                              &state, &error),
-        0);
+    open_import_of(folder);
     step();
     close_import();
     expect(COUNT("change_gaps"), 0);
@@ -286,7 +284,7 @@ static void what_was_altered_is_told_and_not_archived(void **context)
     change_byte(log_path, 40);
     snprintf(path, sizeof path, "%s/" CRN_SETTINGS_FOLDER "/" SECOND ".yaml", logged_folder);
     change_byte(path, 3);
-    open_import(true);
+    open_import();
     step();
     assert_int_equal(notices, 2); /* the log's line, the text */
     assert_non_null(strstr(notice, "it was altered"));
@@ -307,23 +305,112 @@ static void what_cannot_be_read_is_one_line(void **context)
     assert_int_equal(chmod(log_path, 0600), 0);
     assert_int_equal(chmod(logged_folder, 0777), 0);
     assert_int_equal(seteuid(NOBODY), 0);
-    open_import(false);
-    int r = crn_state_import_step(state, &error);
+    open_import();
+    step();
+    int fault = crn_state_import_get_fault(state);
     close_import();
     assert_int_equal(seteuid(0), 0);
-    assert_int_equal(r, -EACCES);
-    assert_non_null(strstr(error.text, log_path));
+    assert_int_equal(fault, -EACCES);
+    assert_int_equal(notices, 1);
+    assert_non_null(strstr(notice, log_path));
     assert_int_equal(unlink(log_path), 0);
     assert_int_equal(symlink("/dev/zero", log_path), 0);
-    open_import(false);
-    assert_true(crn_state_import_step(state, &error) < 0);
-    assert_non_null(strstr(error.text, log_path));
-    close_import();
+    open_import();
+    step();
+    assert_true(crn_state_import_get_fault(state) < 0);
+    assert_non_null(strstr(notice, log_path));
+    expect(COUNT("settings WHERE text IS NOT NULL"), 1); /* the rest is archived */
     assert_int_equal(unlink(log_path), 0);
-    open_import(false);
-    assert_int_equal(crn_state_import_step(state, &error), -ENOENT);
-    assert_non_null(strstr(error.text, "name the line's state.dir"));
+    step();
+    assert_int_equal(crn_state_import_get_fault(state), -ENOENT);
+    assert_non_null(strstr(notice, "name the line's state.dir"));
+    reload(FIRST, "a: 1\n");
+    step();
+    assert_int_equal(crn_state_import_get_fault(state), 0);
+    assert_int_equal(notices, 2);
     close_import();
+}
+
+/* The state folder may be of another user, the log of its own disk. */
+static void verdicts_are_archived_without_the_log_of_changes(void **context)
+{
+    (void)context;
+    char command[512], output[1024];
+    archived_line line = {.random = {crn_random_seed()}};
+    archived_write(&line, CRN_FORMAT_MSGPACK, UINT64_MAX, 30);
+    snprintf(command, sizeof command,
+             CRN_BIN "/cernita-archive --from %s --state %s --to %s 2>&1; echo status $?",
+             logged_folder, logged_folder, archived_path);
+    crn_test_shell(command, output, sizeof output);
+    if (!strstr(output, "30 verdicts archived") || !strstr(output, "name the line's state.dir") ||
+        !strstr(output, "status 1"))
+        fail_msg("%s", output);
+    reload(FIRST, "a: 1\n");
+    crn_test_shell(command, output, sizeof output);
+    if (!strstr(output, "1 changes and 1 texts") || !strstr(output, "status 0"))
+        fail_msg("%s", output);
+    archived_expect_sums(&line.sums);
+}
+
+static void a_link_is_not_archived_as_a_text(void **context)
+{
+    (void)context;
+    char path[192];
+    reload(FIRST, "a: 1\n");
+    snprintf(path, sizeof path, "%s/" CRN_SETTINGS_FOLDER "/" SECOND ".yaml", logged_folder);
+    assert_int_equal(symlink("/etc/passwd", path), 0);
+    open_import();
+    step();
+    assert_int_equal(crn_state_import_get_fault(state), -ELOOP);
+    assert_non_null(strstr(notice, "is a symbolic link: remove it"));
+    close_import();
+    expect(COUNT("settings WHERE text IS NOT NULL"), 1);
+}
+
+/* A whole entry that no version up to this one writes. */
+static void an_entry_that_cannot_be_read_is_passed_over(void **context)
+{
+    (void)context;
+    char line[512], hash[CRN_SHA256_TEXT_BYTES];
+    int length = snprintf(line, sizeof line,
+                          "{\"number\":1,\"time\":\"today\",\"what\":\"lot\",\"after\":{"
+                          "\"settings\":\"\",\"recipe\":\"\",\"lot\":\"\"},\"previous\":\"%s\"",
+                          crn_change_no_previous);
+    FILE *file = fopen(log_path, "w");
+    assert_non_null(file);
+    crn_sha256_text(line, (size_t)length, hash);
+    fprintf(file, "%s,\"hash\":\"%s\"}\n", line, hash);
+    assert_int_equal(fclose(file), 0);
+    reload(FIRST, "a: 1\n");
+    open_import();
+    step();
+    assert_int_equal(crn_state_import_get_fault(state), -EBADMSG);
+    assert_int_equal(notices, 1);
+    assert_non_null(strstr(notice, "entry 1 has no time"));
+    close_import();
+    expect(COUNT("changes"), 1);
+    expect(COUNT("change_gaps"), 1);
+}
+
+static void a_text_that_was_archived_before_its_entries_is_compared_with_them(void **context)
+{
+    (void)context;
+    char path[192];
+    reload(FIRST, "a: 1\n");
+    reload(SECOND, "a: 2\n");
+    snprintf(path, sizeof path, "%s/" CRN_SETTINGS_FOLDER "/" SECOND ".yaml", logged_folder);
+    change_byte(path, 3);
+    assert_int_equal(rename(log_path, moved_path), 0);
+    open_import();
+    step();
+    expect(COUNT("settings WHERE text IS NOT NULL"), 2); /* nothing says what they were */
+    assert_int_equal(rename(moved_path, log_path), 0);
+    step();
+    assert_non_null(strstr(notice, "is not the text that the log of changes names"));
+    assert_int_equal(notices, 3); /* no log, a text that is removed, that one in the folder */
+    close_import();
+    expect(COUNT("settings WHERE text IS NOT NULL AND hash = '" FIRST "'"), 1);
+    expect(COUNT("settings WHERE text IS NOT NULL"), 1);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, logged_teardown)
@@ -340,6 +427,10 @@ int main(void)
         TEST(an_older_log_that_is_archived_later_fills_the_gap),
         TEST(what_was_altered_is_told_and_not_archived),
         TEST(what_cannot_be_read_is_one_line),
+        TEST(verdicts_are_archived_without_the_log_of_changes),
+        TEST(a_link_is_not_archived_as_a_text),
+        TEST(an_entry_that_cannot_be_read_is_passed_over),
+        TEST(a_text_that_was_archived_before_its_entries_is_compared_with_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
