@@ -33,7 +33,7 @@
 #include "src/fruit/fruit.h"
 #include "src/fruit/lane/lane.h"
 #include "src/ingest/peers/peers.h"
-#include "src/publish/log.h"
+#include "src/recorder/verdict_log.h"
 #include "src/publish/result_store.h"
 #include "src/publish/verdict.h"
 

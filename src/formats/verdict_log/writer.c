@@ -76,8 +76,8 @@ static void end_segment(crn_verdict_writer *writer)
     if (writer->used <= CRN_VERDICT_LOG_HEADER_BYTES && is_named(writer))
         unlink(writer->path);
     if (close(writer->fd) < 0) /* some file systems report a full disk only now */
-        crn_log(CRN_LOG_WARNING, "publish.log: %s: its last verdicts may be missing: %s",
-                writer->path, strerror(errno));
+        crn_log(CRN_LOG_WARNING, "log: %s: its last entries may be missing: %s", writer->path,
+                strerror(errno));
     writer->fd = -1;
 }
 
@@ -125,8 +125,8 @@ static uint64_t get_archived(crn_verdict_writer *writer)
     bool is_unknown = crn_verdict_log_get_archived(writer->dir, &below, &error) < 0;
     if (is_unknown && !writer->told_archived)
         crn_log(CRN_LOG_WARNING,
-                "publish.log: %s; no file is removed for its age (publish.log.keep_days) until it "
-                "can be read, or is deleted as there is no archive",
+                "log: %s; no file is removed for its age (keep_days) until it can be read, or is "
+                "deleted as there is no archive",
                 error.text);
     writer->told_archived = is_unknown;
     return below;
@@ -150,8 +150,7 @@ static void make_room(crn_verdict_writer *writer, const crn_verdict_log_files *f
             continue;
         crn_verdict_log_path(path, sizeof path, writer->dir, file->number);
         if (unlink(path) < 0 && errno != ENOENT) {
-            crn_log(CRN_LOG_WARNING, "publish.log: %s: cannot be removed: %s", path,
-                    strerror(errno));
+            crn_log(CRN_LOG_WARNING, "log: %s: cannot be removed: %s", path, strerror(errno));
             continue;
         }
         bytes -= file->bytes < bytes ? file->bytes : bytes;
@@ -161,13 +160,12 @@ static void make_room(crn_verdict_writer *writer, const crn_verdict_log_files *f
     writer->removed += removed;
     if (removed)
         crn_log(CRN_LOG_INFO,
-                "publish.log: %s: removed the oldest %" PRIu64
-                " files (publish.log.keep_mib, keep_days); %" PRIu64 " MiB are left",
+                "log: %s: removed the oldest %" PRIu64 " files (keep_mib, keep_days); %" PRIu64
+                " MiB are left",
                 writer->dir, removed, bytes >> 20);
     if (unarchived)
         crn_log(CRN_LOG_WARNING,
-                "publish.log: %s: %" PRIu64 " of them were not archived: is cernita-archive "
-                "running?",
+                "log: %s: %" PRIu64 " of them were not archived: is cernita-archive running?",
                 writer->dir, unarchived);
 }
 
@@ -305,8 +303,8 @@ int crn_verdict_writer_open(const crn_verdict_log_settings *settings,
         crn_error_set(error, r, "%s: cannot log verdicts there: %s", dir, strerror(-r));
     } else if (flock(writer->folder, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
         /* Other errors: not every file system supports locks. */
-        r = crn_error_set(error, -EBUSY,
-                          "%s: another daemon logs its verdicts there; name another folder", dir);
+        r = crn_error_set(error, -EBUSY, "%s: another program logs there; name another folder",
+                          dir);
     }
     if (r) {
         crn_verdict_writer_close(&writer);

@@ -1,6 +1,6 @@
 /*
  * Appends verdicts to the segments of a log: rotation, retention and recovery from disk errors. No
- * threads; log.h runs it on one.
+ * threads; src/recorder/verdict_log.h runs it on one.
  *
  * Records are written in one piece, and one that was not written completely is taken back, so that
  * only a process that is killed leaves an incomplete record, at the end of its last segment. A

@@ -329,7 +329,7 @@ static void a_folder_has_one_writer(void **state)
     crn_error error;
     assert_int_equal(open_in(logged_folder, &other, &error), -EBUSY);
     assert_null(other);
-    assert_non_null(strstr(error.text, ": another daemon logs its verdicts there; "));
+    assert_non_null(strstr(error.text, ": another program logs there; "));
     crn_verdict_writer_close(&writer);
     writer = logged_writer(UINT64_MAX, 0);
     crn_verdict_writer_close(&writer);

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "src/formats/verdict_log/format.h"
-#include "src/publish/log.h"
+#include "src/recorder/verdict_log.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "tests/support/cmocka_prelude.h"
@@ -182,7 +182,7 @@ static void a_refusing_disk_is_counted_and_tried_again(void **state)
     const char *told = crn_log_capture_stop(&capture);
     crn_log_set_level(CRN_LOG_ERROR);
     assert_non_null(strstr(told, "cernita-0000000001.verdicts: cannot be written: Input/output "
-                                 "error; 1 verdicts not logged so far, sorting goes on\n"));
+                                 "error; 1 entries not logged so far, sorting goes on\n"));
     assert_null(strstr(strchr(told, '\n') + 1, "publish.log"));
     assert_int_equal(crn_verdict_log_get_stats(log).failed, 7);
     offer_patiently(log, 3, 6);

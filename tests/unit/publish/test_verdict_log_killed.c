@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/publish/log.h"
+#include "src/recorder/verdict_log.h"
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "tests/support/cleanup.h"

@@ -1,4 +1,4 @@
-#include "src/publish/log.h"
+#include "src/recorder/verdict_log.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -54,9 +54,8 @@ static void write_verdict(crn_verdict_log *log, const queued_verdict *verdict)
     if (log->told_ns != 0 && crn_now_ns() - log->told_ns < REMINDER_NS)
         return;
     log->told_ns = crn_now_ns();
-    crn_log(CRN_LOG_WARNING,
-            "publish.log: %s; %" PRIu64 " verdicts not logged so far, sorting goes on", error.text,
-            failed);
+    crn_log(CRN_LOG_WARNING, "log: %s; %" PRIu64 " entries not logged so far, sorting goes on",
+            error.text, failed);
 }
 
 static void *write_verdicts(void *argument)

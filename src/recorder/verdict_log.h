@@ -1,14 +1,14 @@
 /*
- * Logs verdicts in the background of the line: a bounded queue of copies and a thread that appends
- * them to segments. A slow or full disk costs log entries, which are counted, but never time on the
- * line.
+ * Logs verdicts, or other entries, in the background: a bounded queue of copies and a thread that
+ * appends them to segments. A slow or full disk costs log entries, which are counted, but never
+ * time on the line.
  *
  * Disk errors (full, removed, read-only) are counted and logged at most once a second, and writing
  * is tried again with the next verdict. Drops are logged by the caller's thread, just as often, so
  * that they show even while the disk hangs.
  */
-#ifndef CRN_SRC_PUBLISH_LOG_H
-#define CRN_SRC_PUBLISH_LOG_H
+#ifndef CRN_SRC_RECORDER_VERDICT_LOG_H
+#define CRN_SRC_RECORDER_VERDICT_LOG_H
 
 #include <stddef.h>
 #include <stdint.h>
