@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "stages/base/utf8.h"
+
 static bool is_text(const msgpack_object *value, const char *text, size_t size)
 {
     return value->type == MSGPACK_OBJECT_STR && value->via.str.size == size &&
@@ -62,4 +64,24 @@ bool crn_value_is_true(const msgpack_object *value)
 bool crn_value_is_text(const msgpack_object *value, const char *text)
 {
     return value && is_text(value, text, strlen(text));
+}
+
+static bool is_printable(const char *text, size_t length)
+{
+    for (size_t at = 0, bytes; at < length; at += bytes) {
+        int32_t character = crn_utf8_read(text + at, length - at, &bytes);
+        if (character < 0 || !crn_utf8_prints(character))
+            return false;
+    }
+    return true;
+}
+
+bool crn_value_copy_text(const msgpack_object *value, char *ret_text, size_t size)
+{
+    if (!value || value->type != MSGPACK_OBJECT_STR || value->via.str.size == 0 ||
+        value->via.str.size >= size || !is_printable(value->via.str.ptr, value->via.str.size))
+        return false;
+    memcpy(ret_text, value->via.str.ptr, value->via.str.size);
+    ret_text[value->via.str.size] = '\0';
+    return true;
 }

@@ -4,6 +4,7 @@
 #define CRN_SRC_FORMATS_ENCODING_VALUE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <msgpack.h>
@@ -30,5 +31,8 @@ bool crn_value_is_true(const msgpack_object *value);
 
 /* True for this text. */
 bool crn_value_is_text(const msgpack_object *value, const char *text);
+
+/* True for printable text of 1 to `size` - 1 bytes, of which *ret_text then is a copy. */
+bool crn_value_copy_text(const msgpack_object *value, char *ret_text, size_t size);
 
 #endif

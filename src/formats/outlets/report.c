@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "src/formats/encoding/messagepack_json.h"
-#include "stages/base/utf8.h"
 
 #define KEYS        3 /* of a report */
 #define FAULT_KEYS  3
@@ -49,28 +48,14 @@ void crn_outlet_report_put(const crn_outlet_report *report, crn_encoder *encoder
 
 /* --- reading --- */
 
-static bool is_printable(const char *text, size_t length)
-{
-    for (size_t at = 0, bytes; at < length; at += bytes) {
-        int32_t character = crn_utf8_read(text + at, length - at, &bytes);
-        if (character < 0 || !crn_utf8_prints(character))
-            return false;
-    }
-    return true;
-}
-
 /* Copies a text of 1 to `size` - 1 bytes. */
 static int read_text(const msgpack_object *map, const char *key, char *ret_text, size_t size,
                      crn_error *error)
 {
-    const msgpack_object *value = crn_value_get(map, key);
-    if (!value || value->type != MSGPACK_OBJECT_STR || value->via.str.size == 0 ||
-        value->via.str.size >= size || !is_printable(value->via.str.ptr, value->via.str.size))
-        return crn_error_set(error, -EBADMSG, "%s: printable text of 1 to %zu bytes expected", key,
-                             size - 1);
-    memcpy(ret_text, value->via.str.ptr, value->via.str.size);
-    ret_text[value->via.str.size] = '\0';
-    return 0;
+    return crn_value_copy_text(crn_value_get(map, key), ret_text, size)
+               ? 0
+               : crn_error_set(error, -EBADMSG, "%s: printable text of 1 to %zu bytes expected",
+                               key, size - 1);
 }
 
 static int read_count(const msgpack_object *map, const char *key, uint64_t *ret_count,

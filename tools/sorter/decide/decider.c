@@ -1,6 +1,7 @@
 #include "tools/sorter/decide/decider.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ const char *const crn_line_state_names[] = {"waiting", "running", "silent"};
 
 struct crn_decider {
     const crn_sorter_settings *settings;
+    char run[CRN_DECODED_TEXT_BYTES]; /* of the line, heard last */
     crn_decision_use *use;
     void *context;
     crn_sequence_check *sequences;
@@ -78,6 +80,7 @@ static void tell_lost(crn_decider *decider, uint64_t lane, uint64_t first, uint6
     tell(decider, &(crn_decision){.outlet = decider->settings->outlet.silence,
                                   .reason = CRN_DECIDED_LOST,
                                   .rule = -1,
+                                  .run = decider->run,
                                   .lane = lane,
                                   .sequence = first,
                                   .lost = count});
@@ -138,6 +141,7 @@ static void hear(crn_decider *decider, const char *run, int64_t now_ns)
     decider->state = CRN_LINE_HEARD;
     decider->heard_ns = now_ns;
     decider->granted_ns = 0;
+    snprintf(decider->run, sizeof decider->run, "%s", run);
     if (crn_sequence_check_run(decider->sequences, run))
         decider->restarted = true;
     if (decider->kept && strcmp(crn_kept_sequences_run(decider->kept), run) != 0)
@@ -213,6 +217,7 @@ void crn_decider_verdict(crn_decider *decider, const crn_decoded *verdict, int64
     if (!follow(decider, verdict))
         return;
     crn_decision decision = {.rule = -1,
+                             .run = decider->run,
                              .lane = verdict->lane,
                              .fruit = verdict->fruit,
                              .encoder = verdict->encoder,
@@ -254,6 +259,7 @@ int64_t crn_decider_look(crn_decider *decider, int64_t now_ns)
         tell(decider, &(crn_decision){.outlet = decider->settings->outlet.silence,
                                       .reason = CRN_DECIDED_SILENCE,
                                       .rule = -1,
+                                      .run = "",
                                       .lane = decider->lanes[i]});
     return CRN_NEVER_NS;
 }

@@ -31,8 +31,9 @@ extern const char *const crn_decision_reason_names[CRN_DECISION_REASONS];
 typedef struct crn_decision {
     int32_t outlet; /* index into outlets.names */
     crn_decision_reason reason;
-    int32_t rule;  /* of RULE and UNMEASURED: counted from 0; else -1 */
-    uint64_t lane; /* the following up to `encoder` are 0 of LOST and SILENCE, but for `lane` */
+    int32_t rule;    /* of RULE and UNMEASURED: counted from 0; else -1 */
+    const char *run; /* of the line, valid until the next call; "" of SILENCE */
+    uint64_t lane;   /* the following up to `encoder` are 0 of LOST and SILENCE, but for `lane` */
     uint64_t fruit, encoder, captured_ns;
     bool is_located;   /* these two are of the fruit's first view, and known */
     uint64_t sequence; /* 0 of SILENCE */

@@ -55,6 +55,8 @@ int crn_outputs_open(crn_outputs *outputs, const crn_sorter_settings *settings, 
         r = crn_plc_open(settings, run_number(run), &outputs->plc, error);
     if (r == 0 && settings->outputs.mqtt.broker[0])
         r = open_mqtt(outputs, run, error);
+    if (r == 0 && settings->outputs.log.dir[0])
+        r = crn_outcome_log_open(settings, run, &outputs->log, error);
     if (r < 0 || !settings->outputs.tcp.bind[0])
         return r;
     snprintf(outputs->greeting, sizeof outputs->greeting, "#cernita-sorter,%s,%s\r\n", CRN_VERSION,
@@ -74,6 +76,7 @@ void crn_outputs_close(crn_outputs *outputs)
     crn_modbus_server_close(&outputs->modbus);
     crn_mqtt_close(&outputs->mqtt); /* before the PLC: it hands messages over */
     crn_plc_close(&outputs->plc);
+    crn_outcome_log_close(&outputs->log); /* last: it may have to wait for the disk */
 }
 
 void crn_outputs_use(crn_outputs *outputs, const crn_sorter_settings *settings)
@@ -104,6 +107,8 @@ void crn_outputs_send(crn_outputs *outputs, const crn_decision *decision)
         size_t length = crn_decision_line(decision, &settings->outlets.names, format, "\n", line);
         crn_standard_output_send(&outputs->standard, line, length);
     }
+    if (outputs->log)
+        crn_outcome_log_add(outputs->log, decision, settings->outlets.names.item[decision->outlet]);
 }
 
 int64_t crn_outputs_look(crn_outputs *outputs, crn_line_state state,
@@ -139,6 +144,8 @@ crn_outputs_stats crn_outputs_get_stats(const crn_outputs *outputs)
         crn_plc_get_stats(outputs->plc, &stats.plc);
     if (outputs->mqtt)
         stats.mqtt = crn_mqtt_get_stats(outputs->mqtt);
+    if (outputs->log)
+        stats.log = crn_outcome_log_get_stats(outputs->log);
     return stats;
 }
 

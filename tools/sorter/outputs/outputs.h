@@ -4,6 +4,7 @@
 
 #include "stages/base/error.h"
 #include "tools/sorter/decide/decider.h"
+#include "tools/sorter/outputs/outcome_log.h"
 #include "tools/sorter/outputs/standard.h"
 #include "tools/sorter/modbus/server.h"
 #include "tools/sorter/mqtt/mqtt.h"
@@ -21,6 +22,7 @@ typedef struct crn_outputs {
     crn_modbus_server *modbus; /* NULL: none */
     crn_plc *plc;              /* NULL: none */
     crn_mqtt *mqtt;            /* NULL: none */
+    crn_outcome_log *log;      /* NULL: none */
     char greeting[128];
     int64_t alive_ns; /* when the next #alive line is due; CRN_NEVER_NS: never */
 } crn_outputs;
@@ -31,6 +33,7 @@ typedef struct crn_outputs_stats {
     crn_modbus_stats modbus;
     crn_plc_stats plc;
     crn_mqtt_stats mqtt;
+    crn_verdict_log_stats log;
 } crn_outputs_stats;
 
 /* Opens what the settings ask for. 0 or a negative errno with one line in *error; close cleans up

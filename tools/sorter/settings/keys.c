@@ -96,6 +96,19 @@ static const crn_param mqtt[] = {
         .help = "certificates (PEM) by which the broker is known, for TLS; empty: no TLS"),
     {0}};
 
+static const crn_param outcome_log[] = {
+    KEY(outputs.log, dir, .fallback = "",
+        .help = "folder, of this sorter alone, with [what was decided about each "
+                "fruit](../../src/formats/outcomes/README.md), for cernita-archive --sorter; "
+                "\"\": none. A service whose file does not have the key: STATE_DIRECTORY "
+                "(cernita-sorter@NAME: /var/lib/cernita/sorter-NAME)"),
+    KEY(outputs.log, keep_mib, .fallback = "1024", .min = 65, .max = 16777216,
+        .help = "size of that log; past it the oldest of its files, of 64 MiB, is removed"),
+    KEY(outputs.log, keep_days, .fallback = "7", .min = 0, .max = 36500,
+        .help = "files of it that were last written more days ago are removed, once they are "
+                "archived where cernita-archive follows it; 0: only keep_mib counts"),
+    {0}};
+
 static const char *const sources[] = {"none", "views", "modbus", "mqtt", NULL};
 static const char *const register_kinds[] = {"holding", "input", NULL};
 
@@ -160,6 +173,7 @@ static const crn_section outputs[] = {{.key = "stdout", .rows = standard},
                                       {.key = "modbus_server", .rows = modbus_server},
                                       {.key = "modbus_client", .rows = modbus_client},
                                       {.key = "mqtt", .rows = mqtt},
+                                      {.key = "log", .rows = outcome_log},
                                       {0}};
 
 const crn_section crn_sorter_sections[] = {

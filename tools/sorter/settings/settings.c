@@ -218,6 +218,14 @@ static void check_modbus_client(crn_reader *reader)
                             "outputs.modbus_client.window or ejectors expected");
 }
 
+/* An empty name is one, too: then nothing is logged. */
+static void check_log(crn_reader *reader)
+{
+    crn_sorter_settings *settings = reader->settings;
+    const crn_node *section = crn_node_value(crn_node_value(reader->root, "outputs"), "log");
+    settings->outputs.log.dir_named = crn_node_value(section, "dir") != NULL;
+}
+
 static void check_outputs(crn_reader *reader)
 {
     const crn_sorter_settings *settings = reader->settings;
@@ -230,6 +238,7 @@ static void check_outputs(crn_reader *reader)
                             "built where libmodbus-dev is installed expected");
     check_modbus_client(reader);
     check_mqtt(reader);
+    check_log(reader);
     if (!tcp[0] && !modbus[0] && !settings->outputs.mqtt.broker[0] &&
         !settings->outputs.modbus_client.address[0] &&
         settings->outputs.standard.format == CRN_STDOUT_NONE)
@@ -251,14 +260,14 @@ static void check(crn_reader *reader)
     check_monitor(reader);
 }
 
-/* Where the file names no path, it lies in the unit's folder. */
-static void use_unit_folder(const char *name, char path[CRN_TEXT_BYTES])
+/* Where the file names no path, it is in the unit's folder, or, with an empty name, that. */
+static void use_unit_folder(const char *variable, const char *name, char path[CRN_TEXT_BYTES])
 {
-    const char *folder = getenv("RUNTIME_DIRECTORY");
+    const char *folder = getenv(variable);
     char whole[CRN_TEXT_BYTES];
     if (path[0] || !folder || folder[0] != '/')
         return;
-    int length = snprintf(whole, sizeof whole, "%.*s/%s", (int)strcspn(folder, ":"), folder, name);
+    int length = snprintf(whole, sizeof whole, "%.*s%s", (int)strcspn(folder, ":"), folder, name);
     if (length < (int)sizeof whole)
         strcpy(path, whole);
 }
@@ -272,8 +281,10 @@ int crn_sorter_settings_load(const char *path, FILE *faults, crn_sorter_settings
         return -ENOMEM;
     }
     int r = crn_file_load(&scheme, path, faults, settings);
-    use_unit_folder("control", settings->control.path);
-    use_unit_folder("sequences", settings->state.file);
+    use_unit_folder("RUNTIME_DIRECTORY", "/control", settings->control.path);
+    use_unit_folder("RUNTIME_DIRECTORY", "/sequences", settings->state.file);
+    if (!settings->outputs.log.dir_named)
+        use_unit_folder("STATE_DIRECTORY", "", settings->outputs.log.dir);
     return r;
 }
 

@@ -80,6 +80,11 @@ typedef struct crn_sorter_settings {
             char topic[CRN_TEXT_BYTES], user[CRN_TEXT_BYTES], password_file[CRN_TEXT_BYTES],
                 ca_file[CRN_TEXT_BYTES];
         } mqtt;
+        struct {
+            char dir[CRN_TEXT_BYTES]; /* empty: none */
+            bool dir_named;           /* in the file */
+            int64_t keep_mib, keep_days;
+        } log;
     } outputs;
     struct {
         int32_t source;    /* crn_firing_source */

@@ -1,0 +1,210 @@
+/* The log of outcomes: what a sorter told its outputs, each fruit once, through kills and without a
+ * disk. CRN_ROUNDS is the number of kills (5). */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/formats/outcomes/outcome.h"
+#include "src/formats/verdict_log/reader.h"
+#include "tests/support/cmocka_prelude.h"
+#include "tests/support/folder.h"
+#include "tests/support/programs/sorter_program.h"
+
+#define FRUITS_MAX 1000
+
+static char folder[160];
+static crn_outcome found[FRUITS_MAX];
+static int found_count;
+
+static int set_up(void **state)
+{
+    int r = sorter_set_up(state);
+    snprintf(folder, sizeof folder, "%s/outcomes", test_folder);
+    return r < 0 ? r : mkdir(folder, 0700);
+}
+
+static void start(const char *keys)
+{
+    char outputs[512], below[256];
+    snprintf(outputs, sizeof outputs, ", log: {dir: '%s'%s}", folder, keys);
+    snprintf(below, sizeof below, "state: {file: '%s/sequences'}", test_folder);
+    sorter_write_file(&(sorter_file){.outputs = outputs, .below = below});
+    sorter_start();
+}
+
+static void send_fruit(int lane, int sequence, int area_px)
+{
+    sorter_send(&(sorter_verdict){.lane = lane, .sequence = sequence, .area_px = area_px});
+}
+
+static void await_decision(int lane, int sequence)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%d,%d,%d,", lane, sequence, 100 + sequence);
+    daemon_read_until(&sorter.process, text);
+}
+
+/* All outcomes of the log; incomplete records of a killed sorter are passed over. */
+static void read_log(void)
+{
+    crn_verdict_reader *reader = NULL;
+    crn_logged_verdict logged;
+    crn_error error;
+    int r;
+    found_count = 0;
+    assert_int_equal(crn_verdict_reader_open(folder, &reader, &error), 0);
+    while ((r = crn_verdict_reader_next(reader, &logged, &error)) != 0) {
+        if (r < 0)
+            continue;
+        assert_true(found_count < FRUITS_MAX);
+        crn_outcome *outcome = &found[found_count++];
+        if (crn_outcome_parse(logged.bytes, logged.size, outcome, &error) < 0)
+            fail_msg("%s", error.text);
+        assert_int_equal(outcome->lane, logged.lane);
+    }
+    crn_verdict_reader_close(&reader);
+}
+
+static void expect_outcome(int at, const char *outlet, const char *reason, uint64_t sequence,
+                           uint64_t fruits, uint64_t fruit)
+{
+    assert_true(at < found_count);
+    assert_string_equal(found[at].outlet, outlet);
+    assert_string_equal(found[at].reason, reason);
+    assert_string_equal(found[at].run, "a");
+    assert_int_equal(found[at].sequence, sequence);
+    assert_int_equal(found[at].fruits, fruits);
+    assert_int_equal(found[at].fruit, fruit);
+    assert_int_equal(found[at].rule, strcmp(reason, "rule") == 0);
+    assert_int_equal(strlen(found[at].sorter), 16);
+}
+
+static void each_decision_about_fruits_is_logged(void **state)
+{
+    (void)state;
+    sorter_bind();
+    start("");
+    send_fruit(3, 5, 10);
+    send_fruit(3, 6, 60);
+    send_fruit(3, 9, 10);
+    sorter_send_text("alive", "{\"v\":1,\"run\":\"a\",\"state\":\"running\",\"alive_ms\":20,"
+                              "\"lanes\":[{\"lane\":3,\"sequence\":9}]}");
+    daemon_read_until(&sorter.process, "3,,,,4,dead,silence"); /* of the lane: it is not logged */
+    sorter_stop(SIGTERM);
+    read_log();
+    assert_int_equal(found_count, 4);
+    expect_outcome(0, "first", "default", 5, 1, 105);
+    expect_outcome(1, "waste", "rule", 6, 1, 106);
+    expect_outcome(2, "dead", "lost", 7, 2, 0);
+    expect_outcome(3, "first", "default", 9, 1, 109);
+    assert_true(found[3].decided_ns >= found[0].decided_ns && found[0].decided_ns > 0);
+}
+
+/* Whatever is killed: no fruit has two outlets, and those of an ended sorter are all there. */
+static void kills_double_nothing(void **state)
+{
+    (void)state;
+    const char *rounds_text = getenv("CRN_ROUNDS");
+    int rounds = rounds_text ? atoi(rounds_text) : 5, sequence = 0;
+    sorter_bind();
+    for (int i = 0; i < rounds && i < 20; i++) {
+        start("");
+        for (int k = 0; k < 20; k++)
+            send_fruit(3, sequence++, k % 3 ? 10 : 60);
+        await_decision(3, sequence - 1);
+        if (i + 1 < rounds && i + 1 < 20)
+            sorter_kill();
+    }
+    sorter_stop(SIGTERM);
+    read_log();
+    static bool seen[FRUITS_MAX];
+    memset(seen, 0, sizeof seen);
+    for (int i = 0; i < found_count; i++)
+        for (uint64_t k = 0; k < found[i].fruits; k++) {
+            assert_true(found[i].sequence + k < FRUITS_MAX);
+            bool is_first = !seen[found[i].sequence + k];
+            assert_true(is_first || strcmp(found[i].reason, "lost") == 0);
+            seen[found[i].sequence + k] = true;
+        }
+    for (int k = sequence - 20; k < sequence; k++)
+        assert_true(seen[k]);
+}
+
+/* Sorting needs no log. */
+static void without_a_folder_fruits_are_sorted(void **state)
+{
+    (void)state;
+    assert_int_equal(rmdir(folder), 0);
+    sorter_bind();
+    start("");
+    send_fruit(3, 5, 60);
+    daemon_read_until(&sorter.process, "3,5,105,9,2,waste,rule,1,0\n");
+    sorter_stop(SIGTERM);
+    sorter_expect_said("outcomes are not logged, sorting goes on");
+    assert_int_equal(mkdir(folder, 0700), 0);
+}
+
+/* As on a full disk: no file may have an outcome's size. */
+static void limit_files(void)
+{
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){.rlim_cur = 100, .rlim_max = 100});
+}
+
+static void without_room_fruits_are_sorted(void **state)
+{
+    (void)state;
+    char outputs[256];
+    sorter_bind();
+    snprintf(outputs, sizeof outputs, ", log: {dir: '%s'}", folder);
+    sorter_write_file(&(sorter_file){.outputs = outputs});
+    sorter_start_with(limit_files);
+    for (int sequence = 0; sequence < 10; sequence++)
+        send_fruit(3, sequence, 60);
+    daemon_read_until(&sorter.process, "3,9,109,9,2,waste,rule,1,0\n");
+    daemon_read_until(&sorter.process,
+                      "File too large; 1 entries not logged so far, sorting goes on");
+    sorter_stop(SIGTERM);
+}
+
+static void in_the_unit_folder(void)
+{
+    setenv("STATE_DIRECTORY", folder, 1);
+}
+
+static void a_service_logs_in_its_folder(void **state)
+{
+    (void)state;
+    sorter_bind();
+    sorter_write_file(&(sorter_file){0});
+    sorter_start_with(in_the_unit_folder);
+    send_fruit(3, 5, 60);
+    await_decision(3, 5);
+    sorter_stop(SIGTERM);
+    read_log();
+    assert_int_equal(found_count, 1);
+    sorter_kill_line();
+    sorter_restart_line();
+    sorter_write_file(&(sorter_file){.outputs = ", log: {dir: ''}"});
+    sorter_start_with(in_the_unit_folder);
+    send_fruit(3, 6, 60);
+    await_decision(3, 6);
+    sorter_stop(SIGTERM);
+    read_log();
+    assert_int_equal(found_count, 1);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, sorter_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(each_decision_about_fruits_is_logged), TEST(kills_double_nothing),
+        TEST(without_a_folder_fruits_are_sorted),   TEST(without_room_fruits_are_sorted),
+        TEST(a_service_logs_in_its_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
