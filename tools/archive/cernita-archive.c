@@ -18,7 +18,7 @@
 #define WAIT_MS 500 /* until the source is looked at again; it holds what comes meanwhile */
 
 typedef struct archive_settings {
-    const char *from, *to, *state;
+    const char *from, *to, *state, *sorter;
     bool follow;
     crn_client_keys keys;
 } archive_settings;
@@ -33,6 +33,9 @@ static const crn_option options[] = {
                   .help =
                       "the daemon's state.dir: its log of changes, the texts of its settings and\n"
                       "its lots' growers and varieties are archived, too"),
+    CRN_OPTION_AT("sorter", "DIR", archive_settings, sorter,
+                  .help =
+                      "cernita-sorter's outputs.log.dir: the fruits' outlets are archived, too"),
     CRN_OPTION_AT("follow", NULL, archive_settings, follow,
                   .help = "go on as the daemon writes, until SIGTERM or SIGINT, instead of ending\n"
                           "at the log's end"),
@@ -52,7 +55,8 @@ static const crn_tool tool = {
 typedef struct archive_source {
     crn_import *log;
     crn_subscriber *line;
-    crn_state_import *state; /* NULL: it is not archived */
+    crn_state_import *state; /* NULL, as the next one: it is not archived */
+    crn_import *outcomes;
 } archive_source;
 
 static void tell(const char *line)
@@ -76,27 +80,45 @@ static int open_verdicts(crn_archive *archive, const archive_settings *set,
             &(crn_subscriber_settings){.endpoint = set->from, .keys = set->keys, .tell = tell},
             &ret_source->line, error);
     return crn_import_open(
-        archive, &(crn_import_settings){.dir = set->from, .follow = set->follow, .tell = tell},
+        archive,
+        &(crn_import_settings){
+            .dir = set->from, .kind = CRN_INTAKE_VERDICTS, .follow = set->follow, .tell = tell},
         &ret_source->log, error);
+}
+
+static int open_outcomes(crn_archive *archive, const archive_settings *set,
+                         archive_source *ret_source, crn_error *error)
+{
+    return crn_import_open(archive,
+                           &(crn_import_settings){.dir = set->sorter,
+                                                  .kind = CRN_INTAKE_OUTCOMES,
+                                                  .follow = set->follow || ret_source->line,
+                                                  .tell = tell},
+                           &ret_source->outcomes, error);
 }
 
 static int open_source(crn_archive *archive, const archive_settings *set,
                        archive_source *ret_source, crn_error *error)
 {
     int r = open_verdicts(archive, set, ret_source, error);
+    if (r == 0 && set->sorter)
+        r = open_outcomes(archive, set, ret_source, error);
     if (r < 0 || !set->state)
         return r;
     return crn_state_import_open(archive, &(crn_state_settings){.dir = set->state, .tell = tell},
                                  &ret_source->state, error);
 }
 
+/* 1: there may be more; 0: no more for now; or a negative errno with *error. Outcomes come last, so
+ * that what is wrong with them keeps no verdict from the archive. */
 static int step(const archive_source *source, crn_error *error)
 {
     int r = source->state ? crn_state_import_step(source->state, error) : 0;
     if (r < 0)
         return r;
-    return source->line ? crn_subscriber_step(source->line, error)
-                        : crn_import_step(source->log, error);
+    r = source->line ? crn_subscriber_step(source->line, error)
+                     : crn_import_step(source->log, error);
+    return r == 0 && source->outcomes ? crn_import_step(source->outcomes, error) : r;
 }
 
 static int run(const archive_source *source, const crn_intake_stats *stats, bool follow,
@@ -136,6 +158,15 @@ static bool is_whole(const archive_source *source, bool follow)
            crn_state_import_get_fault(source->state) == 0;
 }
 
+static void print_outcomes(const crn_import *outcomes)
+{
+    if (!outcomes)
+        return;
+    const crn_intake_stats *stats = crn_import_get_stats(outcomes);
+    printf("%" PRIu64 " outcomes archived, %" PRIu64 " were there, %" PRIu64 " unreadable\n",
+           stats->added, stats->known, stats->unreadable);
+}
+
 int main(int argc, char **argv)
 {
     crn_standard_streams("cernita-archive");
@@ -143,7 +174,7 @@ int main(int argc, char **argv)
     crn_options_read(&tool, argc, argv, &set);
     int signals = crn_signals_catch();
     crn_archive archive;
-    archive_source source = {NULL, NULL, NULL};
+    archive_source source = {NULL, NULL, NULL, NULL};
     crn_error error = {""};
     int r = crn_archive_open(&archive, set.to, &error);
     if (r == 0)
@@ -155,10 +186,12 @@ int main(int argc, char **argv)
         printf("%" PRIu64 " verdicts archived, %" PRIu64 " were there, %" PRIu64
                " missing, %" PRIu64 " unreadable\n",
                stats->added, stats->known, stats->missing, stats->unreadable);
+        print_outcomes(source.outcomes);
         print_state(source.state);
     }
     bool whole = is_whole(&source, set.follow);
     crn_import_close(&source.log);
+    crn_import_close(&source.outcomes);
     crn_subscriber_close(&source.line);
     crn_state_import_close(&source.state);
     crn_archive_close(&archive);

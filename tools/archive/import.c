@@ -34,7 +34,7 @@ int crn_import_open(crn_archive *archive, const crn_import_settings *settings,
     if (!import || !dir)
         r = crn_error_set(error, -ENOMEM, "%s: no memory", settings->dir);
     else
-        r = crn_intake_init(&import->intake, archive, dir, settings->tell, error);
+        r = crn_intake_init(&import->intake, archive, settings->kind, dir, settings->tell, error);
     free(dir);
     if (import)
         import->lock = -1;
@@ -189,8 +189,8 @@ static int add_transaction(crn_import *import, crn_error *error)
 int crn_import_step(crn_import *import, crn_error *error)
 {
     int r = open_log(import, error);
-    if (r == -ENOENT && import->follow)
-        return 0; /* the daemon has not logged yet */
+    if (r == -ENOENT && (import->follow || import->intake.kind == CRN_INTAKE_OUTCOMES))
+        return 0; /* the daemon, or the sorter, has not logged yet */
     if (r == 0)
         r = add_transaction(import, error);
     if (r <= 0) /* listed again with the next step, which goes on at the position */

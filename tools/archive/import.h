@@ -1,6 +1,6 @@
 /*
- * A verdict log into an archive: from where the last run ended to the log's end, and on from there
- * as long as the daemon writes.
+ * A verdict log, or a sorter's log of outcomes, into an archive: from where the last run ended to
+ * the log's end, and on from there as long as the daemon writes.
  *
  * Rows and the position in the log are of one transaction, so that a program that is killed at any
  * moment, or whose disk is full, loses no verdict of the log and doubles none.
@@ -16,8 +16,9 @@
 typedef struct crn_import crn_import;
 
 typedef struct crn_import_settings {
-    const char *dir; /* the log's folder; by whatever path it is named, a log is the same */
-    bool follow;     /* an incomplete record at the log's end is not told: it may be completed */
+    const char *dir;      /* the log's folder; by whatever path it is named, a log is the same */
+    crn_intake_kind kind; /* of what the log has */
+    bool follow; /* an incomplete record at the log's end is not told: it may be completed */
     crn_intake_teller *tell;
 } crn_import_settings;
 

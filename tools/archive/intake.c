@@ -13,14 +13,16 @@
 #define VERDICTS_MAX 10000
 #define BYTES_MAX    CRN_ARCHIVE_TRANSACTION_BYTES
 
-int crn_intake_init(crn_intake *intake, crn_archive *archive, const char *source,
-                    crn_intake_teller *tell, crn_error *error)
+int crn_intake_init(crn_intake *intake, crn_archive *archive, crn_intake_kind kind,
+                    const char *source, crn_intake_teller *tell, crn_error *error)
 {
-    *intake = (crn_intake){.archive = archive, .tell = tell};
+    *intake = (crn_intake){.archive = archive, .kind = kind, .tell = tell};
     intake->source = strdup(source);
     if (!intake->source)
         return crn_error_set(error, -ENOMEM, "%s: no memory", source);
-    return crn_archive_rows_init(&intake->rows, archive, error);
+    return kind == CRN_INTAKE_OUTCOMES
+               ? crn_archive_outcomes_init(&intake->outcomes, archive, error)
+               : crn_archive_rows_init(&intake->rows, archive, error);
 }
 
 void crn_intake_done(crn_intake *intake)
@@ -75,7 +77,10 @@ static int decode(const void *bytes, size_t size, crn_decoded **ret_verdict, crn
     int r = crn_messagepack_json_init(&packed, bytes, size, error);
     if (r < 0)
         return r;
-    if (crn_decode_is_other_version(&packed))
+    if (crn_outcome_is_one(&packed))
+        r = crn_error_set(error, -EMEDIUMTYPE,
+                          "is an outcome of cernita-sorter: name its folder with --sorter");
+    else if (crn_decode_is_other_version(&packed))
         r = crn_error_set(error, -EPROTONOSUPPORT,
                           "is of another version: use the cernita-archive of that daemon");
     else
@@ -84,23 +89,24 @@ static int decode(const void *bytes, size_t size, crn_decoded **ret_verdict, crn
     return r;
 }
 
-/* One line about the verdict at a place of the source. Returns `r`. */
+/* One line about the entry at a place of the source. Returns `r`. */
 static int set_fault(const crn_intake *intake, const crn_verdict_position *at, int r,
                      const char *fault, crn_error *error)
 {
     char path[PATH_MAX];
+    const char *what = intake->kind == CRN_INTAKE_OUTCOMES ? "entry" : "verdict";
     if (!at)
         return crn_error_set(error, r, "%s: a verdict %s", intake->source, fault);
     crn_verdict_log_path(path, sizeof path, intake->source, at->number);
-    return crn_error_set(error, r, "%s: the verdict at byte %" PRIu64 " %s", path, at->offset,
+    return crn_error_set(error, r, "%s: the %s at byte %" PRIu64 " %s", path, what, at->offset,
                          fault);
 }
 
-/* Tells what is no verdict, which is passed over: 0; another `r` is an error. */
+/* Tells what cannot be read, which is passed over: 0; another `r` is an error. */
 static int take_fault(crn_intake *intake, const crn_verdict_position *at, int r,
                       const crn_error *fault, crn_error *error)
 {
-    if (r == -EPROTONOSUPPORT)
+    if (r == -EPROTONOSUPPORT || r == -EMEDIUMTYPE)
         return set_fault(intake, at, r, fault->text, error);
     if (r != -EBADMSG)
         return crn_error_set(error, r, "%s: %s", intake->source, fault->text);
@@ -111,14 +117,29 @@ static int take_fault(crn_intake *intake, const crn_verdict_position *at, int r,
     return 0;
 }
 
-int crn_intake_add(crn_intake *intake, const void *bytes, size_t size,
-                   const crn_verdict_position *at, crn_error *error)
+static int add_outcome(crn_intake *intake, const void *bytes, size_t size,
+                       const crn_verdict_position *at, crn_error *error)
+{
+    crn_outcome outcome;
+    crn_error fault;
+    bool is_new;
+    int r = crn_outcome_parse(bytes, size, &outcome, &fault);
+    if (r < 0)
+        return take_fault(intake, at, r, &fault, error);
+    r = crn_archive_outcomes_add(&intake->outcomes, &outcome, &is_new, error);
+    if (r < 0)
+        return r;
+    intake->coming.added += is_new;
+    intake->coming.known += !is_new;
+    return 0;
+}
+
+static int add_verdict(crn_intake *intake, const void *bytes, size_t size,
+                       const crn_verdict_position *at, crn_error *error)
 {
     crn_decoded *verdict = NULL;
     crn_archive_added added;
     crn_error fault;
-    intake->verdicts++;
-    intake->bytes += size;
     int r = decode(bytes, size, &verdict, &fault);
     if (r < 0)
         return take_fault(intake, at, r, &fault, error);
@@ -130,4 +151,13 @@ int crn_intake_add(crn_intake *intake, const void *bytes, size_t size,
     intake->coming.known += !added.is_new;
     intake->coming.missing += added.missing;
     return 0;
+}
+
+int crn_intake_add(crn_intake *intake, const void *bytes, size_t size,
+                   const crn_verdict_position *at, crn_error *error)
+{
+    intake->verdicts++;
+    intake->bytes += size;
+    return intake->kind == CRN_INTAKE_OUTCOMES ? add_outcome(intake, bytes, size, at, error)
+                                               : add_verdict(intake, bytes, size, at, error);
 }

@@ -1,6 +1,6 @@
 /*
- * Verdicts into an archive, in transactions, wherever they come from: what is counted of them, and
- * what a person has to know. Memory does not depend on how many there are.
+ * Verdicts, or a sorter's outcomes, into an archive, in transactions, wherever they come from: what
+ * is counted of them, and what a person has to know. Memory does not depend on how many there are.
  *
  * After a negative errno it is of no more use: its transaction is undone, with the names in it.
  */
@@ -12,13 +12,20 @@
 #include <stdint.h>
 
 #include "stages/base/error.h"
-#include "tools/archive/rows.h"
+#include "tools/archive/rows/outcomes.h"
+#include "tools/archive/rows/verdict.h"
+
+/* What a source has. */
+typedef enum crn_intake_kind {
+    CRN_INTAKE_VERDICTS,
+    CRN_INTAKE_OUTCOMES,
+} crn_intake_kind;
 
 typedef struct crn_intake_stats {
-    uint64_t added;      /* verdicts */
-    uint64_t known;      /* came again, and in the archive already */
-    uint64_t missing;    /* sequences that did not come, before those that were added */
-    uint64_t unreadable; /* what is no verdict, or damaged */
+    uint64_t added;   /* verdicts, or outcomes */
+    uint64_t known;   /* came again, and in the archive already */
+    uint64_t missing; /* sequences that did not come, before those that were added; of verdicts */
+    uint64_t unreadable; /* what is not one, or damaged */
 } crn_intake_stats;
 
 /* Takes one line for a person; called by the thread that archives. */
@@ -26,18 +33,20 @@ typedef void crn_intake_teller(const char *line);
 
 typedef struct crn_intake {
     crn_archive *archive;
-    crn_archive_rows rows;
-    crn_intake_stats stats;  /* of what is committed */
-    crn_intake_stats coming; /* of this transaction */
-    char *source;            /* for messages, and the key of a log's position */
+    crn_intake_kind kind;
+    crn_archive_rows rows;         /* of verdicts */
+    crn_archive_outcomes outcomes; /* of these */
+    crn_intake_stats stats;        /* of what is committed */
+    crn_intake_stats coming;       /* of this transaction */
+    char *source;                  /* for messages, and the key of a log's position */
     crn_intake_teller *tell;
     int verdicts; /* of this transaction */
     uint64_t bytes;
 } crn_intake;
 
 /* The source is copied. 0, or a negative errno with *error; done cleans up in either case. */
-int crn_intake_init(crn_intake *intake, crn_archive *archive, const char *source,
-                    crn_intake_teller *tell, crn_error *error);
+int crn_intake_init(crn_intake *intake, crn_archive *archive, crn_intake_kind kind,
+                    const char *source, crn_intake_teller *tell, crn_error *error);
 void crn_intake_done(crn_intake *intake);
 
 /* Begins a transaction, if the disk has room for it and for others. 0, or a negative errno with
@@ -51,9 +60,9 @@ int crn_intake_end(crn_intake *intake, int r, crn_error *error);
 bool crn_intake_is_full(const crn_intake *intake);
 
 /*
- * Adds a message that should be a verdict; one that is not is told, and passed over. `at` is where
- * it begins in the log, NULL of a line. 0, or a negative errno with *error: -EPROTONOSUPPORT if the
- * verdict is of another version.
+ * Adds a message that should be of the intake's kind; one that cannot be read is told, and passed
+ * over. `at` is where it begins in the log, NULL of a line. 0, or a negative errno with *error:
+ * -EPROTONOSUPPORT if it is of another version, -EMEDIUMTYPE if it is of the other kind.
  */
 int crn_intake_add(crn_intake *intake, const void *bytes, size_t size,
                    const crn_verdict_position *at, crn_error *error);

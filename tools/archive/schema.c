@@ -70,7 +70,21 @@ static const char changes_schema[] =
     " FROM changes c WHERE previous_hash IS NOT NULL"
     " AND NOT EXISTS (SELECT 1 FROM changes WHERE hash = c.previous_hash);";
 
-static const char *const steps[] = {first_schema, changes_schema};
+/* Where a sorter sent fruits; a row may be of several in a row, whose verdicts it never got. */
+static const char outcomes_schema[] =
+    "CREATE TABLE outcomes (run_id INTEGER NOT NULL, lane INTEGER NOT NULL,"
+    " sequence INTEGER NOT NULL, fruits INTEGER NOT NULL, fruit INTEGER NOT NULL,"
+    " outlet_id INTEGER NOT NULL, reason_id INTEGER NOT NULL, rule INTEGER,"
+    " decided_ns INTEGER NOT NULL, sorter_id INTEGER NOT NULL,"
+    " PRIMARY KEY (run_id, lane, sequence)) STRICT, WITHOUT ROWID;"
+    "CREATE INDEX outcomes_by_time ON outcomes (decided_ns);"
+    "CREATE VIEW fruit_outcomes AS SELECT f.fruit_id, o.outlet_id, o.reason_id, o.rule,"
+    " o.decided_ns FROM fruits f JOIN outcomes o ON o.run_id = f.run_id AND o.lane = f.lane"
+    " AND o.sequence = (SELECT MAX(sequence) FROM outcomes"
+    " WHERE run_id = f.run_id AND lane = f.lane AND sequence <= f.sequence)"
+    " WHERE f.sequence < o.sequence + o.fruits;";
+
+static const char *const steps[] = {first_schema, changes_schema, outcomes_schema};
 
 const crn_archive_schema crn_archive_schema_current = {
     .steps = steps,

@@ -16,7 +16,7 @@
 #include "stages/base/clock.h"
 #include "stages/base/file/folder.h"
 #include "stages/base/file/regular_file.h"
-#include "tools/archive/changes.h"
+#include "tools/archive/rows/changes.h"
 
 #define READ_AGAIN_NS  (60 * CRN_NS_PER_S) /* also where nothing seems to have changed */
 #define TEXT_BYTES_MAX (16 << 20)          /* of a transaction */

@@ -23,8 +23,8 @@ int crn_subscriber_open(crn_archive *archive, const crn_subscriber_settings *set
     crn_subscriber *subscriber = calloc(1, sizeof *subscriber);
     if (!subscriber)
         return crn_error_set(error, -ENOMEM, "%s: no memory", settings->endpoint);
-    int r =
-        crn_intake_init(&subscriber->intake, archive, settings->endpoint, settings->tell, error);
+    int r = crn_intake_init(&subscriber->intake, archive, CRN_INTAKE_VERDICTS, settings->endpoint,
+                            settings->tell, error);
     if (r == 0)
         r = crn_connection_open(&subscriber->connection, settings->endpoint, false, CRN_ALL_LANES,
                                 &settings->keys, error);

@@ -1,6 +1,6 @@
 /* Texts that repeat, as numbers: rows of the small tables, made when a text is first met. */
-#ifndef CRN_TOOLS_ARCHIVE_NAMES_H
-#define CRN_TOOLS_ARCHIVE_NAMES_H
+#ifndef CRN_TOOLS_ARCHIVE_ROWS_NAMES_H
+#define CRN_TOOLS_ARCHIVE_ROWS_NAMES_H
 
 #include "src/formats/verdict/decode.h"
 #include "tools/archive/database.h"

@@ -1,4 +1,4 @@
-#include "tools/archive/changes.h"
+#include "tools/archive/rows/changes.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "tools/archive/names.h"
+#include "tools/archive/rows/names.h"
 
 #include <errno.h>
 #include <string.h>

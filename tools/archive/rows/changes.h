@@ -1,14 +1,14 @@
 /* A line's changes, who changed what and when, as rows of an archive; the texts of its settings;
  * the growers and varieties of its lots. */
-#ifndef CRN_TOOLS_ARCHIVE_CHANGES_H
-#define CRN_TOOLS_ARCHIVE_CHANGES_H
+#ifndef CRN_TOOLS_ARCHIVE_ROWS_CHANGES_H
+#define CRN_TOOLS_ARCHIVE_ROWS_CHANGES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "src/formats/changes/entry.h"
 #include "tools/archive/database.h"
-#include "tools/archive/names.h"
+#include "tools/archive/rows/names.h"
 
 typedef struct crn_archive_changes {
     crn_archive *archive;

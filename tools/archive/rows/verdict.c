@@ -1,4 +1,4 @@
-#include "tools/archive/rows.h"
+#include "tools/archive/rows/verdict.h"
 
 #include <math.h>
 #include <string.h>

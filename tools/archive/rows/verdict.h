@@ -1,13 +1,13 @@
 /* A verdict as rows of an archive's tables. */
-#ifndef CRN_TOOLS_ARCHIVE_ROWS_H
-#define CRN_TOOLS_ARCHIVE_ROWS_H
+#ifndef CRN_TOOLS_ARCHIVE_ROWS_VERDICT_H
+#define CRN_TOOLS_ARCHIVE_ROWS_VERDICT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "src/formats/verdict/decode.h"
 #include "tools/archive/database.h"
-#include "tools/archive/names.h"
+#include "tools/archive/rows/names.h"
 
 typedef struct crn_archive_rows {
     crn_archive *archive;
