@@ -343,7 +343,7 @@ static void the_reservation_must_fit_into_memory(void **state)
     strcpy(strstr(yaml, "monitor: "), "monitor: {http: '127.0.0.1:0', keep_slots: 256}\n");
     snprintf(
         said, sizeof said,
-        "limits: they reserve 4456619 MiB, 4096 + 256 slots of 1024 MiB among them, and this "
+        "limits: they reserve 4456621 MiB, 4096 + 256 slots of 1024 MiB among them, and this "
         "machine has %llu MiB of memory; lower limits.slots, monitor.keep_slots or limits.view_mib",
         (unsigned long long)sysconf(_SC_PHYS_PAGES) * (unsigned long long)sysconf(_SC_PAGESIZE) >>
             20);
