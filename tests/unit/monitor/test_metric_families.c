@@ -56,8 +56,8 @@ static int offer_fruit(void)
 {
     crn_lane lane = {.number = 7};
     crn_fruit fruit = {.lane = &lane, .config = &the.config};
-    crn_class_total total = {.count = 1};
-    crn_published published = {.totals = &total};
+    crn_class_total totals[CRN_CLASSES_MAX] = {{.count = 1}};
+    crn_published published = {.totals = totals};
     int r = crn_drift_create(1, &the.drift);
     if (r == 0) {
         crn_drift_offer(the.drift, &fruit, &published);
