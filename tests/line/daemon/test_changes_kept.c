@@ -175,6 +175,9 @@ static void a_daemon_that_is_killed_leaves_a_chain(void **state)
 {
     (void)state;
     crn_random random = {crn_random_seed()};
+    start();
+    await(read_log, "changes", "  start  by "); /* the file is made after the line is ready */
+    end(SIGTERM);
     for (uint32_t i = crn_random_cases(20); i > 0; i--) {
         start();
         pid_t pid = line.pid;
