@@ -11,6 +11,9 @@
 #include "tools/common/comparison/outputs.h"
 #include "tools/common/drawing/draw.h"
 
+/* Of the views in a picture, for a page of twenty that a browser opens. */
+#define PICTURE_PIXELS_MAX 3e6
+
 enum { CSV, JSON, PAGE, FILES };
 
 static const char *const names[FILES] = {"fruits.csv", "report.json", "report.html"};
@@ -181,8 +184,8 @@ static int draw(crn_comparison_report *r, uint32_t at, const crn_photo *photos, 
 {
     const crn_worst_fruit *fruit = r->changes->worst[at];
     crn_comparison_picture *picture = &r->pictures[at];
-    crn_drawing drawing = {fruit->after,       fruit->before, photos,
-                           CRN_DRAW_VIEWS_MAX, r->extent,     &r->palette};
+    crn_drawing drawing = {fruit->after, fruit->before,     photos, CRN_DRAW_VIEWS_MAX, r->extent,
+                           &r->palette,  PICTURE_PIXELS_MAX};
     FILE *stream = open_memstream(&picture->png, &picture->bytes);
     if (!stream)
         return no_memory(r, error);

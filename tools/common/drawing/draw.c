@@ -1,7 +1,7 @@
 /*
  * The layout, from top to bottom: a header of two lines, the views below one another (side by side
  * when they are taller than wide), the legend. All lengths are picture pixels; a view pixel is
- * SCALE of them.
+ * SCALE of them, or fewer where there is much to draw.
  */
 #include "tools/common/drawing/draw.h"
 
@@ -22,6 +22,9 @@
 #define SCALE          2
 #define SCALE_WIDE_MAX 1280 /* larger views are drawn at scale 1 */
 #define SIDE_MAX       4096 /* for views whose size is known from contours only */
+/* Of all views along a picture: cairo draws 32767, of which header, gaps and legend take the rest.
+ */
+#define VIEWS_SIDE_MAX 28000
 #define MARGIN         20
 #define GAP            8
 #define HEADER_HEIGHT  62
@@ -342,6 +345,15 @@ static uint64_t count_views(const crn_decoded *verdict)
     return views ? views : verdict->views_received;
 }
 
+/* Of views that are so large together, in their own pixels: at most SCALE. */
+static double find_scale(const crn_photo *together, const crn_photo *largest, double pixels_max)
+{
+    bool is_wide = largest->width > SCALE_WIDE_MAX || largest->height > SCALE_WIDE_MAX;
+    double width = together->width, height = together->height;
+    double scale = fmin(is_wide ? 1 : SCALE, VIEWS_SIDE_MAX / fmax(width, height));
+    return pixels_max > 0 ? fmin(scale, sqrt(pixels_max / (width * height))) : scale;
+}
+
 /* Computes sizes, counts and positions; the caller adds the legend's rows. */
 static void plan_layout(const crn_drawing *drawing, layout *plan)
 {
@@ -359,23 +371,24 @@ static void plan_layout(const crn_drawing *drawing, layout *plan)
     size_min.pixels = NULL;
     crn_draw_extent(verdict, &size_min);
 
-    int32_t widest = 0, tallest = 0, sum_width = 0, sum_height = 0;
+    crn_photo largest = {0}, sum = {0};
     for (int32_t i = 0; i < plan->view_count; i++) {
         crn_photo *view = &plan->views[i];
         const crn_photo *photo = i < drawing->photo_count ? &drawing->photos[i] : &size_min;
         *view = photo->width > 0 && photo->height > 0 ? *photo : size_min;
-        widest = view->width > widest ? view->width : widest;
-        tallest = view->height > tallest ? view->height : tallest;
-        sum_width += view->width;
-        sum_height += view->height;
+        largest.width = view->width > largest.width ? view->width : largest.width;
+        largest.height = view->height > largest.height ? view->height : largest.height;
+        sum.width += view->width;
+        sum.height += view->height;
     }
-    plan->beside = tallest > widest;
-    plan->scale = widest > SCALE_WIDE_MAX || tallest > SCALE_WIDE_MAX ? 1 : SCALE;
+    plan->beside = largest.height > largest.width;
+    crn_photo together = {NULL, plan->beside ? largest.height : sum.height,
+                          plan->beside ? sum.width : largest.width};
+    plan->scale = find_scale(&together, &largest, drawing->pixels_max);
     double gaps = GAP * (plan->view_count - 1);
-    double inner = plan->beside ? sum_width * plan->scale + gaps : widest * plan->scale;
-    plan->width = fmax(inner + 2 * MARGIN, WIDTH_MIN);
-    plan->height =
-        HEADER_HEIGHT + (plan->beside ? tallest * plan->scale : sum_height * plan->scale + gaps);
+    plan->width =
+        fmax(together.width * plan->scale + (plan->beside ? gaps : 0) + 2 * MARGIN, WIDTH_MIN);
+    plan->height = HEADER_HEIGHT + together.height * plan->scale + (plan->beside ? 0 : gaps);
 }
 
 static cairo_status_t write_bytes(void *stream, const unsigned char *bytes, unsigned int count)
@@ -438,7 +451,7 @@ int crn_draw_fruit(const crn_drawing *drawing, FILE *stream, const char *name, c
 int crn_draw_verdict(const crn_decoded *verdict, const crn_photo *photos, int32_t photo_count,
                      crn_photo size_min, crn_palette *palette, const char *path, crn_error *error)
 {
-    crn_drawing drawing = {verdict, NULL, photos, photo_count, size_min, palette};
+    crn_drawing drawing = {verdict, NULL, photos, photo_count, size_min, palette, 0};
     crn_new_file file = {.fd = -1};
     int r = crn_new_file_open_stream(path, &file, error);
     if (!r)

@@ -14,7 +14,8 @@
 /*
  * Draws a verdict into a PNG. photos[i] is the background of view i, for i < photo_count; a view
  * without one gets plain grey, large enough for its contours and for `size_min`, a size known from
- * other views (zeros: none). 0, -ENOMEM, or negative errno with the path in *error.
+ * other views (zeros: none). Views that would be too much for one picture are drawn smaller. 0,
+ * -ENOMEM, or negative errno with the path in *error.
  */
 int crn_draw_verdict(const crn_decoded *verdict, const crn_photo *photos, int32_t photo_count,
                      crn_photo size_min, crn_palette *palette, const char *path, crn_error *error);
@@ -27,6 +28,7 @@ typedef struct crn_drawing {
     int32_t photo_count;
     crn_photo size_min;
     crn_palette *palette;
+    double pixels_max; /* of all views in the picture, which are drawn smaller then; 0: no bound */
 } crn_drawing;
 
 /* Writes the PNG to a stream, whose failures are left to the caller. 0, or negative errno with

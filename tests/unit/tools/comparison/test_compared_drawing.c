@@ -52,7 +52,7 @@ static void those_before_are_white_and_below(void **state)
     memset(grey, 100, sizeof grey);
     const crn_photo photo = {grey, HEIGHT, WIDTH};
     crn_decoded *verdict = make_verdict(200), *before = make_verdict(150);
-    crn_drawing drawing = {verdict, before, &photo, 1, {0}, &palette};
+    crn_drawing drawing = {verdict, before, &photo, 1, {0}, &palette, 0};
     snprintf(path, sizeof path, "%s/both.png", test_folder);
     FILE *file = fopen(path, "w");
     assert_int_equal(crn_draw_fruit(&drawing, file, "both", &error), 0);
@@ -72,10 +72,50 @@ static void those_before_are_white_and_below(void **state)
     crn_decoded_free(&before);
 }
 
+/* The picture of as many views as a fruit may have. */
+static cairo_surface_t *draw_many(int32_t height, int32_t width, double pixels_max)
+{
+    static crn_photo photos[CRN_DRAW_VIEWS_MAX];
+    char path[128];
+    crn_error error;
+    crn_palette palette = {0};
+    crn_decoded *verdict = make_verdict(200);
+    verdict->views_expected = CRN_DRAW_VIEWS_MAX;
+    for (int32_t i = 0; i < CRN_DRAW_VIEWS_MAX; i++)
+        photos[i] = (crn_photo){NULL, height, width};
+    crn_drawing drawing = {verdict, NULL, photos, CRN_DRAW_VIEWS_MAX, {0}, &palette, pixels_max};
+    snprintf(path, sizeof path, "%s/many.png", test_folder);
+    FILE *file = fopen(path, "w");
+    int result = crn_draw_fruit(&drawing, file, "many", &error);
+    if (result)
+        fail_msg("%s", error.text);
+    assert_int_equal(fclose(file), 0);
+    crn_decoded_free(&verdict);
+    cairo_surface_t *image = cairo_image_surface_create_from_png(path);
+    assert_int_equal(cairo_surface_status(image), CAIRO_STATUS_SUCCESS);
+    return image;
+}
+
+/* 64 views of 300 pixels are more than a picture of cairo's has. */
+static void many_views_are_drawn_smaller(void **state)
+{
+    (void)state;
+    cairo_surface_t *below = draw_many(300, 320, 0), *beside = draw_many(320, 300, 0);
+    assert_true(cairo_image_surface_get_height(below) > 28000);
+    assert_true(cairo_image_surface_get_width(beside) > 28000);
+    cairo_surface_destroy(below);
+    cairo_surface_destroy(beside);
+    cairo_surface_t *bounded = draw_many(300, 320, 1e6);
+    double height = cairo_image_surface_get_height(bounded);
+    assert_true(height > 64 * 120 && height < 64 * 160); /* 1e6 / 64 pixels a view, and gaps */
+    cairo_surface_destroy(bounded);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(those_before_are_white_and_below),
+        cmocka_unit_test(many_views_are_drawn_smaller),
     };
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }
