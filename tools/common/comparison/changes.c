@@ -69,14 +69,48 @@ static void add_class(crn_run_changes *changes, const crn_class_change *change)
     }
 }
 
+static bool precedes(const crn_fruit_change *a, const crn_fruit_change *b)
+{
+    return a->kind_differs != b->kind_differs ? a->kind_differs : a->changed_px > b->changed_px;
+}
+
+/* Of CRN_WORST_MAX, which one makes room for a fruit; CRN_WORST_MAX: the fruit itself goes. */
+static uint32_t find_least(const crn_run_changes *changes, const crn_fruit_change *fruit)
+{
+    const crn_fruit_change *last[2] = {NULL, NULL}; /* of the others, and of another kind */
+    uint32_t count[2] = {0, 0}, at[2];
+    for (uint32_t i = 0; i < CRN_WORST_MAX; i++) {
+        bool kind = changes->worst[i]->change.kind_differs;
+        last[kind] = &changes->worst[i]->change;
+        count[kind]++;
+        at[kind] = i;
+    }
+    bool kind = fruit->kind_differs;
+    count[kind]++;
+    if (!last[kind] || fruit->changed_px <= last[kind]->changed_px) {
+        last[kind] = fruit;
+        at[kind] = CRN_WORST_MAX;
+    }
+    bool of_kind =
+        !last[0] || (count[1] > CRN_WORST_OF_KIND && last[1]->changed_px < last[0]->changed_px);
+    return at[of_kind];
+}
+
+static void remove_worst(crn_run_changes *changes, uint32_t at)
+{
+    free_worst(&changes->worst[at]);
+    changes->worst_count--;
+    memmove(&changes->worst[at], &changes->worst[at + 1],
+            (changes->worst_count - at) * sizeof *changes->worst);
+}
+
 /* The new one's place is found from the end, so that equal ones keep their order. */
 static int keep_worst(crn_run_changes *changes, const crn_compared_fruit *fruit, uint64_t order,
                       crn_worst_fruit **ret_worst)
 {
-    uint32_t at = changes->worst_count;
-    while (at > 0 && changes->worst[at - 1]->change.changed_px < fruit->change->changed_px)
-        at--;
-    if (at == CRN_WORST_MAX)
+    bool is_full = changes->worst_count == CRN_WORST_MAX;
+    uint32_t least = is_full ? find_least(changes, fruit->change) : 0;
+    if (least == CRN_WORST_MAX)
         return 0;
     crn_worst_fruit *worst = malloc(sizeof *worst);
     if (!worst)
@@ -87,8 +121,11 @@ static int keep_worst(crn_run_changes *changes, const crn_compared_fruit *fruit,
                                .differences = fruit->differences,
                                .order = order,
                                .change = *fruit->change};
-    if (changes->worst_count == CRN_WORST_MAX)
-        free_worst(&changes->worst[--changes->worst_count]);
+    if (is_full)
+        remove_worst(changes, least);
+    uint32_t at = changes->worst_count;
+    while (at > 0 && precedes(fruit->change, &changes->worst[at - 1]->change))
+        at--;
     memmove(&changes->worst[at + 1], &changes->worst[at],
             (changes->worst_count - at) * sizeof *changes->worst);
     changes->worst[at] = worst;

@@ -1,7 +1,7 @@
 /*
  * The differences between two runs over many fruits: sums, a confusion table of the verdicts'
- * kinds and of each class, and the fruits whose areas changed most. Memory does not grow with the
- * number of fruits.
+ * kinds and of each class, and the fruits that changed most: those with another kind of verdict,
+ * and those whose areas changed most. Memory does not grow with the number of fruits.
  */
 #ifndef CRN_TOOLS_COMMON_COMPARISON_CHANGES_H
 #define CRN_TOOLS_COMMON_COMPARISON_CHANGES_H
@@ -9,6 +9,10 @@
 #include "tools/common/comparison/change.h"
 
 #define CRN_WORST_MAX 20
+
+/* Of these, places that those of another kind have, whatever their areas; further ones only by
+ * area, so that a night of partial verdicts leaves room for others. */
+#define CRN_WORST_OF_KIND 10
 
 /* The fruit that two verdicts are on. */
 typedef struct crn_compared_fruit {
@@ -44,7 +48,8 @@ typedef struct crn_run_changes {
     uint32_t class_count;
     crn_class_changes classes[2 * CRN_CLASSES_MAX];
     uint32_t worst_count;
-    crn_worst_fruit *worst[CRN_WORST_MAX]; /* the largest change first, equal ones as they came */
+    crn_worst_fruit *worst[CRN_WORST_MAX]; /* those of another kind first; of each sort the largest
+                                              change first, equal ones as they came */
 } crn_run_changes;
 
 /* NULL: out of memory. */

@@ -51,6 +51,13 @@ static void write_class(crn_encoder *encoder, const crn_fruit_change *change, ui
     crn_encoder_map_end(encoder);
 }
 
+static void write_kind_pair(crn_encoder *encoder, const crn_fruit_change *change)
+{
+    crn_encoder_pair_text(encoder, "verdict_before",
+                          crn_changed_kind_name(change->kind[CRN_BEFORE]));
+    crn_encoder_pair_text(encoder, "verdict_after", crn_changed_kind_name(change->kind[CRN_AFTER]));
+}
+
 int crn_comparison_json_add(FILE *out, crn_encoder *encoder, const crn_compared_fruit *fruit,
                             bool is_first)
 {
@@ -61,8 +68,7 @@ int crn_comparison_json_add(FILE *out, crn_encoder *encoder, const crn_compared_
     crn_encoder_pair_unsigned(encoder, "epoch", fruit->epoch);
     crn_encoder_pair_unsigned(encoder, "fruit", fruit->fruit);
     crn_encoder_pair_unsigned(encoder, "differences", fruit->differences);
-    crn_encoder_pair_text(encoder, "verdict_before", crn_changed_kind_name(change->kind[0]));
-    crn_encoder_pair_text(encoder, "verdict_after", crn_changed_kind_name(change->kind[1]));
+    write_kind_pair(encoder, change);
     crn_encoder_pair_real(encoder, "changed_px2", change->changed_px);
     crn_encoder_text(encoder, "classes");
     crn_encoder_array(encoder, change->class_count);
@@ -117,10 +123,11 @@ static void write_worst(crn_encoder *encoder, const crn_run_changes *changes)
     crn_encoder_array(encoder, changes->worst_count);
     for (uint32_t i = 0; i < changes->worst_count; i++) {
         const crn_worst_fruit *fruit = changes->worst[i];
-        crn_encoder_map(encoder, 4);
+        crn_encoder_map(encoder, 6);
         crn_encoder_pair_unsigned(encoder, "lane", fruit->lane);
         crn_encoder_pair_unsigned(encoder, "epoch", fruit->epoch);
         crn_encoder_pair_unsigned(encoder, "fruit", fruit->fruit);
+        write_kind_pair(encoder, &fruit->change);
         crn_encoder_pair_real(encoder, "changed_px2", fruit->change.changed_px);
         crn_encoder_map_end(encoder);
     }
@@ -131,7 +138,7 @@ int crn_comparison_json_end(FILE *out, crn_encoder *encoder, const crn_run_chang
                             const crn_comparison_facts *facts)
 {
     crn_encoder_begin(encoder);
-    crn_encoder_map(encoder, 14);
+    crn_encoder_map(encoder, 15);
     crn_encoder_pair_unsigned(encoder, "version", 1);
     crn_encoder_pair_text(encoder, "before", facts->run[CRN_BEFORE]);
     crn_encoder_pair_text(encoder, "after", facts->run[CRN_AFTER]);
@@ -142,6 +149,7 @@ int crn_comparison_json_end(FILE *out, crn_encoder *encoder, const crn_run_chang
     crn_encoder_pair_unsigned(encoder, "areas_differ", changes->areas_differ);
     crn_encoder_pair_unsigned(encoder, "before_only", changes->alone[CRN_BEFORE]);
     crn_encoder_pair_unsigned(encoder, "after_only", changes->alone[CRN_AFTER]);
+    crn_encoder_pair_unsigned(encoder, "second_verdicts", facts->second);
     crn_encoder_pair_unsigned(encoder, "unreadable", facts->unreadable);
     write_kinds(encoder, changes);
     crn_encoder_text(encoder, "classes");

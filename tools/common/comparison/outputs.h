@@ -12,6 +12,7 @@
 typedef struct crn_comparison_facts {
     const char *run[CRN_COMPARED_RUNS];
     uint64_t unreadable; /* fruits of which a verdict cannot be decoded */
+    uint64_t second;     /* verdicts on a fruit that has one of the same run */
     bool has_photos;     /* any view that was drawn has one */
 } crn_comparison_facts;
 

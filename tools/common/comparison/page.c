@@ -225,11 +225,13 @@ static void write_worst(FILE *out, const crn_run_changes *changes,
 {
     fprintf(
         out,
-        "<section id=\"worst\"><h2>Fruits that changed most</h2><p class=\"note\">By the sum of "
-        "how much the areas of their classes changed, at most %d. White: contours before; in "
-        "colours: after, over them. fruits.csv and report.json have every fruit that "
-        "differs.</p>",
-        CRN_WORST_MAX);
+        "<section id=\"worst\"><h2>Fruits that changed most</h2><p class=\"note\">At most %d. "
+        "First "
+        "those with another verdict, then others, each by the sum of how much the areas of their "
+        "classes changed; of many with another verdict the first %d, and further ones whose areas "
+        "changed more than those of others. White: contours before; in colours: after, over them. "
+        "fruits.csv and report.json have every fruit that differs.</p>",
+        CRN_WORST_MAX, CRN_WORST_OF_KIND);
     if (!changes->worst_count)
         fputs("<p class=\"empty\">None.</p>", out);
     else if (!facts->has_photos)
@@ -248,10 +250,19 @@ static void write_figure(FILE *out, const char *name, uint64_t count)
     fprintf(out, "<div><dt>%s</dt><dd>%" PRIu64 "</dd></div>", name, count);
 }
 
+/* Nothing for 0. */
+static void write_warning(FILE *out, uint64_t count, const char *text)
+{
+    if (count)
+        fprintf(out, "<p class=\"told\" data-level=\"warning\">%" PRIu64 " %s</p>", count, text);
+}
+
 static void write_told(FILE *out, const crn_run_changes *changes, const crn_comparison_facts *facts)
 {
     uint64_t alone = changes->alone[CRN_BEFORE] + changes->alone[CRN_AFTER];
-    bool is_equal = changes->fruits && !changes->unequal && !alone && !facts->unreadable;
+    uint64_t without = changes->kinds[CRN_NO_VERDICT][CRN_NO_VERDICT];
+    bool is_equal = changes->fruits && !changes->unequal && !alone && !without && !facts->second &&
+                    !facts->unreadable;
     fprintf(out,
             "<section id=\"told\"><p class=\"told\" data-level=\"%s\"><span class=\"sign\" "
             "aria-hidden=\"true\">%s</span> ",
@@ -269,11 +280,11 @@ static void write_told(FILE *out, const crn_run_changes *changes, const crn_comp
                 "<p class=\"told\" data-level=\"warning\">%" PRIu64 " fruits have a verdict before "
                 "only, %" PRIu64 " after only.</p>",
                 changes->alone[CRN_BEFORE], changes->alone[CRN_AFTER]);
-    if (facts->unreadable)
-        fprintf(out,
-                "<p class=\"told\" data-level=\"warning\">%" PRIu64 " fruits have a verdict that "
-                "cannot be read, and are not compared.</p>",
-                facts->unreadable);
+    write_warning(out, without, "fruits have no verdict in either run.");
+    write_warning(out, facts->second,
+                  "times a run has a second verdict on a fruit, which is not compared.");
+    write_warning(out, facts->unreadable,
+                  "fruits have a verdict that cannot be read, and are not compared.");
     fputs("</section>\n<section class=\"figures\" id=\"figures\"><dl>", out);
     write_figure(out, "fruits compared", changes->fruits);
     write_figure(out, "differ", changes->unequal);

@@ -178,6 +178,11 @@ int crn_comparison_report_add(crn_comparison_report *report, const crn_compariso
     return result == -EBADMSG ? 0 : result;
 }
 
+void crn_comparison_report_second(crn_comparison_report *report)
+{
+    report->facts.second++;
+}
+
 /* --- pictures --- */
 
 static int draw(crn_comparison_report *r, uint32_t at, const crn_photo *photos, crn_error *error)

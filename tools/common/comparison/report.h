@@ -35,6 +35,9 @@ int crn_comparison_report_add(crn_comparison_report *report, const crn_compariso
                               const crn_messagepack_json *before, const crn_messagepack_json *after,
                               crn_error *error);
 
+/* Counts a further verdict of a run on a fruit that was added: it is not compared. */
+void crn_comparison_report_second(crn_comparison_report *report);
+
 /* The photograph of a view, with pixels of malloc(), which the report frees; zeroed: there is none.
  * Fruits are asked for in the order in which they were added. */
 typedef crn_photo crn_comparison_find_photo(void *context, const crn_worst_fruit *fruit,

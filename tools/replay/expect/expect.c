@@ -263,6 +263,8 @@ static int compare_expected(void *context, const crn_log_fruit *key,
     if (fruit->expected) {
         tell_lone(r, &fruit->of, "the recorded run has a second verdict");
         fruit->unequal = true;
+        if (r->settings->report)
+            crn_comparison_report_second(r->settings->report);
         return 0;
     }
     fruit->expected = true;

@@ -74,20 +74,48 @@ static void expect_sums(const crn_run_changes *changes, const crn_made_sums *sum
     }
 }
 
-/* The largest changes first, equal ones as they came. */
-static void expect_worst(const crn_run_changes *changes, const double *changed)
+/* The fruit of the largest change among those left, the first of equal ones; FRUITS: there is none.
+ */
+static size_t find_most(const crn_fruit_change *change, const bool *is_taken, bool any_kind,
+                        bool kind_differs)
+{
+    size_t most = FRUITS;
+    for (size_t i = 0; i < FRUITS; i++)
+        if (!is_taken[i] && (any_kind || change[i].kind_differs == kind_differs) &&
+            (most == FRUITS || change[i].changed_px > change[most].changed_px))
+            most = i;
+    return most;
+}
+
+/* Ten with another kind of verdict, and then the largest changes of all; among equal changes it is
+ * not said here which. */
+static void expect_worst(const crn_run_changes *changes, const crn_fruit_change *change)
 {
     bool is_taken[FRUITS] = {false};
+    double sum = 0, expected = 0;
+    for (int i = 0; i < CRN_WORST_MAX; i++) {
+        size_t most = find_most(change, is_taken, i >= CRN_WORST_OF_KIND, true);
+        if (most == FRUITS)
+            most = find_most(change, is_taken, true, true);
+        is_taken[most] = true;
+        expected += change[most].changed_px;
+    }
     assert_int_equal(changes->worst_count, CRN_WORST_MAX);
     for (uint32_t i = 0; i < CRN_WORST_MAX; i++) {
-        size_t most = FRUITS;
-        for (size_t k = 0; k < FRUITS; k++)
-            if (!is_taken[k] && (most == FRUITS || changed[k] > changed[most]))
-                most = k;
-        is_taken[most] = true;
-        assert_int_equal(changes->worst[i]->fruit, most);
-        assert_int_equal(changes->worst[i]->order, most);
+        const crn_worst_fruit *worst = changes->worst[i];
+        assert_int_equal(worst->order, worst->fruit);
+        sum += change[worst->fruit].changed_px;
+        if (i == 0)
+            continue;
+        const crn_worst_fruit *before = changes->worst[i - 1];
+        assert_true(before->change.kind_differs >= worst->change.kind_differs);
+        if (before->change.kind_differs != worst->change.kind_differs)
+            continue;
+        assert_true(before->change.changed_px >= worst->change.changed_px);
+        if (before->change.changed_px <= worst->change.changed_px)
+            assert_true(before->order < worst->order);
     }
+    assert_true(fabs(sum - expected) < 1e-6);
 }
 
 static double changed_px(const pair *p)
@@ -111,19 +139,20 @@ static void sums_are_those_of_the_verdicts(void **state)
     for (uint32_t round = 0; round < crn_random_cases(50); round++) {
         crn_made_sums sums[CRN_COMPARED_RUNS] = {{0}, {0}};
         crn_run_changes *changes = crn_run_changes_create();
-        crn_fruit_change change;
-        double changed[FRUITS];
+        static crn_fruit_change changed[FRUITS];
         for (uint64_t i = 0; i < FRUITS; i++) {
             pair p = {0};
+            crn_fruit_change change;
             crn_worst_fruit *worst;
             make_pair(&p, i, sums);
             crn_fruit_change_find(p.verdict[0], p.verdict[1], 0, &change);
-            changed[i] = changed_px(&p);
-            assert_true(fabs(change.changed_px - changed[i]) <= 0);
-            assert_int_equal(change.areas_differ, changed[i] > 0);
+            double px = changed_px(&p);
+            assert_true(fabs(change.changed_px - px) <= 0);
+            assert_int_equal(change.areas_differ, px > 0);
             assert_int_equal(change.kind_differs, p.verdict[0]->kind != p.verdict[1]->kind);
             if (i % 7 == 0) /* some are equal */
-                change.changed_px = changed[i] = 1e6;
+                change.changed_px = 1e6;
+            changed[i] = change;
             crn_compared_fruit fruit = {3, 0, i, 1, &change};
             assert_int_equal(crn_run_changes_add(changes, &fruit, &worst), 0);
             drop_pair(&p);
@@ -132,6 +161,39 @@ static void sums_are_those_of_the_verdicts(void **state)
         expect_worst(changes, changed);
         crn_run_changes_free(&changes);
     }
+}
+
+static uint32_t add_made(crn_run_changes *changes, uint64_t number, bool kind_differs, double px)
+{
+    crn_fruit_change change = {.kind_differs = kind_differs, .changed_px = px};
+    crn_compared_fruit fruit = {0, 0, number, 1, &change};
+    crn_worst_fruit *worst;
+    change.kind[CRN_AFTER] = kind_differs ? CRN_VERDICT_PARTIAL : CRN_VERDICT_COMPLETE;
+    assert_int_equal(crn_run_changes_add(changes, &fruit, &worst), 0);
+    return worst != NULL;
+}
+
+/* Whatever its area; of many a part, so that there is room for others. */
+static void another_verdict_is_among_the_worst(void **state)
+{
+    (void)state;
+    crn_run_changes *changes = crn_run_changes_create();
+    for (uint64_t i = 0; i < 30; i++)
+        add_made(changes, i, false, 100 + (double)i);
+    assert_int_equal(add_made(changes, 30, true, 0), 1);
+    assert_int_equal(changes->worst_count, CRN_WORST_MAX);
+    assert_int_equal(changes->worst[0]->fruit, 30);
+    assert_int_equal(changes->worst[1]->fruit, 29);
+    assert_int_equal(changes->worst[CRN_WORST_MAX - 1]->fruit, 11);
+    for (uint64_t i = 31; i < 60; i++)
+        add_made(changes, i, true, 0);
+    assert_int_equal(changes->worst[CRN_WORST_OF_KIND - 1]->fruit, 39);
+    assert_int_equal(changes->worst[CRN_WORST_OF_KIND]->fruit, 29);
+    assert_int_equal(add_made(changes, 60, true, 1000), 1); /* instead of one of its own kind */
+    assert_int_equal(changes->worst[0]->fruit, 60);
+    assert_int_equal(changes->worst[CRN_WORST_OF_KIND]->fruit, 29);
+    assert_int_equal(changes->worst[CRN_WORST_MAX - 1]->fruit, 20);
+    crn_run_changes_free(&changes);
 }
 
 /* --- one fruit --- */
@@ -286,9 +348,9 @@ static void the_report_has_each_fruit_that_differs(void **state)
          *page = read_file("report.html");
     assert_int_equal(count(csv, "\r\n"), 1 + CRN_MADE_CLASSES * (FRUITS / 2 + 1));
     assert_int_equal(count(csv, ",\"hail \"\"2\"\"\","), FRUITS / 2 + 1);
-    assert_int_equal(count(json, "\"verdict_before\":"), FRUITS / 2 + 1);
+    assert_int_equal(count(json, "\"verdict_before\":"), FRUITS / 2 + 1 + CRN_WORST_MAX);
     assert_int_equal(count(json, "\"compared\":60,\"unequal\":30,"), 1);
-    assert_int_equal(count(json, "\"before_only\":1,\"after_only\":0,\"unreadable\":1,"), 1);
+    assert_int_equal(count(json, "\"after_only\":0,\"second_verdicts\":0,\"unreadable\":1,"), 1);
     crn_messagepack_json parsed;
     assert_int_equal(crn_messagepack_json_init(&parsed, json, strlen(json), &error), 0);
     crn_messagepack_json_done(&parsed);
@@ -312,6 +374,38 @@ static void without_fruits_it_says_so(void **state)
     assert_int_equal(count(json, "{\"fruits\":[\n],\n\"version\":1,"), 1);
     free(page);
     free(json);
+}
+
+static void read_page_and_remove(crn_comparison_report *report, const char *text)
+{
+    assert_int_equal(crn_comparison_report_finish(report, NULL, NULL, &error), 0);
+    crn_comparison_report_free(&report);
+    char *page = read_file("report.html");
+    assert_int_equal(count(page, text), 1);
+    assert_int_equal(count(page, "All verdicts are equal"), 0);
+    free(page);
+}
+
+/* A fruit without any verdict, a second verdict on one: they are differences. */
+static void it_is_not_called_equal_with_other_differences(void **state)
+{
+    (void)state;
+    for (int without = 0; without < 2; without++) {
+        crn_made_sums sums[CRN_COMPARED_RUNS] = {{0}, {0}};
+        crn_comparison_report *report = open_report("unequal");
+        crn_comparison_key key = {3, 9, 1, 0}, none = {3, 9, 2, 1};
+        pair p = {0};
+        make_pair(&p, 1, sums);
+        assert_int_equal(
+            crn_comparison_report_add(report, &key, &p.packed[0], &p.packed[0], &error), 0);
+        if (without)
+            assert_int_equal(crn_comparison_report_add(report, &none, NULL, NULL, &error), 0);
+        else
+            crn_comparison_report_second(report);
+        drop_pair(&p);
+        read_page_and_remove(report, without ? ">1 fruits have no verdict in either run."
+                                             : ">1 times a run has a second verdict on a fruit");
+    }
 }
 
 static void a_folder_that_cannot_be_is_one_line(void **state)
@@ -367,10 +461,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_those_of_the_verdicts),
+        cmocka_unit_test(another_verdict_is_among_the_worst),
         cmocka_unit_test(what_was_measured_and_not_found_is_zero),
         cmocka_unit_test(one_run_may_lack_what_the_other_has),
         cmocka_unit_test(the_report_has_each_fruit_that_differs),
         cmocka_unit_test(without_fruits_it_says_so),
+        cmocka_unit_test(it_is_not_called_equal_with_other_differences),
         cmocka_unit_test(a_folder_that_cannot_be_is_one_line),
         cmocka_unit_test(a_full_disk_is_noticed_at_once),
     };
