@@ -19,18 +19,25 @@ static crn_fill_point highest(const crn_fill *fill, uint32_t from, uint32_t to)
     return best;
 }
 
-double crn_fill_rate(const crn_fill *fill)
+/* As crn_fill_rate, from one to the other. */
+static double rate_between(crn_fill_point former, crn_fill_point latter)
 {
-    uint32_t kept = fill->count < CRN_FILL_POINTS ? fill->count : CRN_FILL_POINTS;
-    uint32_t first = fill->count - kept, middle = first + kept / 2;
-    if (kept < CRN_FILL_MIN)
-        return -1;
-    crn_fill_point former = highest(fill, first, middle);
-    crn_fill_point latter = highest(fill, middle, fill->count);
-    if (fill->latest.free_bytes > latter.free_bytes)
-        latter = fill->latest;
     if (latter.free_bytes >= former.free_bytes)
         return -1;
     return (double)(former.free_bytes - latter.free_bytes) /
            ((double)(latter.ns - former.ns) / (double)CRN_NS_PER_S);
+}
+
+double crn_fill_rate(const crn_fill *fill)
+{
+    uint32_t kept = fill->count < CRN_FILL_POINTS ? fill->count : CRN_FILL_POINTS;
+    uint32_t first = fill->count - kept, second = first + kept / 3, third = second + kept / 3;
+    if (kept < CRN_FILL_MIN)
+        return -1;
+    crn_fill_point best[] = {highest(fill, first, second), highest(fill, second, third),
+                             highest(fill, third, fill->count)};
+    if (fill->latest.free_bytes > best[2].free_bytes)
+        best[2] = fill->latest;
+    double former = rate_between(best[0], best[1]), latter = rate_between(best[1], best[2]);
+    return former < latter ? former : latter;
 }

@@ -1,7 +1,8 @@
 /*
  * How fast a disk fills: arithmetic only. Writers that remove their oldest files let the free space
- * go up and down for ever. So the highest free space of the former half of the last ten minutes is
- * compared with that of the latter: they differ only if the disk fills.
+ * go up and down for ever. So the highest free space of each third of the last ten minutes is
+ * compared with that of the next one: a disk that fills has less in each. One large file, such as
+ * those that the line makes at its first start, lowers it once, and is not told.
  */
 #ifndef CRN_SRC_MONITOR_RESOURCES_FILL_H
 #define CRN_SRC_MONITOR_RESOURCES_FILL_H
@@ -30,7 +31,8 @@ typedef struct crn_fill {
 /* Takes the free space as of now, and keeps it unless the last point is less than a step old. */
 void crn_fill_add(crn_fill *fill, int64_t now_ns, int64_t free_bytes);
 
-/* Bytes a second by which the free space falls; -1: it does not, or not known yet. */
+/* Bytes a second by which the free space falls, where it falls least; -1: it does not, or not known
+ * yet. */
 double crn_fill_rate(const crn_fill *fill);
 
 CRN_C_END

@@ -12,6 +12,7 @@
 #include "tests/support/cmocka_prelude.h"
 
 #define GIB (INT64_C(1) << 30)
+#define KIB (INT64_C(1) << 10)
 
 /* --- the disk ----------------------------------------------------------------------------------
  */
@@ -189,6 +190,14 @@ static int64_t rises(int point)
     return 50 * GIB + point * GIB;
 }
 
+/* One large file, between two points; beside it a log that grows. */
+static int64_t large_file_after;
+
+static int64_t takes_one_large_file(int point)
+{
+    return 50 * GIB - (point > large_file_after ? 10 * GIB : 0) - point * KIB;
+}
+
 static void a_disk_that_fills(void **state)
 {
     (void)state;
@@ -219,6 +228,16 @@ static void a_disk_that_does_not_fill(void **state)
     }
 }
 
+static void one_large_file_does_not_fill_a_disk(void **state)
+{
+    (void)state;
+    for (large_file_after = 0; large_file_after < 60; large_file_after++)
+        for (int points = CRN_FILL_MIN; points < 100; points++) {
+            crn_fill fill = filled(points, takes_one_large_file);
+            assert_true(crn_fill_rate(&fill) <= (double)KIB);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +250,7 @@ int main(void)
         cmocka_unit_test(a_disk_that_fills),
         cmocka_unit_test(space_that_is_freed_is_seen_at_once),
         cmocka_unit_test(a_disk_that_does_not_fill),
+        cmocka_unit_test(one_large_file_does_not_fill_a_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
