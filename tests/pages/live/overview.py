@@ -75,10 +75,10 @@ def expect_easy_reading(test):
 
 
 def held_row(name, row, number):
-    """A condition as the daemon would send it, with large figures."""
+    """A condition as the daemon would send it, with large figures and a name."""
     texts = row["en"]
     condition = held(name, row["severity"], texts["what"], texts["action"], misjudged=row["misjudged"], count=99999,
-                     percent=99.9, seconds=99999, hours=999.5)
+                     percent=99.9, seconds=99999, hours=999.5, name="Golden Delicious")
     return condition | ({"lane": number} if "{lane}" in texts["what"] else {})
 
 
