@@ -32,7 +32,7 @@ from prometheus import Prometheus, alerts_of_conditions
 FAULTS = [*faults_of_senders.FAULTS, *faults_of_programs.FAULTS, *faults_of_machine.FAULTS]
 
 QUIET_S = 8 # without a fault, at first
-NICE = -15 # of the lines, their belts, and burners
+NICE = -15 # of what shares the machine: where that is busy, `processor_taken` would be raised, and rightly
 ALERT_S = 20 # a scrape and an evaluation later an alert fires
 
 
@@ -151,9 +151,17 @@ def run(fault, number, folder, options, prometheus):
         return None, None, "", [traceback.format_exc().replace("\n", " ")]
 
 
+def go_before_others():
+    """This thread, and the processes that it starts."""
+    try:
+        os.setpriority(os.PRIO_PROCESS, 0, NICE)
+    except PermissionError:
+        pass
+
+
 def run_all(faults, folder, options, prometheus):
-    """Yields each fault's result, in order; those that need the machine for themselves come last."""
-    with concurrent.futures.ThreadPoolExecutor(options.together) as pool:
+    """Yields each fault's result, in order; those that need the machine for themselves come last, at nice 0."""
+    with concurrent.futures.ThreadPoolExecutor(options.together, initializer=go_before_others) as pool:
         running = [(fault, pool.submit(run, fault, number, folder, options, prometheus))
                    for number, fault in enumerate(faults) if not fault.alone]
         for fault, result in running:
@@ -161,14 +169,6 @@ def run_all(faults, folder, options, prometheus):
     for number, fault in enumerate(faults):
         if fault.alone:
             yield fault, run(fault, number, folder, options, prometheus)
-
-
-def go_before_others():
-    """Before what else a busy machine does, of which `processor_taken` would tell, where that is allowed."""
-    try:
-        os.setpriority(os.PRIO_PROCESS, 0, NICE)
-    except PermissionError:
-        pass
 
 
 def not_provoked():
@@ -185,7 +185,6 @@ def main():
     chosen = [fault for fault in FAULTS if not options.only or fault.condition in options.only]
     faults = [fault for fault in chosen if possible(fault)]
     passed, failed, sentences = 0, 0, []
-    go_before_others()
     for name in [] if options.only else sorted(not_provoked()):
         failed += 1
         print(f"{name}: no fault of faults_of_*.py provokes it\n")
