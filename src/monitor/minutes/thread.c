@@ -32,20 +32,25 @@ struct crn_minutes {
     bool is_missing_name;   /* records lack one, the same */
     /* Both clocks' difference when the table was filled: another one after the clock was set. */
     int64_t realtime_offset_ns;
+    bool is_clock_set; /* since then, if only for a record's time */
 };
 
 /* --- the thread --- */
 
-static int64_t realtime_offset_ns(void)
+/* Notes whether the clock was set, by the time that it shows now. */
+static void note_clock(crn_minutes *minutes, int64_t realtime_ns)
 {
-    return crn_realtime_ns() - crn_now_ns();
+    int64_t set_ns = realtime_ns - crn_now_ns() - minutes->realtime_offset_ns;
+    minutes->is_clock_set |= llabs(set_ns) >= CRN_MINUTE_NS;
 }
 
 /* `table`: the one that pages see, with the lock held, or another one. */
 static void add(crn_minutes *minutes, crn_minutes_table *table, const crn_minute_record *record)
 {
+    int64_t realtime_ns = crn_realtime_ns();
     bool has_all = crn_minutes_table_add(table, record, crn_minutes_file_names(minutes->file),
-                                         crn_realtime_ns() / CRN_MINUTE_NS);
+                                         realtime_ns / CRN_MINUTE_NS);
+    note_clock(minutes, realtime_ns);
     if (!has_all && !minutes->is_missing_class)
         crn_log(CRN_LOG_WARNING,
                 "minutes: pages lack some classes, as there are more than %d in an hour, or %d in "
@@ -158,7 +163,8 @@ static int show_file(crn_minutes *minutes)
     int r = crn_minutes_table_create(&filled);
     if (r < 0)
         return r;
-    minutes->realtime_offset_ns = realtime_offset_ns();
+    minutes->realtime_offset_ns = crn_realtime_ns() - crn_now_ns();
+    minutes->is_clock_set = false;
     while ((r = crn_minutes_file_next(minutes->file, &record)) > 0)
         add(minutes, filled, &record);
     if (r < 0)
@@ -176,9 +182,8 @@ static int show_file(crn_minutes *minutes)
  * come from the file again, if that has them all. */
 static void follow_clock(crn_minutes *minutes)
 {
-    int64_t set_ns = realtime_offset_ns() - minutes->realtime_offset_ns;
-    if (!minutes->failing && llabs(set_ns) >= CRN_MINUTE_NS &&
-        crn_minutes_file_rewind(minutes->file))
+    note_clock(minutes, crn_realtime_ns());
+    if (!minutes->failing && minutes->is_clock_set && crn_minutes_file_rewind(minutes->file))
         show_file(minutes);
 }
 
