@@ -59,17 +59,16 @@ const crn_condition crn_condition_recipe_lost = {
     .misjudged = true,
     .clear_s = 1,
     .find = find_recipe,
-    .words =
-        {{"Recipe '{name}' was lost in a restart: fruit is sorted by other limits",
-          "Choose the recipe again."},
-         {"La ricetta '{name}' è andata persa al riavvio: si seleziona con altri limiti",
-          "Scegliere di nuovo la ricetta."},
-         {"La receta '{name}' se perdió al reiniciar: se clasifica con otros límites",
-          "Elija la receta de nuevo."},
-         {"La recette '{name}' a été perdue au redémarrage : le tri suit d'autres limites",
-          "Sélectionnez à nouveau la recette."},
-         {"Das Rezept '{name}' ging beim Neustart verloren: sortiert wird mit anderen Grenzwerten",
-          "Das Rezept erneut auswählen."}},
+    .words = {{"Recipe '{name}' was lost in a restart: fruit is sorted by other limits",
+               "Choose the recipe again."},
+              {"La ricetta '{name}' è andata persa al riavvio: si seleziona con altri limiti",
+               "Scegliere di nuovo la ricetta."},
+              {"La receta '{name}' se perdió al reiniciar: se clasifica con otros límites",
+               "Elija la receta de nuevo."},
+              {"La recette '{name}' a été perdue au redémarrage : le tri suit d'autres limites",
+               "Sélectionnez à nouveau la recette."},
+              {"Rezept '{name}' beim Neustart verloren: andere Grenzwerte gelten",
+               "Das Rezept erneut auswählen."}},
     .details =
         "recipe '{name}' was in force before the start and is not in the file, or could not be "
         "read: `cernitactl recipe NAME`, or `cernitactl recipe --none` to confirm the file's "
