@@ -10,11 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <msgpack.h>
-
 #include "src/formats/changes/chain.h"
 #include "src/formats/changes/settings_text.h"
-#include "src/formats/encoding/json_read.h"
+#include "src/formats/encoding/messagepack_json.h"
 #include "src/formats/encoding/value.h"
 #include "stages/base/file/regular_file.h"
 #include "stages/base/utf8.h"
@@ -187,19 +185,15 @@ static bool is_wanted(const char *from, const msgpack_object *entry)
 
 static void print_line(changes_reading *self, const char *line, size_t length)
 {
-    msgpack_sbuffer packed;
-    msgpack_unpacked unpacked;
+    crn_messagepack_json entry;
     crn_error error;
-    msgpack_sbuffer_init(&packed);
-    msgpack_unpacked_init(&unpacked);
-    if (crn_json_read(line, length, &packed, &error) == 0 &&
-        msgpack_unpack_next(&unpacked, packed.data, packed.size, NULL) == MSGPACK_UNPACK_SUCCESS &&
-        is_wanted(self->given->from, &unpacked.data)) {
-        print_entry(&unpacked.data);
+    if (crn_messagepack_json_init(&entry, line, length, &error) < 0)
+        return;
+    if (is_wanted(self->given->from, &entry.tree.data)) {
+        print_entry(&entry.tree.data);
         self->printed++;
     }
-    msgpack_unpacked_destroy(&unpacked);
-    msgpack_sbuffer_destroy(&packed);
+    crn_messagepack_json_done(&entry);
 }
 
 /* --- the log --- */

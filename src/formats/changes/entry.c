@@ -6,12 +6,11 @@
 #include <string.h>
 #include <time.h>
 
-#include <msgpack.h>
 #include <sodium/crypto_hash_sha256.h>
 #include <sodium/utils.h>
 
 #include "src/formats/encoding/encoder.h"
-#include "src/formats/encoding/json_read.h"
+#include "src/formats/encoding/messagepack_json.h"
 #include "src/formats/encoding/value.h"
 #include "stages/base/clock.h"
 
@@ -169,48 +168,35 @@ crn_change_line crn_change_look(const char *line, size_t length, bool ended)
     return ended || is_long ? CRN_CHANGE_ALTERED : CRN_CHANGE_CUT;
 }
 
-/* False: the text is too long, or there is none. */
-static bool copy_text(const msgpack_object *value, char *out, size_t out_bytes)
-{
-    out[0] = '\0';
-    if (!value || value->type != MSGPACK_OBJECT_STR || value->via.str.size >= out_bytes)
-        return false;
-    memcpy(out, value->via.str.ptr, value->via.str.size);
-    out[value->via.str.size] = '\0';
-    return true;
-}
-
 static bool copy_links(const msgpack_object *entry, crn_change_links *ret_links)
 {
     const msgpack_object *after = crn_value_get(entry, "after");
     crn_change_links links = {0};
     bool good =
         crn_value_unsigned(crn_value_get(entry, "number"), UINT64_MAX, &links.number) &&
-        copy_text(crn_value_get(entry, "previous"), links.previous, sizeof links.previous) &&
-        copy_text(crn_value_get(entry, "hash"), links.hash, sizeof links.hash) &&
-        copy_text(crn_value_get(after, "settings"), links.after.settings,
-                  sizeof links.after.settings) &&
-        copy_text(crn_value_get(after, "recipe"), links.after.recipe, sizeof links.after.recipe) &&
-        copy_text(crn_value_get(after, "lot"), links.after.lot, sizeof links.after.lot);
-    copy_text(crn_value_get(after, "text_sha256"), links.after.text, sizeof links.after.text);
-    copy_text(crn_value_get(entry, "cut_sha256"), links.cut, sizeof links.cut);
+        crn_value_copy_bytes(crn_value_get(entry, "previous"), links.previous,
+                             sizeof links.previous) &&
+        crn_value_copy_bytes(crn_value_get(entry, "hash"), links.hash, sizeof links.hash) &&
+        crn_value_copy_bytes(crn_value_get(after, "settings"), links.after.settings,
+                             sizeof links.after.settings) &&
+        crn_value_copy_bytes(crn_value_get(after, "recipe"), links.after.recipe,
+                             sizeof links.after.recipe) &&
+        crn_value_copy_bytes(crn_value_get(after, "lot"), links.after.lot, sizeof links.after.lot);
+    crn_value_copy_bytes(crn_value_get(after, "text_sha256"), links.after.text,
+                         sizeof links.after.text);
+    crn_value_copy_bytes(crn_value_get(entry, "cut_sha256"), links.cut, sizeof links.cut);
     *ret_links = links;
     return good;
 }
 
 int crn_change_links_read(const char *line, size_t length, crn_change_links *ret_links)
 {
-    msgpack_sbuffer packed;
-    msgpack_unpacked unpacked;
+    crn_messagepack_json entry;
     crn_error error;
-    msgpack_sbuffer_init(&packed);
-    msgpack_unpacked_init(&unpacked);
-    int r = crn_json_read(line, length, &packed, &error);
-    if (r == 0 &&
-        (msgpack_unpack_next(&unpacked, packed.data, packed.size, NULL) != MSGPACK_UNPACK_SUCCESS ||
-         !copy_links(&unpacked.data, ret_links)))
-        r = -EBADMSG;
-    msgpack_unpacked_destroy(&unpacked);
-    msgpack_sbuffer_destroy(&packed);
+    int r = crn_messagepack_json_init(&entry, line, length, &error);
+    if (r < 0)
+        return r;
+    r = copy_links(&entry.tree.data, ret_links) ? 0 : -EBADMSG;
+    crn_messagepack_json_done(&entry);
     return r;
 }

@@ -6,20 +6,13 @@
 #include <string.h>
 #include <time.h>
 
-#include <msgpack.h>
-
-#include "src/formats/encoding/json_read.h"
+#include "src/formats/encoding/messagepack_json.h"
 #include "src/formats/encoding/value.h"
 #include "stages/base/clock.h"
 
 static void read_text(const msgpack_object *map, const char *key, char *out, size_t out_bytes)
 {
-    const msgpack_object *value = crn_value_get(map, key);
-    out[0] = '\0';
-    if (!value || value->type != MSGPACK_OBJECT_STR || value->via.str.size >= out_bytes)
-        return;
-    memcpy(out, value->via.str.ptr, value->via.str.size);
-    out[value->via.str.size] = '\0';
+    crn_value_copy_bytes(crn_value_get(map, key), out, out_bytes);
 }
 
 static uint64_t read_number(const msgpack_object *map, const char *key, uint64_t max)
@@ -94,17 +87,12 @@ static int read_entry(const msgpack_object *entry, crn_change *ret_change)
 
 int crn_change_read(const char *line, size_t length, crn_change *ret_change)
 {
-    msgpack_sbuffer packed;
-    msgpack_unpacked unpacked;
+    crn_messagepack_json entry;
     crn_error error;
-    msgpack_sbuffer_init(&packed);
-    msgpack_unpacked_init(&unpacked);
-    int r = crn_json_read(line, length, &packed, &error);
-    if (r == 0)
-        r = msgpack_unpack_next(&unpacked, packed.data, packed.size, NULL) == MSGPACK_UNPACK_SUCCESS
-                ? read_entry(&unpacked.data, ret_change)
-                : -EBADMSG;
-    msgpack_unpacked_destroy(&unpacked);
-    msgpack_sbuffer_destroy(&packed);
+    int r = crn_messagepack_json_init(&entry, line, length, &error);
+    if (r < 0)
+        return r;
+    r = read_entry(&entry.tree.data, ret_change);
+    crn_messagepack_json_done(&entry);
     return r;
 }

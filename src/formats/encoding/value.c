@@ -85,3 +85,13 @@ bool crn_value_copy_text(const msgpack_object *value, char *ret_text, size_t siz
     ret_text[value->via.str.size] = '\0';
     return true;
 }
+
+bool crn_value_copy_bytes(const msgpack_object *value, char *ret_text, size_t size)
+{
+    ret_text[0] = '\0';
+    if (!value || value->type != MSGPACK_OBJECT_STR || value->via.str.size >= size)
+        return false;
+    memcpy(ret_text, value->via.str.ptr, value->via.str.size);
+    ret_text[value->via.str.size] = '\0';
+    return true;
+}

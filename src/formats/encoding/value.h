@@ -35,4 +35,8 @@ bool crn_value_is_text(const msgpack_object *value, const char *text);
 /* True for printable text of 1 to `size` - 1 bytes, of which *ret_text then is a copy. */
 bool crn_value_copy_text(const msgpack_object *value, char *ret_text, size_t size);
 
+/* True for text of up to `size` - 1 bytes, whatever they are; *ret_text is a copy of it, or else
+ * empty. */
+bool crn_value_copy_bytes(const msgpack_object *value, char *ret_text, size_t size);
+
 #endif
