@@ -1,9 +1,9 @@
 #include "src/monitor/alarms/text.h"
 
 #include <inttypes.h>
-#include <string.h>
 #include <time.h>
 
+#include "src/formats/encoding/csv.h"
 #include "src/monitor/conditions/json.h"
 
 /* --- JSON --- */
@@ -46,21 +46,6 @@ void crn_alarm_time(int64_t ms, char ret_text[CRN_ALARM_TIME_BYTES])
     snprintf(ret_text + used, CRN_ALARM_TIME_BYTES - used, ".%03dZ", (int)(ms % 1000));
 }
 
-/* A cell in quotes. A text that a spreadsheet would take for a formula begins with an apostrophe,
- * which shows that it is a text. */
-static void put_cell(const char *text, const char *end, FILE *out)
-{
-    fputc('"', out);
-    if (text[0] && strchr("=+-@\t\r", text[0]))
-        fputc('\'', out);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    fprintf(out, "\"%s", end);
-}
-
 static void put_time_cell(int64_t ms, FILE *out)
 {
     char text[CRN_ALARM_TIME_BYTES];
@@ -88,8 +73,11 @@ void crn_alarm_csv(const crn_alarm *alarm, FILE *out)
     put_time_cell(alarm->raised_ms, out);
     put_time_cell(alarm->cleared_ms, out);
     put_time_cell(alarm->acknowledged_ms, out);
-    put_cell(alarm->acknowledged_by, ",", out);
+    crn_csv_put_text(alarm->acknowledged_by, out);
+    fputc(',', out);
     put_time_cell(alarm->shelved_until_ms, out);
-    put_cell(crn_condition_text(words->what, &alarm->values, text), ",", out);
-    put_cell(crn_condition_text(words->action, &alarm->values, text), "\r\n", out);
+    crn_csv_put_text(crn_condition_text(words->what, &alarm->values, text), out);
+    fputc(',', out);
+    crn_csv_put_text(crn_condition_text(words->action, &alarm->values, text), out);
+    fputs("\r\n", out);
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/formats/encoding/csv.h"
 #include "tools/common/comparison/outputs.h"
 
 /* A number of a class, a column for each run. */
@@ -33,15 +34,6 @@ void crn_comparison_csv_begin(FILE *out)
     fputs("\r\n", out);
 }
 
-/* A text that a spreadsheet would take for a formula begins with an apostrophe. */
-static void write_text(FILE *out, const char *text)
-{
-    fprintf(out, "\"%s", *text && strchr("=+-@\t\r", *text) ? "'" : "");
-    for (; *text; text++)
-        fprintf(out, *text == '"' ? "\"\"" : "%c", *text);
-    fputc('"', out);
-}
-
 static void write_number(FILE *out, const number_column *column, const crn_class_measures *run)
 {
     const void *at = (const char *)run + column->offset;
@@ -68,7 +60,7 @@ void crn_comparison_csv_add(FILE *out, const crn_compared_fruit *fruit)
                 crn_changed_kind_name(change->kind[CRN_BEFORE]),
                 crn_changed_kind_name(change->kind[CRN_AFTER]), change->changed_px);
         if (change->class_count)
-            write_text(out, change->classes[i].name);
+            crn_csv_put_text(change->classes[i].name, out);
         for (size_t k = 0; k < COLUMNS; k++)
             for (int run = 0; run < CRN_COMPARED_RUNS; run++)
                 if (change->class_count && change->kind[run] != CRN_NO_VERDICT)
