@@ -5,14 +5,13 @@
 
 A daemon sorts synthetic fruits of four lanes for a minute, so that the last minute is full.
 """
-import argparse
 import pathlib
 import subprocess
-import tempfile
 import time
 
 from browser import Browser
 from live.daemon import VIEWS, Daemon
+from picture import draw_picture
 
 PICTURE = pathlib.Path(__file__).resolve().parents[2] / "src/monitor/http/live.png"
 LANES, FRUITS = 4, 120
@@ -47,14 +46,5 @@ def draw(programs, folder):
         line.close()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", required=True)
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="cernita-picture-") as folder:
-        draw(pathlib.Path(arguments.bin).resolve(), pathlib.Path(folder))
-    print(PICTURE)
-
-
 if __name__ == "__main__":
-    main()
+    draw_picture(__doc__, PICTURE, draw)

@@ -3,11 +3,8 @@
 
     tests/pages/draw_workbench.py --bin build/bin
 """
-import argparse
-import pathlib
-import tempfile
-
 from browser import Browser
+from picture import draw_picture
 from workbench_page import ROOT, Page, Workbench
 
 PICTURE = ROOT / "tools/workbench/workbench.png"
@@ -29,14 +26,5 @@ def draw(programs, folder):
         workbench.close()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", required=True)
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="cernita-picture-") as folder:
-        draw(pathlib.Path(arguments.bin).resolve(), pathlib.Path(folder))
-    print(PICTURE)
-
-
 if __name__ == "__main__":
-    main()
+    draw_picture(__doc__, PICTURE, draw)
