@@ -156,7 +156,7 @@ static int open_folder(crn_workbench *bench, const char *path, crn_error *error)
     if (r == 0 && list.count > FOLDER_OPENED_MAX)
         fprintf(stderr,
                 "cernita-workbench: %s: its first %d of %d recordings are in the list of pictures; "
-                "the Recordings mode has the fruits of all\n",
+                "the Fruits mode has the fruits of all\n",
                 path, FOLDER_OPENED_MAX, list.count);
     crn_recordings_free(&list);
     free(folder);

@@ -154,14 +154,10 @@ static int read_kind(const msgpack_object *map, crn_verdict_kind *ret_kind, crn_
     char text[CRN_DECODED_TEXT_BYTES];
     if (!value || !crn_decode_text(value, text))
         return crn_error_set(error, -EBADMSG, "'verdict' is missing or not a text");
-    for (int kind = CRN_VERDICT_COMPLETE; kind <= CRN_VERDICT_LATE; kind++) {
-        if (strcmp(text, crn_verdict_kind_names[kind]))
-            continue;
-        *ret_kind = (crn_verdict_kind)kind;
-        return 0;
-    }
-    return crn_error_set(error, -EBADMSG, "'verdict' is '%s': complete, partial or late expected",
-                         text);
+    return crn_verdict_kind_find(text, ret_kind)
+               ? 0
+               : crn_error_set(error, -EBADMSG,
+                               "'verdict' is '%s': complete, partial or late expected", text);
 }
 
 const msgpack_object *crn_decode_many(const msgpack_object *map, const char *key,

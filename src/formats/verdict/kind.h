@@ -2,6 +2,8 @@
 #ifndef CRN_SRC_FORMATS_VERDICT_KIND_H
 #define CRN_SRC_FORMATS_VERDICT_KIND_H
 
+#include <stdbool.h>
+
 #include "stages/base/api.h"
 
 CRN_C_BEGIN
@@ -14,6 +16,9 @@ typedef enum crn_verdict_kind {
 } crn_verdict_kind;
 
 extern const char *const crn_verdict_kind_names[]; /* "complete", "partial", "late" */
+
+/* True if a kind has that name: *ret_kind. */
+bool crn_verdict_kind_find(const char *name, crn_verdict_kind *ret_kind);
 
 /* What closed a fruit, or forced its verdict. */
 typedef enum crn_fruit_close {

@@ -22,7 +22,7 @@ int crn_archive_changes_init(crn_archive_changes *changes, crn_archive *archive,
          " variety = IIF(is_newest, IFNULL(?3, variety), IFNULL(variety, ?3))"
          " FROM (SELECT ?4 >= MAX(time_ns) AS is_newest FROM changes"
          " WHERE lot_id = ?1 AND what = 'lot' AND refused = 0) WHERE lots.lot_id = ?1"},
-        {&changes->lacks_text,
+        {&changes->kept_text,
          "SELECT settings_id, text FROM settings WHERE hash = ? AND text IS NOT NULL"},
         {&changes->named_text, "SELECT COUNT(*), TOTAL(text_sha256 = ?2) FROM changes"
                                " WHERE settings_id = ?1 AND text_sha256 IS NOT NULL"},
@@ -181,7 +181,7 @@ static int put_text(crn_archive_changes *changes, int64_t settings_id, const cha
 static int drop_other_text(crn_archive_changes *changes, const crn_change_state *state,
                            bool *ret_is_dropped, crn_error *error)
 {
-    sqlite3_stmt *question = changes->lacks_text;
+    sqlite3_stmt *question = changes->kept_text;
     char sha256[CRN_SHA256_TEXT_BYTES];
     int64_t id = 0;
     *ret_is_dropped = false;
@@ -211,7 +211,7 @@ int crn_archive_changes_lack_text(crn_archive_changes *changes, const char *hash
                                   crn_error *error)
 {
     bool has_text;
-    int r = ask_text(changes, changes->lacks_text, hash, &has_text, error);
+    int r = ask_text(changes, changes->kept_text, hash, &has_text, error);
     *ret_lacks = !has_text;
     return r;
 }

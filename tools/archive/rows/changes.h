@@ -13,7 +13,7 @@
 typedef struct crn_archive_changes {
     crn_archive *archive;
     crn_archive_names names;
-    sqlite3_stmt *known, *change, *lot, *lacks_text, *named_text, *text;
+    sqlite3_stmt *known, *change, *lot, *kept_text, *named_text, *text;
 } crn_archive_changes;
 
 /* Prepares the statements; the archive must outlive them. 0, or a negative errno with *error. */

@@ -39,12 +39,12 @@ static int fail(sqlite3 *database, const char *path, crn_error *error)
     return crn_error_set(error, -EIO, "%s: cannot be read: %s", path, why);
 }
 
-static int kind_of(const char *name)
+static crn_verdict_kind kind_of(const char *name)
 {
-    for (int i = CRN_VERDICT_COMPLETE; i <= CRN_VERDICT_LATE; i++)
-        if (name && strcmp(crn_verdict_kind_names[i], name) == 0)
-            return i;
-    return CRN_VERDICT_PARTIAL; /* a newer kind: not whole, as far as is known here */
+    crn_verdict_kind kind = CRN_VERDICT_PARTIAL; /* of a newer kind: not whole, as far as known */
+    if (name)
+        crn_verdict_kind_find(name, &kind);
+    return kind;
 }
 
 static uint64_t read_classes(crn_fruit_builder *builder, const char *names)
@@ -69,7 +69,7 @@ static int take_row(crn_fruit_builder *builder, sqlite3_stmt *row)
         .lane = (uint64_t)sqlite3_column_int64(row, 0),
         .epoch = (uint64_t)sqlite3_column_int64(row, 1),
         .fruit = (uint64_t)sqlite3_column_int64(row, 2),
-        .kind = kind_of((const char *)sqlite3_column_text(row, 3)),
+        .kind = (int32_t)kind_of((const char *)sqlite3_column_text(row, 3)),
         .lot = (const char *)sqlite3_column_text(row, 4),
         .shown_view = has_view ? (uint32_t)sqlite3_column_int64(row, 5) : UINT32_MAX,
         .found = read_classes(builder, (const char *)sqlite3_column_text(row, 6)),

@@ -160,14 +160,20 @@ static void join_views(crn_fruit_builder *builder)
 
 /* --- verdicts --------------------------------------------------------------------------------- */
 
+uint64_t crn_fruit_class_bit(const crn_fruit_index *index, const char *name)
+{
+    for (int32_t i = 0; i < index->classes.count; i++)
+        if (strcmp(index->classes.name[i], name) == 0)
+            return UINT64_C(1) << i;
+    return 0;
+}
+
 uint64_t crn_fruit_builder_class(crn_fruit_builder *builder, const char *name)
 {
     crn_classes *classes = &builder->head.classes;
-    for (int32_t i = 0; i < classes->count; i++)
-        if (strcmp(classes->name[i], name) == 0)
-            return UINT64_C(1) << i;
-    if (classes->count == CRN_CLASSES_MAX)
-        return 0;
+    uint64_t bit = crn_fruit_class_bit(&builder->head, name);
+    if (bit || classes->count == CRN_CLASSES_MAX)
+        return bit;
     snprintf(classes->name[classes->count], CRN_CLASS_NAME_MAX, "%s", name);
     return UINT64_C(1) << classes->count++;
 }

@@ -54,6 +54,9 @@ typedef struct crn_fruit_index {
     int32_t recorded_classes; /* how many of them are the recordings' */
 } crn_fruit_index;
 
+/* The bit of that class in `found`; 0: there is none. */
+uint64_t crn_fruit_class_bit(const crn_fruit_index *index, const char *name);
+
 /* A mapped index. */
 typedef struct crn_fruit_table {
     const crn_fruit_index *head;

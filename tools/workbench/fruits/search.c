@@ -9,14 +9,6 @@
 #define MS_NS     (1000 * 1000)
 #define LANES_MAX 1024 /* in the summary */
 
-static uint64_t class_bit(const crn_fruit_index *head, const char *name)
-{
-    for (int32_t i = 0; i < head->classes.count; i++)
-        if (strcmp(head->classes.name[i], name) == 0)
-            return UINT64_C(1) << i;
-    return 0;
-}
-
 static bool matches(const crn_fruit_table *table, const crn_fruit_search *search, uint64_t bit,
                     const crn_recorded_fruit *fruit)
 {
@@ -31,7 +23,7 @@ static bool matches(const crn_fruit_table *table, const crn_fruit_search *search
 int32_t crn_fruits_find(const crn_fruit_table *table, const crn_fruit_search *search,
                         int64_t ret_numbers[CRN_FRUITS_SHOWN_MAX], uint64_t *ret_total)
 {
-    uint64_t bit = search->class ? class_bit(table->head, search->class) : 0, total = 0;
+    uint64_t bit = search->class ? crn_fruit_class_bit(table->head, search->class) : 0, total = 0;
     int32_t count = 0;
     for (uint64_t i = 0; i < table->head->fruit_count; i++) {
         if (!matches(table, search, bit, &table->fruits[i]))

@@ -29,10 +29,8 @@ void crn_work_recordings(crn_request *request)
 
 static int32_t kind_of(const char *name)
 {
-    for (int32_t i = CRN_VERDICT_COMPLETE; i <= CRN_VERDICT_LATE; i++)
-        if (strcmp(crn_verdict_kind_names[i], name) == 0)
-            return i;
-    return CRN_FRUIT_NO_VERDICT - 1;
+    crn_verdict_kind kind;
+    return crn_verdict_kind_find(name, &kind) ? (int32_t)kind : CRN_FRUIT_NO_VERDICT - 1;
 }
 
 /* A number of the search, from 0 to `max`; `initial` without it. False: the refusal is set. */
