@@ -12,9 +12,11 @@
 
 CRN_C_BEGIN
 
-#define CRN_REASON_TOO_MUCH "more views arrive than this machine can process in time"
-#define CRN_REASON_NO_SUM   "the values of a pixel have to sum to 1 (`ingest.sum`), and "
-#define CRN_REASON_SCALE    "the sender's maps have the wrong scale: "
+#define CRN_REASON_TOO_MUCH                                                                        \
+    "more views arrive than this machine can process in time, or other programs take its "         \
+    "processor"
+#define CRN_REASON_NO_SUM "the values of a pixel have to sum to 1 (`ingest.sum`), and "
+#define CRN_REASON_SCALE  "the sender's maps have the wrong scale: "
 
 #define CRN_VIEW_REASONS(ROW)                                                                      \
     ROW(NO_SLOT, "no_slot", "no slot was free, or a view of higher priority took its slot",        \

@@ -108,8 +108,8 @@ static void faults_of_judged_views_are_logged(void **state)
          "1 truncated (view 0); more defects than limits.points or limits.defects allow"},
         {{.state = CRN_VIEW_QUEUED},
          "is late, with 1 views received and 0 judged: 1 discarded (view 0); more views arrive "
-         "than this machine can process in time (latency.budget_ms, run.workers), or the sender's "
-         "deadline_ns had passed"},
+         "than this machine can process in time, or other programs take its processor "
+         "(latency.budget_ms, run.workers), or the sender's deadline_ns had passed"},
         {{.state = CRN_VIEW_LOST, .reason = CRN_REASON_DEVICE_LOST},
          "is late, with 1 views received and 0 judged: 1 device_lost (view 0)"},
     };

@@ -118,8 +118,9 @@ static void what_was_lost_is_a_warning_with_the_cure(void **state)
     assert_non_null(strstr(text, "info last 60 s: "));
     assert_non_null(strstr(text, "\nwarning last 60 s, lost or too late: no_slot=3 discarded=40 "
                                  "verdict_dropped=1; mostly discarded: more views arrive than "
-                                 "this machine can process in time (latency.budget_ms, "
-                                 "run.workers), or the sender's deadline_ns had passed\n"));
+                                 "this machine can process in time, or other programs take "
+                                 "its processor (latency.budget_ms, run.workers), or the "
+                                 "sender's deadline_ns had passed\n"));
     judge(600, 25);
     text = report_at(3);
     assert_null(strstr(text, "warning"));
