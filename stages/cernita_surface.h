@@ -51,6 +51,7 @@ typedef struct crn_surface_pose {
     double tilt_rad;   /**< turns the ellipse, and the roll axis with it, from x towards y */
     double roll_rad;   /**< since any instant, the same for all views: spots move along +x (+y) */
     double confidence; /**< 0 to 1: of two views within 5 degrees the surer one is used */
+    double pitch_rad;  /**< turns the roll axis out of the picture: its +y (+x) end to the camera */
 } crn_surface_pose;
 
 /** What a crn_surface is for. */

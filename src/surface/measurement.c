@@ -155,7 +155,7 @@ static bool complete_poses(crn_measurement *measurement)
 
 /* How far the fruit rolled from one view to the next one that there is. False: not known. */
 static bool find_roll(crn_fruit_union *it, crn_measurement *measurement, int32_t index,
-                      double *ret_roll_rad)
+                      crn_surface_wobbling *ret_known)
 {
     const crn_geometry_settings *geometry = &measurement->config->geometry;
     const crn_measured_view *before = &measurement->views[index - 1];
@@ -164,7 +164,8 @@ static bool find_roll(crn_fruit_union *it, crn_measurement *measurement, int32_t
     double expected = geometry->roll_deg * RAD_PER_DEG * ((double)view->view - before->view);
     crn_surface_roll roll = {.confidence = 0};
     if (before->found.source == CRN_POSE_HEADER && view->found.source == CRN_POSE_HEADER) {
-        *ret_roll_rad = view->found.pose.roll_rad - before->found.pose.roll_rad;
+        ret_known->roll =
+            (crn_surface_roll){view->found.pose.roll_rad - before->found.pose.roll_rad, 1};
         view->roll_source = CRN_POSE_HEADER;
         view->roll_confidence = 1;
         return true;
@@ -176,23 +177,45 @@ static bool find_roll(crn_fruit_union *it, crn_measurement *measurement, int32_t
     bool found = roll.confidence >= CRN_SURFACE_ROLL_SURE;
     view->roll_confidence = roll.confidence;
     view->roll_source = found ? CRN_POSE_PHOTO : unknown ? CRN_POSE_NONE : CRN_POSE_EXPECTED;
-    *ret_roll_rad = found ? roll.roll_rad : expected;
+    ret_known->expected_rad = expected;
+    ret_known->roll = (crn_surface_roll){found ? roll.roll_rad : expected, roll.confidence};
     return found || !unknown;
+}
+
+/* Where a roll is not sure the axis may wobble. */
+static void steady(const crn_fruit_union *it, crn_surface_wobbling *known,
+                   crn_measurement *measurement)
+{
+    for (int32_t i = 0; i < measurement->view_count; i++) {
+        crn_view_pose *found = &measurement->views[i].found;
+        known[i].pose = &found->pose;
+        known[i].skin = found->has_skin ? &it->skins[i] : NULL;
+    }
+    crn_surface_steady(known, measurement->view_count, CRN_UNION_ROLL_RANGE_RAD);
+    for (int32_t i = 1; i < measurement->view_count; i++) {
+        crn_measured_view *view = &measurement->views[i];
+        view->roll_confidence = known[i].roll.confidence;
+        if (view->roll_source == CRN_POSE_EXPECTED &&
+            view->roll_confidence >= CRN_SURFACE_ROLL_SURE)
+            view->roll_source = CRN_POSE_PHOTO;
+    }
 }
 
 /* Rolls since the first view; what the headers told is replaced by it. */
 static bool find_rolls(crn_fruit_union *it, crn_measurement *measurement)
 {
-    double rolled[CRN_FRUIT_VIEWS_MAX] = {0};
-    bool known = true;
-    for (int32_t i = 1; i < measurement->view_count && known; i++) {
-        double roll_rad = 0;
-        known = find_roll(it, measurement, i, &roll_rad);
-        rolled[i] = rolled[i - 1] + roll_rad;
+    crn_surface_wobbling known[CRN_FRUIT_VIEWS_MAX] = {{.skin = NULL}};
+    double rolled = 0;
+    for (int32_t i = 1; i < measurement->view_count; i++)
+        if (!find_roll(it, measurement, i, &known[i]))
+            return false;
+    for (int32_t i = 0; i < measurement->view_count; i++) {
+        rolled += known[i].roll.roll_rad;
+        measurement->views[i].found.pose.roll_rad = rolled;
     }
-    for (int32_t i = 0; i < measurement->view_count; i++)
-        measurement->views[i].found.pose.roll_rad = rolled[i];
-    return known;
+    if (measurement->config->geometry.roll_deg != 0)
+        steady(it, known, measurement);
+    return true;
 }
 
 /* --- the union -------------------------------------------------------------------------------- */

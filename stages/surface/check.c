@@ -32,6 +32,7 @@ int crn_surface_check_pose(const char *name, const crn_surface_view *view, crn_e
         {"pose.tilt_rad", pose->tilt_rad, -PLACE_MAX, PLACE_MAX},
         {"pose.roll_rad", pose->roll_rad, -PLACE_MAX, PLACE_MAX},
         {"pose.confidence", pose->confidence, 0, 1},
+        {"pose.pitch_rad", pose->pitch_rad, -M_PI / 2, M_PI / 2},
         {"mm_per_px", view->mm_per_px, SCALE_MIN, SCALE_MAX},
         {"height", view->height, 0, INT32_MAX},
         {"width", view->width, 0, INT32_MAX},

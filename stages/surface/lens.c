@@ -31,6 +31,8 @@ bool crn_surface_lens_set(const crn_surface_settings *settings, const crn_surfac
     lens->roll_rad = pose->roll_rad;
     lens->cos_roll = cos(pose->roll_rad);
     lens->sin_roll = sin(pose->roll_rad);
+    lens->cos_pitch = cos(pose->pitch_rad);
+    lens->sin_pitch = sin(pose->pitch_rad);
     lens->confidence = pose->confidence;
     double inner = fmax(0.5, 1 - SNAP_PX / fmin(across, along));
     lens->snap2 = inner * inner;
@@ -56,7 +58,20 @@ void crn_surface_lens_place(const crn_surface_lens *lens, double px, double py, 
     *ret_v = lens->along_x * dx + lens->along_y * dy;
 }
 
-crn_sphere_point crn_surface_lens_sphere(const crn_surface_lens *lens, double u, double v)
+/* From the camera's to the axis' own frame. What lies behind the poles there goes to the meridians
+ * beside the view, so that a view's chart ends where it does without a pitch. */
+static crn_sphere_point upright(const crn_surface_lens *lens, crn_sphere_point point)
+{
+    double y = lens->cos_pitch * point.y + lens->sin_pitch * point.z;
+    double z = lens->cos_pitch * point.z - lens->sin_pitch * point.y;
+    if (z >= 0)
+        return (crn_sphere_point){point.x, y, z};
+    double size = hypot(point.x, y);
+    return (crn_sphere_point){point.x / size, y / size, 0};
+}
+
+/* The place on the sphere that the camera sees there. */
+static crn_sphere_point look_at(const crn_surface_lens *lens, double u, double v)
 {
     double rim = u * u + v * v, depth = 0;
     if (rim < lens->snap2) {
@@ -73,6 +88,12 @@ crn_sphere_point crn_surface_lens_sphere(const crn_surface_lens *lens, double u,
     double d = lens->distance, wide = d / sqrt(d * d - 1);
     double t = d * (d - depth) / (rim * wide * wide + d * d);
     return (crn_sphere_point){u * wide * t, v * wide * t, d * (1 - t)};
+}
+
+crn_sphere_point crn_surface_lens_sphere(const crn_surface_lens *lens, double u, double v)
+{
+    crn_sphere_point point = look_at(lens, u, v);
+    return lens->sin_pitch == 0 ? point : upright(lens, point);
 }
 
 crn_point crn_surface_lens_pixel(const crn_surface_lens *lens, const crn_sphere_point *point)

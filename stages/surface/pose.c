@@ -330,7 +330,7 @@ int crn_surface_find_pose(crn_surface *surface, const crn_image *photograph,
         return r;
     double width = photograph->width, height = photograph->height;
     double radius = fmax(1, fmin(width, height) / 2);
-    crn_surface_pose pose = {(width - 1) / 2, (height - 1) / 2, radius, radius, 0, 0, 0};
+    crn_surface_pose pose = {(width - 1) / 2, (height - 1) / 2, radius, radius, 0, 0, 0, 0};
     double means[2];
     bool is_dark = crn_division_find_levels(photograph, means);
     crn_division division = crn_division_of(photograph, means, is_dark);

@@ -10,24 +10,12 @@
 #include "stages/library/library.h"
 #include "stages/surface/surface.h"
 
-#define COLUMN_RAD  (1.5 * M_PI / 180)
-#define HEIGHT_MAX  0.8  /* of the rows: beyond, the poles are grazing */
 #define COLUMNS_MIN 10   /* in both, to be compared */
 #define ACROSS      6    /* columns to either side that a mean is of */
 #define ALONG       3    /* rows likewise */
 #define DARK        4.0f /* added to a mean, so that darkness has no marks */
 #define MARK_MAX    0.5f /* of the mean: highlights are more */
 #define OTHER       4    /* columns from the best shift on another one begins */
-
-static double lambda_of(int column)
-{
-    return (column - (CRN_SKIN_COLUMNS - 1) / 2.0) * COLUMN_RAD;
-}
-
-static double height_of(int row)
-{
-    return HEIGHT_MAX * ((2 * row + 1.0) / CRN_SKIN_ROWS - 1);
-}
 
 /* Places that the photograph does not show get the value of its border: no marks. */
 static void unwrap(const crn_surface_lens *lens, const crn_image *image, crn_surface_skin *skin)
@@ -38,15 +26,15 @@ static void unwrap(const crn_surface_lens *lens, const crn_image *image, crn_sur
     double vx = along2 * lens->along_x, vy = along2 * lens->along_y;
     double sines[CRN_SKIN_COLUMNS], cosines[CRN_SKIN_COLUMNS], d = lens->distance;
     double wide = d > 0 ? sqrt(d * d - 1) : 1;
-    double step_sine = sin(COLUMN_RAD), step_cosine = cos(COLUMN_RAD);
-    sines[0] = sin(lambda_of(0));
-    cosines[0] = cos(lambda_of(0));
+    double step_sine = sin(CRN_SKIN_COLUMN_RAD), step_cosine = cos(CRN_SKIN_COLUMN_RAD);
+    sines[0] = sin(crn_skin_lambda(0));
+    cosines[0] = cos(crn_skin_lambda(0));
     for (int i = 1; i < CRN_SKIN_COLUMNS; i++) { /* by the sum of angles */
         sines[i] = sines[i - 1] * step_cosine + cosines[i - 1] * step_sine;
         cosines[i] = cosines[i - 1] * step_cosine - sines[i - 1] * step_sine;
     }
     for (int row = 0; row < CRN_SKIN_ROWS; row++) {
-        double v = height_of(row), r = sqrt(1 - v * v);
+        double v = crn_skin_height(row), r = sqrt(1 - v * v);
         for (int i = 0; i < CRN_SKIN_COLUMNS; i++) {
             double scale = d > 0 ? wide / (d - r * cosines[i]) : 1;
             double across = r * sines[i] * scale, along = v * scale;
@@ -148,12 +136,12 @@ static crn_surface_roll search(const crn_surface_skin *first, const crn_surface_
     surface_side sides[2] = {side_of(first), side_of(second)};
     double found[SHIFTS], facing[CRN_SKIN_COLUMNS]; /* cosine of a column's longitude */
     for (int i = 0; i < CRN_SKIN_COLUMNS; i++)
-        facing[i] = cos(lambda_of(i));
+        facing[i] = cos(crn_skin_lambda(i));
     double middle = remainder(expected, 2 * M_PI);
     int best = -1;
     for (int i = 0; i < SHIFTS; i++) {
-        double shift = (i - CRN_SKIN_COLUMNS) * COLUMN_RAD;
-        bool is_near = fabs(remainder(shift - middle, 2 * M_PI)) <= range + COLUMN_RAD / 2;
+        double shift = (i - CRN_SKIN_COLUMNS) * CRN_SKIN_COLUMN_RAD;
+        bool is_near = fabs(remainder(shift - middle, 2 * M_PI)) <= range + CRN_SKIN_COLUMN_RAD / 2;
         found[i] = is_near ? correlate(&sides[0], &sides[1], facing, i - CRN_SKIN_COLUMNS) : -1;
         if (best < 0 || found[i] > found[best])
             best = i;
@@ -168,7 +156,7 @@ static crn_surface_roll search(const crn_surface_skin *first, const crn_surface_
         double bend = found[best - 1] - 2 * found[best] + found[best + 1];
         part = bend < 0 ? (found[best - 1] - found[best + 1]) / (2 * bend) : 0;
     }
-    double roll = (best - CRN_SKIN_COLUMNS + part) * COLUMN_RAD;
+    double roll = (best - CRN_SKIN_COLUMNS + part) * CRN_SKIN_COLUMN_RAD;
     return (crn_surface_roll){expected + remainder(roll - expected, 2 * M_PI),
                               fmax(0, fmin(1, found[best] - elsewhere))};
 }

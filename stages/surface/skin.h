@@ -19,6 +19,10 @@ typedef struct crn_surface_skin {
     float marks[CRN_SKIN_ROWS][CRN_SKIN_COLUMNS]; /**< relative to their surroundings */
 } crn_surface_skin;
 
+/** The columns' width, and how far the rows reach: beyond, the poles are grazing. */
+#define CRN_SKIN_COLUMN_RAD (1.5 * 3.14159265358979323846 / 180)
+#define CRN_SKIN_HEIGHT_MAX 0.8
+
 /** From now on another roll axis and distance. Fruits of a line may differ in them after a reload.
  */
 CRN_API void crn_surface_set_camera(crn_surface *surface, crn_roll_axis axis, double distance_mm);
@@ -42,5 +46,24 @@ CRN_API int crn_surface_take_skin(crn_surface *surface, const char *name,
 CRN_API int crn_surface_match_skins(crn_surface *surface, const crn_surface_skin *first,
                                     const crn_surface_skin *second, double expected_rad,
                                     double range_rad, crn_surface_roll *ret_roll);
+
+/** A view of a fruit whose axis may wobble. */
+typedef struct crn_surface_wobbling {
+    const crn_surface_skin *skin; /**< the caller's; NULL: none */
+    double expected_rad;          /**< roll from the view before */
+    crn_surface_roll roll;        /**< what is known of it: as found, or as expected */
+    crn_surface_pose *pose;       /**< the caller's */
+} crn_surface_wobbling;
+
+/**
+ * Looks, where at least one roll is not sure, for three angles between all neighbouring views
+ * instead: roll, pitch and tilt of their poses are then set relative to the mean axis, the roll
+ * since the first view, and the confidence of rolls that became sure. Otherwise leaves them as they
+ * are. Allocates nothing; 80 KiB of stack.
+ *
+ * @param count 1 to CRN_SURFACE_VIEWS_MAX
+ * @param range_rad of a roll, to either side of the expected one
+ */
+CRN_API void crn_surface_steady(crn_surface_wobbling *views, int32_t count, double range_rad);
 
 #endif

@@ -16,6 +16,17 @@
 int crn_surface_begin(crn_surface *surface, const void *output, const char *name,
                       crn_error **ret_error);
 
+/** The longitude of a skin's column, and the height of its row. */
+static inline double crn_skin_lambda(int column)
+{
+    return (column - (CRN_SKIN_COLUMNS - 1) / 2.0) * CRN_SKIN_COLUMN_RAD;
+}
+
+static inline double crn_skin_height(int row)
+{
+    return CRN_SKIN_HEIGHT_MAX * ((2 * row + 1.0) / CRN_SKIN_ROWS - 1);
+}
+
 /** A point of the unit sphere, to which the spheroid is stretched: x across the roll axis, y along
  * it, z towards the camera. */
 typedef struct crn_sphere_point {
@@ -56,6 +67,7 @@ typedef struct crn_surface_lens {
     double distance;                     /**< of the camera in units of the radius; 0: infinite */
     double a_mm, c_mm;                   /**< of the fruit, as this view shows it */
     double roll_rad, cos_roll, sin_roll; /**< to the fruit's own longitudes */
+    double cos_pitch, sin_pitch;         /**< of the axis, out of the picture */
     double confidence;
     double lo, hi; /**< longitudes of its strip, from its middle; lo >= hi: none */
     int32_t strip; /**< its place among all strips */

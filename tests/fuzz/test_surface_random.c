@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stages/cernita_surface.h"
+#include "stages/surface/skin.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/random.h"
 
@@ -86,10 +86,14 @@ static crn_defects *make_defects(void)
 
 static crn_surface_pose make_pose(void)
 {
-    return (crn_surface_pose){
-        odd(about(50, 10), 300),           odd(about(47, 10), 300), odd(about(40, 30), 300),
-        odd(about(40, 30), 300),           odd(about(0, 4), 300),   odd(about(0, 9), 300),
-        odd(crn_random_unit(&source), 300)};
+    return (crn_surface_pose){odd(about(50, 10), 300),
+                              odd(about(47, 10), 300),
+                              odd(about(40, 30), 300),
+                              odd(about(40, 30), 300),
+                              odd(about(0, 4), 300),
+                              odd(about(0, 9), 300),
+                              odd(crn_random_unit(&source), 300),
+                              crn_random_once_in(&source, 2) ? 0 : odd(about(0, 1.5), 300)};
 }
 
 static crn_surface_view make_view(void)
@@ -203,6 +207,26 @@ static crn_surface_photograph make_photograph(void)
     return photo;
 }
 
+/* Whatever two photographs show, what is set of poses are angles. */
+static void steady(const crn_surface_photograph *first, const crn_surface_photograph *second)
+{
+    static crn_surface_skin skins[2];
+    crn_surface_pose poses[2] = {first->pose, second->pose};
+    crn_surface_wobbling views[2] = {{.pose = &poses[0]}, {.pose = &poses[1]}};
+    if (crn_surface_take_skin(surface, "first", first, &skins[0]) < 0 ||
+        crn_surface_take_skin(surface, "second", second, &skins[1]) < 0)
+        return;
+    for (int i = 0; i < 2; i++)
+        views[i].skin = crn_random_once_in(&source, 5) ? NULL : &skins[i];
+    views[1].expected_rad = views[1].roll.roll_rad = about(0, 9);
+    crn_surface_steady(views, 2, about(1.6, 1.5));
+    assert_within(views[1].roll.confidence, 1);
+    for (int i = 0; i < 2; i++) {
+        assert_true(fabs(poses[i].pitch_rad) <= M_PI / 2 && fabs(poses[i].tilt_rad) <= M_PI);
+        assert_true(fabs(poses[i].roll_rad) <= 9 + M_PI);
+    }
+}
+
 static void each_photograph_has_a_pose_and_a_roll_or_is_refused(void **state)
 {
     (void)state;
@@ -230,6 +254,8 @@ static void each_photograph_has_a_pose_and_a_roll_or_is_refused(void **state)
         assert_true(isfinite(roll.roll_rad));
         assert_within(roll.confidence, 1);
         done += r == 0;
+        if (r == 0 && crn_random_once_in(&source, 8))
+            steady(&first, &second);
         free(first.image.data);
         free(second.image.data);
     }

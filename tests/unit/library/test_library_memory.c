@@ -214,7 +214,7 @@ static const crn_defects outlines = {
 static const crn_surface_settings small_fruit = {
     .classes = 1, .views = 1, .defects = 512, .points = 4096};
 static const crn_surface_view front = {
-    .pose = {24, 24, 20, 20, 0, 0, 1}, .mm_per_px = 1, .defects = &outlines};
+    .pose = {24, 24, 20, 20, 0, 0, 1, 0}, .mm_per_px = 1, .defects = &outlines};
 
 static int join_views(crn_context *context)
 {

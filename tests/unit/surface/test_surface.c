@@ -245,6 +245,26 @@ static void the_axis_may_lie_along_x_or_be_tilted(void **state)
     assert_near(area[2] / area[0], 1, 1e-6);
 }
 
+/* A spot in the middle of a sphere and the same one where a pitch shows it, beyond the pole too. */
+static void a_pitch_turns_the_axis_out_of_the_picture(void **state)
+{
+    (void)state;
+    double area[3], v[3];
+    for (int i = 0; i < 3; i++) {
+        const double pitch = i * 0.3, at[2] = {50, 47 - 40 * sin(pitch)};
+        draw_nothing(1);
+        views[0].pose.pitch_rad = pitch;
+        outlines_add_ellipse(&drawn[0], at, 4, 4 * cos(pitch), -1);
+        assert_int_equal(crn_surface_measure(surface, views, 1, &fruit), 0);
+        area[i] = fruit->totals[0].area_mm2;
+        v[i] = fruit->defects[0].v;
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_near(area[i] / area[0], 1, 0.01);
+        assert_near(v[i], 0, 0.01);
+    }
+}
+
 static void of_two_views_of_the_same_the_surer_one_counts(void **state)
 {
     (void)state;
@@ -353,7 +373,8 @@ static void poses_out_of_range_are_named(void **state)
         offsetof(crn_surface_view, pose.x),          offsetof(crn_surface_view, pose.y),
         offsetof(crn_surface_view, pose.rx),         offsetof(crn_surface_view, pose.ry),
         offsetof(crn_surface_view, pose.tilt_rad),   offsetof(crn_surface_view, pose.roll_rad),
-        offsetof(crn_surface_view, pose.confidence), offsetof(crn_surface_view, mm_per_px),
+        offsetof(crn_surface_view, pose.confidence), offsetof(crn_surface_view, pose.pitch_rad),
+        offsetof(crn_surface_view, mm_per_px),
     };
     static const double wrong[] = {NAN, INFINITY, -INFINITY, 1e300};
     draw_nothing(2);
@@ -441,6 +462,7 @@ int main(void)
         cmocka_unit_test(a_concave_outline_is_not_glued),
         cmocka_unit_test(lengths_and_widths_are_those_of_the_surface),
         cmocka_unit_test(the_axis_may_lie_along_x_or_be_tilted),
+        cmocka_unit_test(a_pitch_turns_the_axis_out_of_the_picture),
         cmocka_unit_test(of_two_views_of_the_same_the_surer_one_counts),
         cmocka_unit_test(what_lies_beside_the_fruit_or_has_no_area_is_left_out),
         cmocka_unit_test(a_picture_that_ends_in_the_fruit_covers_less),

@@ -102,6 +102,23 @@ static void poses_are_found_in_photographs(void **state)
     }
 }
 
+/* Three angles are found where the roll alone is not sure; without them these rows lose 6 to 12 %.
+ */
+static void a_wobbling_axis_is_found_in_photographs(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "photo: 4 views, axis +-10 deg, slip 20 %",
+        "photo: 6 views, axis +-10 deg",
+        "photo: 8 views, axis +-10 deg",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        measure(names[i]);
+        assert_most(names[i], "area", 100 * CRN_SURFACE_SAMPLE(errors, fruits, area).mean, 4);
+        assert_most(names[i], "unsure", CRN_SURFACE_SAMPLE(errors, fruits, is_unsure).mean, 0.1);
+    }
+}
+
 /* The expected pose is taken, and its confidence says so. */
 static void photographs_without_a_pose_are_recognised(void **state)
 {
@@ -124,6 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(areas_are_the_true_ones),
         cmocka_unit_test(poses_are_found_in_photographs),
+        cmocka_unit_test(a_wobbling_axis_is_found_in_photographs),
         cmocka_unit_test(photographs_without_a_pose_are_recognised),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

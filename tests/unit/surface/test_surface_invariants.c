@@ -54,6 +54,10 @@ static void look_at_a_random_fruit(void)
     fruit = crn_known_random(&even, &fruits);
     if (crn_known_look_at(&seen, &fruit, &error) < 0)
         fail_msg("%s", error.text);
+    for (int i = 0; i < kind.views && crn_random_once_in(&source, 2); i++) {
+        seen.views[i].pose.pitch_rad = 0.4 * crn_random_unit(&source) - 0.2;
+        seen.views[i].pose.tilt_rad = 0.4 * crn_random_unit(&source) - 0.2;
+    }
 }
 
 static measures measure_views(const crn_surface_view *views, int count)

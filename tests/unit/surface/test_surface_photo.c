@@ -233,7 +233,7 @@ static void wrong_arguments_are_named(void **state)
     (void)state;
     crn_surface_roll roll = {7, 7};
     crn_image image = image_of(HEIGHT, WIDTH), wrong = image;
-    crn_surface_photograph photo = {image, {50, 47, 40, 40, 0, 0, 1}, 0.5}, other = photo;
+    crn_surface_photograph photo = {image, {50, 47, 40, 40, 0, 0, 1, 0}, 0.5}, other = photo;
     pose.x = -7;
 #define ASSERT_SAYS(call, text)                                                                    \
     assert_int_equal((call), -EINVAL);                                                             \

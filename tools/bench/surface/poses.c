@@ -71,7 +71,7 @@ static bool expect(crn_surface_view *views, int count)
 /* From the view before; false if it is neither found nor expected. */
 static bool find_roll(crn_surface_bench *bench, const crn_surface_row *row,
                       const crn_known_fruit *fruit, const crn_surface_photograph *both, int view,
-                      crn_fruit_errors *errors)
+                      crn_surface_wobbling *known, crn_fruit_errors *errors)
 {
     crn_surface_view *views = bench->seen.views;
     double expected = row->kind.step_rad, truth = fruit->roll[view] - fruit->roll[view - 1];
@@ -87,7 +87,25 @@ static bool find_roll(crn_surface_bench *bench, const crn_surface_row *row,
         return false;
     errors->roll_rad[view] = fabs(remainder(roll - truth, 2 * M_PI));
     views[view].pose.roll_rad = views[view - 1].pose.roll_rad + roll;
+    known->expected_rad = expected;
+    known->roll = (crn_surface_roll){roll, found.confidence};
     return true;
+}
+
+/* Where a roll is not sure the axis may wobble. */
+static void steady(crn_surface_bench *bench, const crn_surface_photograph *photos,
+                   crn_surface_wobbling *known, crn_fruit_errors *errors)
+{
+    int count = bench->seen.view_count;
+    for (int i = 0; i < count; i++) {
+        known[i].pose = &bench->seen.views[i].pose;
+        if (photos[i].pose.confidence >= CRN_SURFACE_POSE_SURE &&
+            crn_surface_take_skin(bench->surface, "photo", &photos[i], &bench->skins[i]) == 0)
+            known[i].skin = &bench->skins[i];
+    }
+    crn_surface_steady(known, count, CRN_UNION_ROLL_RANGE_RAD);
+    for (int i = 1; i < count; i++)
+        errors->is_unsure[i] = known[i].roll.confidence < CRN_SURFACE_ROLL_SURE;
 }
 
 bool crn_surface_find_poses(crn_surface_bench *bench, const crn_surface_row *row,
@@ -96,6 +114,7 @@ bool crn_surface_find_poses(crn_surface_bench *bench, const crn_surface_row *row
 {
     crn_surface_view *views = bench->seen.views;
     crn_surface_photograph photos[CRN_SEEN_VIEWS];
+    crn_surface_wobbling known[CRN_SEEN_VIEWS] = {{.skin = NULL}};
     int count = bench->seen.view_count;
     for (int i = 0; i < count; i++) {
         crn_surface_pose truth = views[i].pose, *pose = &photos[i].pose;
@@ -115,7 +134,9 @@ bool crn_surface_find_poses(crn_surface_bench *bench, const crn_surface_row *row
         return false;
     views[0].pose.roll_rad = 0;
     for (int i = 1; i < count; i++)
-        if (!find_roll(bench, row, fruit, &photos[i - 1], i, errors))
+        if (!find_roll(bench, row, fruit, &photos[i - 1], i, &known[i], errors))
             return false;
+    if (!row->roll_unknown)
+        steady(bench, photos, known, errors);
     return true;
 }

@@ -5,6 +5,7 @@
 #ifndef CRN_TOOLS_BENCH_SURFACE_SURFACE_H
 #define CRN_TOOLS_BENCH_SURFACE_SURFACE_H
 
+#include "stages/surface/skin.h"
 #include "tools/common/known/seen.h"
 
 /* A photograph of one view that shows no pose. */
@@ -59,6 +60,7 @@ typedef struct crn_surface_bench {
     crn_known_seen seen;
     crn_surface *surface;
     uint8_t *photographs[CRN_SEEN_VIEWS];
+    crn_surface_skin skins[CRN_SEEN_VIEWS];
 } crn_surface_bench;
 
 /* For pictures of at most so many pixels. 0, or negative errno and a text; free it in any case. */

@@ -88,7 +88,7 @@ class ChainSettings(Structure):
 
 class SurfacePose(Structure):
     _fields_ = [("x", c_double), ("y", c_double), ("rx", c_double), ("ry", c_double), ("tilt_rad", c_double),
-                ("roll_rad", c_double), ("confidence", c_double)]
+                ("roll_rad", c_double), ("confidence", c_double), ("pitch_rad", c_double)]
 
 
 class SurfaceSettings(Structure):

@@ -12,7 +12,8 @@ class Pose:
 
     x, y: its centre. rx, ry: its semi-axes along x and y, before `tilt_rad` turns it from x towards y. roll_rad: since
     any instant, the same for all views; spots move along +x, or +y if the fruit rolls about x. confidence: 0 to 1; of
-    two views within 5 degrees the surer one is used.
+    two views within 5 degrees the surer one is used. pitch_rad: turns the roll axis out of the picture, its +y (+x) end
+    to the camera.
     """
     x: float
     y: float
@@ -21,6 +22,7 @@ class Pose:
     tilt_rad: float = 0.0
     roll_rad: float = 0.0
     confidence: float = 1.0
+    pitch_rad: float = 0.0
 
 
 @dataclass(frozen=True)
