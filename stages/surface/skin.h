@@ -56,10 +56,11 @@ typedef struct crn_surface_wobbling {
 } crn_surface_wobbling;
 
 /**
- * Looks, where at least one roll is not sure, for three angles between all neighbouring views
- * instead: roll, pitch and tilt of their poses are then set relative to the mean axis, the roll
- * since the first view, and the confidence of rolls that became sure. Otherwise leaves them as they
- * are. Allocates nothing; 80 KiB of stack.
+ * Looks, where at least one roll between two skins is not sure, for three angles between all
+ * neighbours; those that are sure, and surer than the roll alone, are taken. Roll, pitch and tilt of
+ * the poses are then set relative to the mean axis, the roll since the first view, and the
+ * confidence of rolls that became sure. Otherwise leaves all as it is. Allocates nothing; 80 KiB of
+ * stack.
  *
  * @param count 1 to CRN_SURFACE_VIEWS_MAX
  * @param range_rad of a roll, to either side of the expected one

@@ -296,7 +296,8 @@ void crn_surface_steady(crn_surface_wobbling *views, int32_t count, double range
     surface_turn turns[CRN_SURFACE_VIEWS_MAX] = {{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}};
     bool all_sure = true;
     for (int32_t i = 1; i < count; i++)
-        all_sure &= views[i].roll.confidence >= CRN_SURFACE_ROLL_SURE;
+        all_sure &= views[i].roll.confidence >= CRN_SURFACE_ROLL_SURE || !views[i - 1].skin ||
+                    !views[i].skin;
     if (all_sure)
         return;
     for (int32_t i = 1; i < count; i++) {
@@ -306,7 +307,7 @@ void crn_surface_steady(crn_surface_wobbling *views, int32_t count, double range
         if (views[i - 1].skin && views[i].skin)
             turn = match(views[i - 1].skin, views[i].skin, views[i].expected_rad, range_rad,
                          &confidence);
-        if (confidence >= CRN_SURFACE_ROLL_SURE)
+        if (confidence >= CRN_SURFACE_ROLL_SURE && confidence > roll->confidence)
             roll->confidence = confidence;
         else
             turn = turn_by(0, roll->roll_rad, 0);

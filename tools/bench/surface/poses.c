@@ -70,31 +70,25 @@ static bool expect(crn_surface_view *views, int count)
 
 /* From the view before; false if it is neither found nor expected. */
 static bool find_roll(crn_surface_bench *bench, const crn_surface_row *row,
-                      const crn_known_fruit *fruit, const crn_surface_photograph *both, int view,
-                      crn_surface_wobbling *known, crn_fruit_errors *errors)
+                      const crn_surface_photograph *both, int view, crn_surface_wobbling *known)
 {
     crn_surface_view *views = bench->seen.views;
-    double expected = row->kind.step_rad, truth = fruit->roll[view] - fruit->roll[view - 1];
+    double expected = row->kind.step_rad;
     crn_surface_roll found = {expected, 0};
     if (both[0].pose.confidence >= CRN_SURFACE_POSE_SURE &&
         both[1].pose.confidence >= CRN_SURFACE_POSE_SURE)
         crn_surface_find_roll(bench->surface, &both[0], &both[1], row->roll_unknown ? 0 : expected,
                               row->roll_unknown ? M_PI : CRN_UNION_ROLL_RANGE_RAD, &found);
     bool is_sure = found.confidence >= CRN_SURFACE_ROLL_SURE;
-    double roll = is_sure ? found.roll_rad : expected;
-    errors->is_unsure[view] = !is_sure;
-    if (!is_sure && row->roll_unknown)
-        return false;
-    errors->roll_rad[view] = fabs(remainder(roll - truth, 2 * M_PI));
-    views[view].pose.roll_rad = views[view - 1].pose.roll_rad + roll;
     known->expected_rad = expected;
-    known->roll = (crn_surface_roll){roll, found.confidence};
-    return true;
+    known->roll = (crn_surface_roll){is_sure ? found.roll_rad : expected, found.confidence};
+    views[view].pose.roll_rad = views[view - 1].pose.roll_rad + known->roll.roll_rad;
+    return is_sure || !row->roll_unknown;
 }
 
 /* Where a roll is not sure the axis may wobble. */
 static void steady(crn_surface_bench *bench, const crn_surface_photograph *photos,
-                   crn_surface_wobbling *known, crn_fruit_errors *errors)
+                   crn_surface_wobbling *known)
 {
     int count = bench->seen.view_count;
     for (int i = 0; i < count; i++) {
@@ -104,8 +98,29 @@ static void steady(crn_surface_bench *bench, const crn_surface_photograph *photo
             known[i].skin = &bench->skins[i];
     }
     crn_surface_steady(known, count, CRN_UNION_ROLL_RANGE_RAD);
-    for (int i = 1; i < count; i++)
+}
+
+/* Finds the rolls and, of an axis that wobbles, all angles. False if a roll is neither found nor
+ * expected. */
+static bool find_rolls(crn_surface_bench *bench, const crn_surface_row *row,
+                       const crn_known_fruit *fruit, const crn_surface_photograph *photos,
+                       crn_fruit_errors *errors)
+{
+    crn_surface_wobbling known[CRN_SEEN_VIEWS] = {{.skin = NULL}};
+    crn_surface_view *views = bench->seen.views;
+    int count = bench->seen.view_count, found = 1;
+    views[0].pose.roll_rad = 0;
+    while (found < count && find_roll(bench, row, &photos[found - 1], found, &known[found]))
+        found++;
+    if (!row->roll_unknown)
+        steady(bench, photos, known);
+    for (int i = 1; i < count && i <= found; i++)
         errors->is_unsure[i] = known[i].roll.confidence < CRN_SURFACE_ROLL_SURE;
+    for (int i = 1; i < found; i++) {
+        double roll = views[i].pose.roll_rad - views[i - 1].pose.roll_rad;
+        errors->roll_rad[i] = fabs(remainder(roll - fruit->roll[i] + fruit->roll[i - 1], 2 * M_PI));
+    }
+    return found == count;
 }
 
 bool crn_surface_find_poses(crn_surface_bench *bench, const crn_surface_row *row,
@@ -114,7 +129,6 @@ bool crn_surface_find_poses(crn_surface_bench *bench, const crn_surface_row *row
 {
     crn_surface_view *views = bench->seen.views;
     crn_surface_photograph photos[CRN_SEEN_VIEWS];
-    crn_surface_wobbling known[CRN_SEEN_VIEWS] = {{.skin = NULL}};
     int count = bench->seen.view_count;
     for (int i = 0; i < count; i++) {
         crn_surface_pose truth = views[i].pose, *pose = &photos[i].pose;
@@ -130,13 +144,5 @@ bool crn_surface_find_poses(crn_surface_bench *bench, const crn_surface_row *row
             errors->is_expected = pose->confidence < CRN_SURFACE_POSE_SURE;
         }
     }
-    if (!expect(views, count))
-        return false;
-    views[0].pose.roll_rad = 0;
-    for (int i = 1; i < count; i++)
-        if (!find_roll(bench, row, fruit, &photos[i - 1], i, &known[i], errors))
-            return false;
-    if (!row->roll_unknown)
-        steady(bench, photos, known, errors);
-    return true;
+    return expect(views, count) && find_rolls(bench, row, fruit, photos, errors);
 }

@@ -61,6 +61,18 @@ static int match_skins(surface_work *work, int fruit)
                                    CRN_UNION_ROLL_RANGE_RAD, &roll);
 }
 
+/* As where no roll is sure. */
+static int match_turns(surface_work *work, int fruit)
+{
+    crn_surface_pose poses[2] = {{.x = 0}, {.x = 0}};
+    int view = work->at % (VIEWS - 1);
+    crn_surface_wobbling views[2] = {
+        {.skin = &work->skins[fruit][view], .pose = &poses[0]},
+        {&work->skins[fruit][view + 1], M_PI / 2, {M_PI / 2, 0}, &poses[1]}};
+    crn_surface_steady(views, 2, CRN_UNION_ROLL_RANGE_RAD);
+    return 0;
+}
+
 static int measure(surface_work *work, int fruit)
 {
     const crn_surface_fruit *found;
@@ -94,6 +106,7 @@ static const struct {
     {"pose of a view of 511 x 95", 0.08, find_pose},
     {"skin of a view", 0, take_skin},
     {"roll between two skins", 0, match_skins},
+    {"three angles between two skins", 0, match_turns},
     {"union of 4 views with 40 outlines", 0.05, measure},
     {"a rotation of 4 views", 0.4, rotate},
 };
