@@ -211,7 +211,7 @@ static crn_surface_photograph make_photograph(void)
 static void steady(const crn_surface_photograph *first, const crn_surface_photograph *second)
 {
     static crn_surface_skin skins[2];
-    crn_surface_pose poses[2] = {first->pose, second->pose};
+    crn_surface_pose poses[2] = {{.x = 0}, {.x = 0}};
     crn_surface_wobbling views[2] = {{.pose = &poses[0]}, {.pose = &poses[1]}};
     if (crn_surface_take_skin(surface, "first", first, &skins[0]) < 0 ||
         crn_surface_take_skin(surface, "second", second, &skins[1]) < 0)
