@@ -57,8 +57,8 @@ typedef struct crn_surface_wobbling {
 
 /**
  * Looks, where at least one roll between two skins is not sure, for three angles between all
- * neighbours; those that are sure, and surer than the roll alone, are taken. Roll, pitch and tilt of
- * the poses are then set relative to the mean axis, the roll since the first view, and the
+ * neighbours; those that are sure, and surer than the roll alone, are taken. Roll, pitch and tilt
+ * of the poses are then set relative to the mean axis, the roll since the first view, and the
  * confidence of rolls that became sure. Otherwise leaves all as it is. Allocates nothing; 80 KiB of
  * stack.
  *
