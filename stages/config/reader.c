@@ -76,7 +76,8 @@ static void add_unknown_key(crn_reader *reader, const char *path, const crn_node
                             shown.text, in, path, known);
 }
 
-/* Returns the key's index in the set, or -1 after reporting an error. */
+/* Returns the key's index in the set; -1 after reporting an error, or for a section that is another
+ * reader's. */
 static int32_t find_key(crn_reader *reader, const char *path, const crn_node *key, key_set *keys)
 {
     if (key->kind == CRN_NODE_REFUSED)
@@ -91,6 +92,8 @@ static int32_t find_key(crn_reader *reader, const char *path, const crn_node *ke
            (strcmp(keys->names.item[found], key->text) != 0 || strlen(key->text) != key->length))
         found++;
     if (found == keys->names.count) {
+        if (!path[0] && reader->has_others)
+            return -1;
         add_unknown_key(reader, path, key, &keys->names);
         return -1;
     }
@@ -275,6 +278,7 @@ int crn_file_parse(const crn_file_scheme *scheme, crn_reader *reader, const char
     int r = crn_tree_read(&tree, bytes, length, faults);
     reader->root = tree.root;
     reader->sections = scheme->sections;
+    reader->has_others = scheme->has_others;
     if (r == 0)
         read_tree(scheme, reader);
     if (r == -ENOMEM && out)

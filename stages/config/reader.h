@@ -181,6 +181,7 @@ typedef struct crn_section {
 typedef struct crn_file_scheme {
     const crn_section *sections;
     const char *contents; /* what an empty file lacks: "classes and a chain" */
+    bool has_others;      /* sections of other names are another reader's, and passed over */
     /* Checks what rows cannot express, after all keys were read. */
     void (*check)(crn_reader *reader);
 } crn_file_scheme;
@@ -190,6 +191,7 @@ struct crn_reader {
     crn_diagnostics *faults;
     const crn_node *root;
     const crn_section *sections; /* of the whole file */
+    bool has_others;             /* of the scheme */
     void *settings;
     bool keeps; /* what a subsection leaves out stays as it is, instead of the default */
     /* Of a line's file alone: */

@@ -12,7 +12,7 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/programs/rule_fruit.h"
 #include "tests/support/random.h"
-#include "tools/sorter/rules/rules.h"
+#include "tools/common/rules/rules.h"
 
 #define NODES_MAX 64
 #define TEXT_MAX  8000

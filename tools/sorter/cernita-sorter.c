@@ -40,15 +40,15 @@ static const crn_tool tool = {
 /* Tells where each outlet is used, so that a person sees what the file means. */
 static void print_summary(const crn_sorter_settings *settings)
 {
-    printf("OK: %d rules, %d outlets:", crn_rules_count(settings->rules),
+    printf("OK: %d rules, %d outlets:", crn_rules_count(settings->outlets.rules),
            settings->outlets.names.count);
     for (int32_t i = 0; i < settings->outlets.names.count; i++)
         printf(" %d %s%s", i + 1, settings->outlets.names.item[i],
                i + 1 < settings->outlets.names.count ? "," : "\n");
-    int32_t classes = crn_rules_class_count(settings->rules);
+    int32_t classes = crn_rules_class_count(settings->outlets.rules);
     for (int32_t i = 0; i < classes; i++)
         printf("%s%s%s", i ? ", " : "the rules need these classes of the line, each with a level: ",
-               crn_rules_class(settings->rules, i), i + 1 < classes ? "" : "\n");
+               crn_rules_class(settings->outlets.rules, i), i + 1 < classes ? "" : "\n");
 }
 
 static int run(const char *path, crn_sorter_settings *settings, int signals)

@@ -84,7 +84,7 @@ static void log_unmeasured(crn_sorter *self, const crn_decoded *verdict, uint64_
     const crn_decider_stats *stats = crn_decider_get_stats(self->decider);
     if (stats->reason[CRN_DECIDED_UNMEASURED] == before)
         return;
-    const char *class = missing_class(self->settings->rules, verdict);
+    const char *class = missing_class(self->settings->outlets.rules, verdict);
     crn_log_gated(&self->unmeasured, crn_now_ns(), CRN_LOG_WARNING,
                   "lane %" PRIu64 ", fruit %" PRIu64
                   ": a rule depends on what was not measured, %s%s%s: outlet %s",
@@ -93,7 +93,7 @@ static void log_unmeasured(crn_sorter *self, const crn_decoded *verdict, uint64_
                   : verdict->kind == CRN_VERDICT_PARTIAL ? "the fruit was not judged whole"
                                                          : "the verdict has no measurements in mm",
                   class ? "'" : "",
-                  self->settings->outlets.names.item[self->settings->outlet.unmeasured]);
+                  self->settings->outlets.names.item[self->settings->outlets.choice.unmeasured]);
 }
 
 static int take_verdict(crn_sorter *self, const crn_messagepack_json *packed, crn_error *error)
@@ -197,7 +197,7 @@ static int reload(crn_sorter *self, FILE *out)
         crn_outputs_use(&self->outputs, settings);
         crn_log_set_level((crn_log_level)settings->log.level);
         crn_log(CRN_LOG_INFO, "%s: in force, %d rules", self->path,
-                crn_rules_count(settings->rules));
+                crn_rules_count(settings->outlets.rules));
     } else {
         self->reloads_refused++;
         crn_log(CRN_LOG_ERROR, "%s: not taken over, the settings before go on", self->path);
@@ -339,7 +339,7 @@ static int tell_line(crn_sorter *self, crn_error *error)
     if (state == CRN_LINE_SILENT && self->told_state != state)
         crn_log(CRN_LOG_ERROR, "%s: silent for %" PRId64 " ms: all fruits are for outlet %s",
                 endpoint, crn_decider_silence_ns(self->decider) / CRN_NS_PER_MS,
-                self->settings->outlets.names.item[self->settings->outlet.silence]);
+                self->settings->outlets.names.item[self->settings->outlets.choice.silence]);
     else if (state == CRN_LINE_HEARD && self->told_state != state)
         crn_log(CRN_LOG_INFO, "%s: heard", endpoint);
     self->told_state = state;

@@ -14,9 +14,6 @@
  * is within it. Who looks past it was held up. */
 #define EARLY_PART 16
 
-const char *const crn_decision_reason_names[CRN_DECISION_REASONS] = {
-    "rule", "default", "unmeasured", "partial", "late", "stale", "lost", "silence"};
-
 const char *const crn_line_state_names[] = {"waiting", "running", "silent"};
 
 struct crn_decider {
@@ -77,7 +74,7 @@ static void tell(crn_decider *decider, const crn_decision *decision)
 static void tell_lost(crn_decider *decider, uint64_t lane, uint64_t first, uint64_t count)
 {
     decider->stats.lost += count;
-    tell(decider, &(crn_decision){.outlet = decider->settings->outlet.silence,
+    tell(decider, &(crn_decision){.outlet = decider->settings->outlets.choice.silence,
                                   .reason = CRN_DECIDED_LOST,
                                   .rule = -1,
                                   .run = decider->run,
@@ -166,20 +163,6 @@ static bool follow(crn_decider *decider, const crn_decoded *verdict)
     return true;
 }
 
-static void decide_by_rules(const crn_sorter_settings *settings, const crn_decoded *verdict,
-                            crn_decision *decision)
-{
-    int32_t rule = -1;
-    crn_rules_outcome outcome = crn_rules_decide(settings->rules, verdict, &rule);
-    decision->rule = rule;
-    decision->outlet = outcome == CRN_RULES_HOLDS     ? settings->rule_outlet[rule]
-                       : outcome == CRN_RULES_UNKNOWN ? settings->outlet.unmeasured
-                                                      : settings->outlet.by_default;
-    decision->reason = outcome == CRN_RULES_HOLDS     ? CRN_DECIDED_RULE
-                       : outcome == CRN_RULES_UNKNOWN ? CRN_DECIDED_UNMEASURED
-                                                      : CRN_DECIDED_DEFAULT;
-}
-
 /* True if encoder and captured_ns are those of view 0: of a fruit without it they are of a later
  * view, for which the belt had moved on. */
 static bool is_located(const crn_decoded *verdict)
@@ -188,25 +171,15 @@ static bool is_located(const crn_decoded *verdict)
     return verdict->captured_ns && (!verdict->view_count || (first && first->captured_ns));
 }
 
-/* Late and stale verdicts first: their fruits may have passed the ejector. */
 static void decide(const crn_sorter_settings *settings, const crn_decoded *verdict, int64_t utc_ns,
                    crn_decision *decision)
 {
-    const crn_outlet_choice *outlet = &settings->outlet;
     int64_t last_ns = (int64_t)verdict->deadline_ns + settings->line.late_ms * CRN_NS_PER_MS;
     bool is_past = verdict->deadline_ns && utc_ns > last_ns;
-    if (verdict->kind == CRN_VERDICT_LATE) {
-        decision->outlet = outlet->late;
-        decision->reason = CRN_DECIDED_LATE;
-    } else if (verdict->stale || is_past) {
-        decision->outlet = outlet->late;
-        decision->reason = CRN_DECIDED_STALE;
-    } else if (verdict->kind == CRN_VERDICT_PARTIAL && outlet->partial != CRN_NO_OUTLET) {
-        decision->outlet = outlet->partial;
-        decision->reason = CRN_DECIDED_PARTIAL;
-    } else {
-        decide_by_rules(settings, verdict, decision);
-    }
+    crn_outlet_decision decided = crn_outlets_decide(&settings->outlets, verdict, is_past);
+    decision->outlet = decided.outlet;
+    decision->reason = decided.reason;
+    decision->rule = decided.rule;
 }
 
 void crn_decider_verdict(crn_decider *decider, const crn_decoded *verdict, int64_t now_ns,
@@ -256,7 +229,7 @@ int64_t crn_decider_look(crn_decider *decider, int64_t now_ns)
     decider->state = CRN_LINE_SILENT;
     decider->stats.silences++;
     for (int32_t i = 0; i < decider->lane_count; i++)
-        tell(decider, &(crn_decision){.outlet = decider->settings->outlet.silence,
+        tell(decider, &(crn_decision){.outlet = decider->settings->outlets.choice.silence,
                                       .reason = CRN_DECIDED_SILENCE,
                                       .rule = -1,
                                       .run = "",

@@ -12,22 +12,6 @@
 #include "tools/sorter/decide/kept_sequences.h"
 #include "tools/sorter/settings/settings.h"
 
-/* Why a fruit goes to its outlet. */
-typedef enum crn_decision_reason {
-    CRN_DECIDED_RULE,
-    CRN_DECIDED_DEFAULT, /* no rule holds */
-    CRN_DECIDED_UNMEASURED,
-    CRN_DECIDED_PARTIAL,
-    CRN_DECIDED_LATE,
-    CRN_DECIDED_STALE,   /* its verdict arrived after its deadline */
-    CRN_DECIDED_LOST,    /* `lost` verdicts of the lane, from `sequence` on, never arrived */
-    CRN_DECIDED_SILENCE, /* holds for all fruits of the lane until its next decision */
-    CRN_DECISION_REASONS,
-} crn_decision_reason;
-
-/* "rule", "default", …: as in the outputs. */
-extern const char *const crn_decision_reason_names[CRN_DECISION_REASONS];
-
 typedef struct crn_decision {
     int32_t outlet; /* index into outlets.names */
     crn_decision_reason reason;

@@ -82,7 +82,7 @@ void crn_sorter_status_print(const crn_sorter_observation *observation, FILE *ou
     const crn_sorter_settings *settings = observation->settings;
     fprintf(out, "line      %s, %s\n", crn_line_state_names[observation->line],
             settings->line.endpoint);
-    fprintf(out, "rules     %d\n", crn_rules_count(settings->rules));
+    fprintf(out, "rules     %d\n", crn_rules_count(settings->outlets.rules));
     fprintf(out, "fruits    %" PRIu64 ", %" PRIu64 " of them lost\n",
             crn_sorter_fruits(&observation->decided), observation->decided.lost);
     const crn_plc_stats *plc = &observation->outputs.plc;

@@ -83,10 +83,10 @@ static void check_ejector(crn_reader *reader, int32_t at, const crn_node *item)
     if (!outlet || outlet->kind != CRN_NODE_SCALAR ||
         crn_diagnostics_at(reader->faults, outlet->position))
         return;
-    one->outlet = crn_sorter_find_outlet(reader, key, outlet->text, outlet);
+    one->outlet = crn_outlets_find(&settings->outlets, reader, key, outlet->text, outlet);
     if (one->outlet == CRN_NO_OUTLET)
         return;
-    if (one->outlet == settings->outlet.silence)
+    if (one->outlet == settings->outlets.choice.silence)
         crn_diagnostics_add(reader->faults, outlet->position,
                             "%s: '%s' is outlets.silence, but fruits whose place is not known pass "
                             "all ejectors: there an outlet at the belt's end expected",

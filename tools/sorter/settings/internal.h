@@ -7,18 +7,6 @@
 
 extern const crn_section crn_sorter_sections[];
 
-/* An entry of `rules`, as the file has it. */
-typedef struct crn_sorter_rule {
-    char outlet[CRN_TEXT_BYTES], when[CRN_TEXT_BYTES];
-} crn_sorter_rule;
-
-extern const crn_param crn_sorter_rule_keys[];
-
-/* Reads the section `rules`. Their outlets are looked up by crn_sorter_check_rules(), as
- * outlets.names may follow in the file. */
-void crn_sorter_read_rules(crn_reader *reader, const crn_section *section,
-                           crn_source_position position, const crn_node *node);
-
 /* An entry of `ejectors`, as the file has it. */
 typedef struct crn_sorter_ejector {
     char outlet[CRN_TEXT_BYTES];
@@ -33,12 +21,5 @@ void crn_sorter_read_ejectors(crn_reader *reader, const crn_section *section,
 
 /* Looks up the ejectors' outlets, and checks what ejectors need. */
 void crn_sorter_check_firing(crn_reader *reader);
-
-/* Looks the rules' outlets up. */
-void crn_sorter_check_rules(crn_reader *reader);
-
-/* The index of the outlet of that name; CRN_NO_OUTLET, reported at `node`, if there is none. */
-int32_t crn_sorter_find_outlet(crn_reader *reader, const char *key, const char *name,
-                               const crn_node *node);
 
 #endif

@@ -4,8 +4,6 @@
 
 #define KEY(section, member, ...)                                                                  \
     CRN_PARAM_AT(#member, crn_sorter_settings, section.member, __VA_ARGS__)
-#define OUTLET(name, member, ...)                                                                  \
-    CRN_PARAM_AT(name, crn_sorter_settings, outlets.member, .live = true, __VA_ARGS__)
 
 static const crn_param line[] = {
     KEY(line, endpoint, .help = "publish.grader.bind of the line, tcp://HOST:PORT or ipc://PATH"),
@@ -23,18 +21,6 @@ static const crn_param line[] = {
     KEY(line, page_token_file, .fallback = "",
         .help = "where the line is on another machine: file with the token of its "
                 "monitor.token_file"),
-    {0}};
-
-static const crn_param outlets[] = {
-    KEY(outlets, names,
-        .help = "all outlets, at most 16, as letters, digits, _ and -; the first has the number 1"),
-    OUTLET("default", by_default, .help = "of fruits for which no rule holds"),
-    OUTLET("late", late, .help = "of late and stale verdicts"),
-    OUTLET("partial", partial,
-           .help = "of fruits that were not judged whole; rules: the rules decide"),
-    OUTLET("silence", silence, .help = "of fruits whose verdict is lost, or whose line is silent"),
-    OUTLET("unmeasured", unmeasured,
-           .help = "of fruits for which a rule depends on what was not measured"),
     {0}};
 
 static const char *const stdout_formats[] = {"none", "text", "json", NULL};
@@ -178,12 +164,7 @@ static const crn_section outputs[] = {{.key = "stdout", .rows = standard},
 
 const crn_section crn_sorter_sections[] = {
     {.key = "line", .rows = line},
-    {.key = "outlets", .rows = outlets},
-    {.key = "rules",
-     .kind = CRN_SECTION_OWN,
-     .read = crn_sorter_read_rules,
-     .help = "`- {outlet: NAME, when: CONDITION}` in the order in which they are tried, at most 64 "
-             "of at most 255 bytes ([grammar](rules/README.md)) (live)"},
+    CRN_OUTLETS_SECTIONS(offsetof(crn_sorter_settings, outlets)),
     {.key = "outputs", .sections = outputs},
     {.key = "firing", .rows = firing},
     {.key = "ejectors",
@@ -196,11 +177,6 @@ const crn_section crn_sorter_sections[] = {
     {.key = "control", .rows = control},
     {.key = "state", .rows = state},
     {.key = "log", .rows = logging},
-    {0}};
-
-const crn_param crn_sorter_rule_keys[] = {
-    CRN_PARAM(crn_sorter_rule, outlet, .help = "one of outlets.names"),
-    CRN_PARAM(crn_sorter_rule, when, .help = "the condition"),
     {0}};
 
 const crn_param crn_sorter_ejector_keys[] = {

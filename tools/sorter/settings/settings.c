@@ -1,7 +1,6 @@
 /* Loading a sorter's file, and what its rows cannot express. */
 #include "tools/sorter/settings/settings.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,93 +11,9 @@
 #include "tools/sorter/mqtt/mqtt.h"
 #include "tools/sorter/settings/internal.h"
 
-/* outlets.partial may have it instead of a name. */
-#define RULES_DECIDE "rules"
-
 static const crn_node *value_of(const crn_reader *reader, const char *section, const char *key)
 {
     return crn_node_value(crn_node_value(reader->root, section), key);
-}
-
-int32_t crn_sorter_find_outlet(crn_reader *reader, const char *key, const char *name,
-                               const crn_node *node)
-{
-    const crn_sorter_settings *settings = reader->settings;
-    const crn_texts *outlets = &settings->outlets.names;
-    crn_names names = {.count = outlets->count};
-    for (int32_t i = 0; i < outlets->count; i++) {
-        if (strcmp(outlets->item[i], name) == 0)
-            return i;
-        names.item[i] = outlets->item[i];
-    }
-    const char *nearest = crn_names_nearest(&names, name);
-    crn_quoted shown = crn_quote(name, strlen(name), '\'');
-    char known[1024];
-    crn_names_join(&names, "or", known, sizeof known);
-    if (nearest)
-        crn_diagnostics_add(reader->faults, node->position,
-                            "%s: %s is not in outlets.names, did you mean '%s'?", key, shown.text,
-                            nearest);
-    else
-        crn_diagnostics_add(reader->faults, node->position,
-                            "%s: %s is not in outlets.names, %s expected", key, shown.text, known);
-    return CRN_NO_OUTLET;
-}
-
-static bool is_outlet_name(const char *name)
-{
-    size_t length = strlen(name);
-    for (size_t i = 0; i < length; i++)
-        if (!isalnum((unsigned char)name[i]) && name[i] != '_' && name[i] != '-')
-            return false;
-    return length > 0 && length < CRN_OUTLET_NAME_BYTES && strcmp(name, RULES_DECIDE) != 0;
-}
-
-static void check_names(crn_reader *reader)
-{
-    const crn_sorter_settings *settings = reader->settings;
-    const crn_texts *names = &settings->outlets.names;
-    const crn_node *node = value_of(reader, "outlets", "names");
-    const crn_node *item = node && node->kind == CRN_NODE_LIST ? node->first : node;
-    for (int32_t i = 0; i < names->count && item; i++, item = item->next) {
-        if (crn_diagnostics_at(reader->faults, item->position))
-            continue;
-        if (!is_outlet_name(names->item[i]))
-            crn_diagnostics_add(reader->faults, item->position,
-                                "outlets.names: %s is not a name for an outlet, at most %d "
-                                "letters, digits, _ and - expected, and not 'rules'",
-                                crn_quote(names->item[i], strlen(names->item[i]), '\'').text,
-                                CRN_OUTLET_NAME_BYTES - 1);
-        for (int32_t before = 0; before < i; before++)
-            if (strcmp(names->item[before], names->item[i]) == 0)
-                crn_diagnostics_add(reader->faults, item->position,
-                                    "outlets.names: '%s' is a duplicate, one expected",
-                                    names->item[i]);
-    }
-}
-
-/* Looks up the outlet of a key of section outlets. */
-static int32_t outlet_of(crn_reader *reader, const char *key, const char *name)
-{
-    const crn_node *node = value_of(reader, "outlets", key);
-    char path[48];
-    snprintf(path, sizeof path, "outlets.%s", key);
-    if (!node || crn_diagnostics_at(reader->faults, node->position))
-        return CRN_NO_OUTLET;
-    return crn_sorter_find_outlet(reader, path, name, node);
-}
-
-static void check_outlets(crn_reader *reader)
-{
-    crn_sorter_settings *settings = reader->settings;
-    crn_outlet_choice *outlet = &settings->outlet;
-    outlet->by_default = outlet_of(reader, "default", settings->outlets.by_default);
-    outlet->late = outlet_of(reader, "late", settings->outlets.late);
-    outlet->silence = outlet_of(reader, "silence", settings->outlets.silence);
-    outlet->unmeasured = outlet_of(reader, "unmeasured", settings->outlets.unmeasured);
-    outlet->partial = CRN_NO_OUTLET;
-    if (strcmp(settings->outlets.partial, RULES_DECIDE) != 0)
-        outlet->partial = outlet_of(reader, "partial", settings->outlets.partial);
 }
 
 static void check_line(crn_reader *reader)
@@ -250,9 +165,8 @@ static void check_outputs(crn_reader *reader)
 
 static void check(crn_reader *reader)
 {
-    check_names(reader);
-    check_outlets(reader);
-    crn_sorter_check_rules(reader);
+    crn_sorter_settings *settings = reader->settings;
+    crn_outlets_check(reader, &settings->outlets);
     check_line(reader);
     check_outputs(reader);
     crn_sorter_check_firing(reader);
@@ -276,7 +190,7 @@ int crn_sorter_settings_load(const char *path, FILE *faults, crn_sorter_settings
 {
     static const crn_file_scheme scheme = {
         .sections = crn_sorter_sections, .contents = "line, outlets and outputs", .check = check};
-    if (crn_rules_create(&settings->rules) < 0) {
+    if (crn_rules_create(&settings->outlets.rules) < 0) {
         fprintf(faults, "%s: not enough memory to read it\n", path);
         return -ENOMEM;
     }
@@ -290,7 +204,7 @@ int crn_sorter_settings_load(const char *path, FILE *faults, crn_sorter_settings
 
 void crn_sorter_settings_done(crn_sorter_settings *settings)
 {
-    crn_rules_free(&settings->rules);
+    crn_outlets_done(&settings->outlets);
 }
 
 /* The value of a row as in a file. */

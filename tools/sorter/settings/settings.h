@@ -6,13 +6,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "src/formats/outlets/report.h"
 #include "stages/base/param.h"
-#include "tools/sorter/rules/rules.h"
+#include "tools/common/outlets/outlets.h"
 #include "tools/sorter/settings/ejectors.h"
-
-#define CRN_NO_OUTLET (-1)
-_Static_assert(CRN_OUTLETS_MAX == CRN_TEXTS_MAX, "a list of texts holds all outlets' names");
 
 /* How lines on stdout look. */
 typedef enum crn_stdout_format {
@@ -34,11 +30,6 @@ typedef enum crn_register_kind {
     CRN_REGISTERS_INPUT,
 } crn_register_kind;
 
-/* Outlets by what sends a fruit there; each is an index into `names`. */
-typedef struct crn_outlet_choice {
-    int32_t by_default, late, partial /* CRN_NO_OUTLET: the rules decide */, silence, unmeasured;
-} crn_outlet_choice;
-
 /* Zero-initialise. */
 typedef struct crn_sorter_settings {
     struct {
@@ -47,14 +38,7 @@ typedef struct crn_sorter_settings {
         int64_t silence_ms; /* 0: 3 times what the line's `alive` says */
         int64_t late_ms;
     } line;
-    struct {
-        crn_texts names;
-        char by_default[CRN_TEXT_BYTES], late[CRN_TEXT_BYTES], partial[CRN_TEXT_BYTES],
-            silence[CRN_TEXT_BYTES], unmeasured[CRN_TEXT_BYTES];
-    } outlets;
-    crn_outlet_choice outlet;
-    crn_rules *rules;                   /* owned */
-    int32_t rule_outlet[CRN_RULES_MAX]; /* index of an outlet */
+    crn_outlets outlets;
     struct {
         struct {
             int32_t format; /* crn_stdout_format */

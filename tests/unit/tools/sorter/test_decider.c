@@ -28,7 +28,7 @@ static int set_up(void **state)
     (void)state;
     crn_rule_faults faults;
     memset(&settings, 0, sizeof settings);
-    settings.outlet = (crn_outlet_choice){SOUND, LATE, PARTIAL, SILENCE, UNMEASURED};
+    settings.outlets.choice = (crn_outlet_choice){SOUND, LATE, PARTIAL, SILENCE, UNMEASURED};
     settings.line.late_ms = 50;
     told_count = 0;
     now_ns = 1000 * CRN_NS_PER_S;
@@ -39,10 +39,10 @@ static int set_up(void **state)
     fruit.verdict.fruit = 4711;
     fruit.verdict.encoder = 99;
     fruit.verdict.deadline_ns = (uint64_t)utc_ns;
-    if (crn_rules_create(&settings.rules) < 0 ||
-        crn_rules_add(settings.rules, "rot.area_px > 50", 16, &faults) < 0)
+    if (crn_rules_create(&settings.outlets.rules) < 0 ||
+        crn_rules_add(settings.outlets.rules, "rot.area_px > 50", 16, &faults) < 0)
         return -1;
-    settings.rule_outlet[0] = WASTE;
+    settings.outlets.rule_outlet[0] = WASTE;
     return crn_decider_create(&settings, keep, NULL, NULL, &decider);
 }
 
@@ -50,7 +50,7 @@ static int tear_down(void **state)
 {
     (void)state;
     crn_decider_free(&decider);
-    crn_rules_free(&settings.rules);
+    crn_rules_free(&settings.outlets.rules);
     return 0;
 }
 
@@ -119,7 +119,7 @@ static void partial_fruits_have_an_outlet_or_the_rules(void **state)
     crn_rule_fruit_add(&fruit, "rot", 60, 0.8);
     give(3, 0, 1);
     expect(0, PARTIAL, CRN_DECIDED_PARTIAL);
-    settings.outlet.partial = CRN_NO_OUTLET;
+    settings.outlets.choice.partial = CRN_NO_OUTLET;
     give(3, 1, 1);
     expect(0, WASTE, CRN_DECIDED_RULE);
     fruit.verdict.totals[0].area_px = 10;

@@ -39,8 +39,8 @@ static void close_both(void)
 static int set_up(void **state)
 {
     memset(&settings, 0, sizeof settings);
-    settings.outlet.silence = 1;
-    if (crn_rules_create(&settings.rules) < 0 || test_folder_make(state) < 0)
+    settings.outlets.choice.silence = 1;
+    if (crn_rules_create(&settings.outlets.rules) < 0 || test_folder_make(state) < 0)
         return -1;
     snprintf(path, sizeof path, "%s/sequences", test_folder);
     open_both();
@@ -50,7 +50,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     close_both();
-    crn_rules_free(&settings.rules);
+    crn_rules_free(&settings.outlets.rules);
     return test_folder_remove(state);
 }
 

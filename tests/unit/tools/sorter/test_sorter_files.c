@@ -33,14 +33,15 @@ static void the_line_looks_for_their_classes(void **state)
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         load(paths[i]);
         assert_string_equal(settings.line.endpoint, line.publish.grader.bind);
-        for (int32_t class = 0; class < crn_rules_class_count(settings.rules); class ++) {
+        for (int32_t class = 0; class < crn_rules_class_count(settings.outlets.rules); class ++) {
             int32_t at = 0;
             while (at < line.classes.count &&
-                   strcmp(line.classes.name[at], crn_rules_class(settings.rules, class)) != 0)
+                   strcmp(line.classes.name[at], crn_rules_class(settings.outlets.rules, class)) !=
+                       0)
                 at++;
             if (at == line.classes.count || !(line.classes.level[at] >= 0))
                 fail_msg("%s: line.yaml does not look for class %s", paths[i],
-                         crn_rules_class(settings.rules, class));
+                         crn_rules_class(settings.outlets.rules, class));
         }
         tear_down(state);
     }
@@ -129,8 +130,8 @@ static void make_verdict(const apricot *a, crn_decoded_spot *spot, crn_rule_frui
                                      .spots = spot};
     *spot = (crn_decoded_spot){
         .area_mm2 = a->area_mm2, .length_mm = a->length_mm, .width_mm = a->width_mm};
-    for (int32_t class = 0; class < crn_rules_class_count(settings.rules); class ++) {
-        const char *name = crn_rules_class(settings.rules, class);
+    for (int32_t class = 0; class < crn_rules_class_count(settings.outlets.rules); class ++) {
+        const char *name = crn_rules_class(settings.outlets.rules, class);
         crn_decoded_measure *measure = &surface->measures[surface->measure_count++];
         crn_rule_fruit_look_for(fruit, name);
         snprintf(measure->name, sizeof measure->name, "%s", name);

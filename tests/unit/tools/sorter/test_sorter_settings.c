@@ -71,12 +71,12 @@ static void a_file_names_outlets_rules_and_outputs(void **state)
                  &settings);
     assert_string_equal(said, "");
     assert_int_equal(r, 0);
-    assert_int_equal(settings.outlet.by_default, 0);
-    assert_int_equal(settings.outlet.late, 2);
-    assert_int_equal(settings.outlet.partial, CRN_NO_OUTLET);
-    assert_int_equal(crn_rules_count(settings.rules), 2);
-    assert_int_equal(settings.rule_outlet[0], 1);
-    assert_int_equal(settings.rule_outlet[1], 2);
+    assert_int_equal(settings.outlets.choice.by_default, 0);
+    assert_int_equal(settings.outlets.choice.late, 2);
+    assert_int_equal(settings.outlets.choice.partial, CRN_NO_OUTLET);
+    assert_int_equal(crn_rules_count(settings.outlets.rules), 2);
+    assert_int_equal(settings.outlets.rule_outlet[0], 1);
+    assert_int_equal(settings.outlets.rule_outlet[1], 2);
     assert_int_equal(settings.line.late_ms, 50);
     assert_int_equal(settings.outputs.tcp.clients, 8);
 }
@@ -85,7 +85,7 @@ static void rules_may_stand_before_the_outlets(void **state)
 {
     (void)state;
     assert_int_equal(load("rules: [{when: stale, outlet: waste}]\n" GOOD, &settings), 0);
-    assert_int_equal(settings.rule_outlet[0], 1);
+    assert_int_equal(settings.outlets.rule_outlet[0], 1);
 }
 
 static void faults_have_the_place_in_the_file(void **state)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "stages/base/utf8.h"
-#include "tools/sorter/rules/internal.h"
+#include "tools/common/rules/internal.h"
 
 typedef enum side_kind {
     SIDE_NUMBER,

@@ -1,6 +1,6 @@
 /* Logic with three values, and the ranges that unknown numbers lie in. */
-#ifndef CRN_TOOLS_SORTER_RULES_TRUTH_H
-#define CRN_TOOLS_SORTER_RULES_TRUTH_H
+#ifndef CRN_TOOLS_COMMON_RULES_TRUTH_H
+#define CRN_TOOLS_COMMON_RULES_TRUTH_H
 
 #include <math.h>
 

@@ -2,14 +2,14 @@
  * Rules: conditions in the order in which they are tried, each with an outlet. They are compiled
  * once into a flat program; deciding allocates nothing. README.md has the grammar.
  */
-#ifndef CRN_TOOLS_SORTER_RULES_RULES_H
-#define CRN_TOOLS_SORTER_RULES_RULES_H
+#ifndef CRN_TOOLS_COMMON_RULES_RULES_H
+#define CRN_TOOLS_COMMON_RULES_RULES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "src/formats/verdict/decode.h"
-#include "tools/sorter/rules/truth.h"
+#include "tools/common/rules/truth.h"
 
 #define CRN_RULES_MAX        64
 #define CRN_RULE_BYTES_MAX   4096

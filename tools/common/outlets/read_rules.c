@@ -2,7 +2,16 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tools/sorter/settings/internal.h"
+#include "tools/common/outlets/outlets.h"
+
+/* An entry of `rules`, as the file has it. */
+typedef struct rule_entry {
+    char outlet[CRN_TEXT_BYTES], when[CRN_TEXT_BYTES];
+} rule_entry;
+
+static const crn_param rule_keys[] = {CRN_PARAM(rule_entry, outlet, .help = "one of outlets.names"),
+                                      CRN_PARAM(rule_entry, when, .help = "the condition"),
+                                      {0}};
 
 /* The place of a rule's byte in the file, where its text stands there as it is, on one line. */
 static crn_source_position position_in(const crn_node *node, size_t at)
@@ -29,26 +38,26 @@ static void report(crn_reader *reader, const char *path, const crn_node *node,
     }
 }
 
-static void read_rule(crn_reader *reader, const char *path, const crn_node *item)
+static void read_rule(crn_reader *reader, crn_rules *rules, const char *path, const crn_node *item)
 {
-    crn_sorter_settings *settings = reader->settings;
-    crn_sorter_rule rule = {"", ""};
+    rule_entry rule = {"", ""};
     crn_rule_faults faults = {.count = 0};
-    const crn_table tables[2] = {{.rows = crn_sorter_rule_keys, .settings = &rule}};
+    const crn_table tables[2] = {{.rows = rule_keys, .settings = &rule}};
     size_t before = reader->faults->count;
     crn_read_keys(reader, path, item->position, item, tables, NULL);
     if (reader->faults->count > before)
         return;
     const crn_node *when = crn_node_value(item, "when");
-    int r = crn_rules_add(settings->rules, when->text, when->length, &faults);
+    int r = crn_rules_add(rules, when->text, when->length, &faults);
     if (r == -ENOMEM)
         reader->faults->full = reader->faults->no_memory = true;
     report(reader, path, when, &faults);
 }
 
-void crn_sorter_read_rules(crn_reader *reader, const crn_section *section,
-                           crn_source_position position, const crn_node *node)
+void crn_outlets_read_rules(crn_reader *reader, const crn_section *section,
+                            crn_source_position position, const crn_node *node)
 {
+    crn_outlets *outlets = (void *)((char *)reader->settings + section->at);
     (void)position;
     if (!node || node->kind == CRN_NODE_REFUSED || crn_node_empty(node))
         return; /* no rules: all fruits go to the default */
@@ -62,25 +71,6 @@ void crn_sorter_read_rules(crn_reader *reader, const crn_section *section,
     for (const crn_node *item = node->first; item && !reader->faults->full; item = item->next) {
         char path[32];
         snprintf(path, sizeof path, "rules[%d]", number++);
-        read_rule(reader, path, item);
-    }
-}
-
-void crn_sorter_check_rules(crn_reader *reader)
-{
-    crn_sorter_settings *settings = reader->settings;
-    const crn_node *list = crn_node_value(reader->root, "rules");
-    int32_t number = 0;
-    if (!list || list->kind != CRN_NODE_LIST)
-        return;
-    for (const crn_node *item = list->first; item; item = item->next) {
-        const crn_node *outlet = crn_node_value(item, "outlet");
-        char key[48];
-        snprintf(key, sizeof key, "rules[%d].outlet", ++number);
-        if (number > CRN_RULES_MAX || !outlet || outlet->kind != CRN_NODE_SCALAR ||
-            crn_diagnostics_at(reader->faults, outlet->position))
-            continue;
-        settings->rule_outlet[number - 1] =
-            crn_sorter_find_outlet(reader, key, outlet->text, outlet);
+        read_rule(reader, outlets->rules, path, item);
     }
 }

@@ -1,4 +1,4 @@
-#include "tools/sorter/rules/fields.h"
+#include "tools/common/rules/fields.h"
 
 #include <stddef.h>
 #include <string.h>

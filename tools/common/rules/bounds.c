@@ -1,7 +1,7 @@
 /* Finds conditions that no fruit can fulfil: ranges of a field that exclude each other. */
 #include <math.h>
 
-#include "tools/sorter/rules/internal.h"
+#include "tools/common/rules/internal.h"
 
 static bool is_empty(const crn_rule_bound *bound)
 {

@@ -6,8 +6,8 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/programs/readme_reference.h"
 #include "tests/support/programs/rule_fruit.h"
-#include "tools/sorter/rules/fields.h"
-#include "tools/sorter/rules/rules.h"
+#include "tools/common/rules/fields.h"
+#include "tools/common/rules/rules.h"
 
 static crn_rules *rules;
 static crn_rule_faults faults;
@@ -380,7 +380,7 @@ static void print_fields(FILE *out)
 static void the_readme_lists_the_fields(void **state)
 {
     (void)state;
-    readme_expect_reference("tools/sorter/rules/README.md", print_fields);
+    readme_expect_reference("tools/common/rules/README.md", print_fields);
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-#include "tools/sorter/rules/tokens.h"
+#include "tools/common/rules/tokens.h"
 
 #include <ctype.h>
 #include <math.h>

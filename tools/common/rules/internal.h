@@ -1,13 +1,13 @@
 /* Shared by compile.c, operands.c, bounds.c and evaluate.c: the compiled form of rules. */
-#ifndef CRN_TOOLS_SORTER_RULES_INTERNAL_H
-#define CRN_TOOLS_SORTER_RULES_INTERNAL_H
+#ifndef CRN_TOOLS_COMMON_RULES_INTERNAL_H
+#define CRN_TOOLS_COMMON_RULES_INTERNAL_H
 
 #include <stdbool.h>
 
 #include "stages/stage/classes.h"
-#include "tools/sorter/rules/fields.h"
-#include "tools/sorter/rules/rules.h"
-#include "tools/sorter/rules/tokens.h"
+#include "tools/common/rules/fields.h"
+#include "tools/common/rules/rules.h"
+#include "tools/common/rules/tokens.h"
 
 /* Most values that wait at once while a rule is evaluated, and most brackets within brackets. */
 #define CRN_RULE_DEPTH 32

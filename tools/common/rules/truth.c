@@ -1,4 +1,4 @@
-#include "tools/sorter/rules/truth.h"
+#include "tools/common/rules/truth.h"
 
 static crn_truth less(crn_range left, crn_range right)
 {

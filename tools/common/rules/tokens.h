@@ -1,11 +1,11 @@
 /* The words of a rule's text. */
-#ifndef CRN_TOOLS_SORTER_RULES_TOKENS_H
-#define CRN_TOOLS_SORTER_RULES_TOKENS_H
+#ifndef CRN_TOOLS_COMMON_RULES_TOKENS_H
+#define CRN_TOOLS_COMMON_RULES_TOKENS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "tools/sorter/rules/truth.h"
+#include "tools/common/rules/truth.h"
 
 typedef enum crn_token_kind {
     CRN_TOKEN_END,

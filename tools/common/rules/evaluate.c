@@ -1,7 +1,7 @@
 /* Evaluates compiled rules over a verdict, without allocating. */
 #include <string.h>
 
-#include "tools/sorter/rules/internal.h"
+#include "tools/common/rules/internal.h"
 
 /* What one evaluation looks at. */
 typedef struct evaluation {

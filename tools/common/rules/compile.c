@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "stages/base/buffer/array.h"
-#include "tools/sorter/rules/internal.h"
+#include "tools/common/rules/internal.h"
 
 int crn_rules_create(crn_rules **ret_rules)
 {

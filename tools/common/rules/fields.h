@@ -2,14 +2,14 @@
  * What rules may ask of a fruit: one table, from which the compiler, the checks, the evaluation and
  * the reference in README.md are made. A new field is a row in fields.c.
  */
-#ifndef CRN_TOOLS_SORTER_RULES_FIELDS_H
-#define CRN_TOOLS_SORTER_RULES_FIELDS_H
+#ifndef CRN_TOOLS_COMMON_RULES_FIELDS_H
+#define CRN_TOOLS_COMMON_RULES_FIELDS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "src/formats/verdict/decode.h"
-#include "tools/sorter/rules/truth.h"
+#include "tools/common/rules/truth.h"
 
 typedef enum crn_rule_scope {
     CRN_SCOPE_FRUIT,  /* written alone: lane */

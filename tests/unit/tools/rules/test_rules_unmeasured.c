@@ -8,8 +8,8 @@
 
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/programs/rule_fruit.h"
-#include "tools/sorter/rules/fields.h"
-#include "tools/sorter/rules/rules.h"
+#include "tools/common/rules/fields.h"
+#include "tools/common/rules/rules.h"
 
 #define SEEN_PX 30 /* of rot, on every fruit */
 
