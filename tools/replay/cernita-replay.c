@@ -44,6 +44,7 @@ typedef struct replay {
     int64_t late_ns; /* largest delay of a view behind its schedule */
     crn_progress progress;
     crn_expect *expect;            /* NULL: no comparison */
+    crn_outlets outlets;           /* with --rules */
     crn_comparison_report *report; /* of it; NULL: none */
     crn_in_flight *in_flight;      /* NULL: the line's verdicts are not seen */
 } replay;
@@ -385,9 +386,13 @@ static bool is_stopped(void *context)
 static int open_comparison(replay *r, crn_error *error)
 {
     const crn_replay_plan *p = r->plan;
-    crn_comparison_settings settings = {
-        .dir = p->report, .run = {p->expect, p->got}, .tolerance_px = p->tolerance};
-    int result = crn_expect_open(p->expect, p->got, &r->expect, error);
+    crn_comparison_settings settings = {.dir = p->report,
+                                        .run = {p->expect, p->got},
+                                        .tolerance_px = p->tolerance,
+                                        .outlets = p->rules ? &r->outlets.names : NULL};
+    int result = p->rules ? crn_expect_outlets_load(p->rules, &r->outlets, error) : 0;
+    if (!result)
+        result = crn_expect_open(p->expect, p->got, &r->expect, error);
     if (!result && p->report)
         result = crn_comparison_report_open(&settings, &r->report, error);
     return result;
@@ -405,6 +410,7 @@ static int compare(replay *r, crn_error *error)
                                     .epochs = r->schedule.epochs,
                                     .epoch_count = r->schedule.epoch_count,
                                     .run_epoch = r->epoch,
+                                    .outlets = p->rules ? &r->outlets : NULL,
                                     .report = r->report,
                                     .whole = !p->fruits &&
                                              r->schedule.count == r->schedule.recorded_views};
@@ -481,6 +487,7 @@ int main(int argc, char **argv)
     crn_in_flight_close(&r.in_flight);
     crn_expect_close(&r.expect);
     crn_comparison_report_free(&r.report);
+    crn_outlets_done(&r.outlets);
     crn_replay_schedule_close(&r.schedule);
     crn_recordings_free(&recordings);
     return result ? crn_tool_fail(&crn_replay_tool, "%s", error.text) : 0;

@@ -127,6 +127,10 @@ static const crn_option options[] = {
                   .help = "with --expect: the line's own verdict log, its publish.log.dir"),
     CRN_OPTION_AT("all", NULL, crn_replay_plan, all,
                   .help = "with --expect: a line for each difference"),
+    CRN_OPTION_AT("rules", "FILE", crn_replay_plan, rules,
+                  .help = "with --expect: a file of cernita-sorter, say sorter.yaml; a fruit that "
+                          "its\n"
+                          "rules send to another outlet than before is a difference, too"),
     CRN_OPTION_AT("report", "DIR", crn_replay_plan, report,
                   .help = "with --expect: write a report there, a page, CSV and JSON: each fruit "
                           "that\n"
@@ -182,6 +186,9 @@ static void check_options(const crn_replay_plan *p)
     if (p->report && !p->expect)
         crn_usage_error(&crn_replay_tool, "--report is that of a comparison: give --expect LOGDIR "
                                           "and --got LOGDIR, too");
+    if (p->rules && !p->expect)
+        crn_usage_error(&crn_replay_tool, "--rules decides on verdicts that are compared: give "
+                                          "--expect LOGDIR and --got LOGDIR, too");
     if (p->in_flight && !p->verdicts)
         crn_usage_error(&crn_replay_tool,
                         "--in-flight waits for verdicts: --verdicts ENDPOINT, the line's "

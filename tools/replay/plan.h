@@ -20,6 +20,7 @@ typedef struct crn_replay_plan {
     uint32_t in_flight;       /* fruits without a verdict at a time; 0: as many as suit the line */
     bool unwatched;           /* succeed although nothing tells whether the line kept up */
     const char *expect, *got; /* verdict logs; NULL: no comparison */
+    const char *rules;        /* file of a sorter, for outlets before and after; NULL: none */
     const char *report;       /* folder of the comparison's report; NULL: none */
     double tolerance;
     bool all; /* differences */

@@ -192,3 +192,28 @@ void crn_made_verdict(crn_encoder *encoder, crn_random *random, const crn_made_f
     sums->late += fruit.is_late;
     sums->bytes += *ret_size;
 }
+
+void crn_verdict_pair_make(crn_verdict_pair *pair, crn_random *random, uint64_t sequence,
+                           crn_made_sums sums[2])
+{
+    crn_error error;
+    for (int run = 0; run < 2; run++) {
+        crn_made_facts facts = {run ? "2" : "1", 3, sequence};
+        const unsigned char *bytes;
+        size_t size;
+        assert_int_equal(
+            crn_encoder_create(run ? CRN_FORMAT_JSON : CRN_FORMAT_MSGPACK, &pair->encoder[run]), 0);
+        crn_made_verdict(pair->encoder[run], random, &facts, &sums[run], &bytes, &size);
+        assert_int_equal(crn_messagepack_json_init(&pair->packed[run], bytes, size, &error), 0);
+        assert_int_equal(crn_decode(&pair->packed[run], &pair->verdict[run], &error), 0);
+    }
+}
+
+void crn_verdict_pair_drop(crn_verdict_pair *pair)
+{
+    for (int run = 0; run < 2; run++) {
+        crn_decoded_free(&pair->verdict[run]);
+        crn_messagepack_json_done(&pair->packed[run]);
+        crn_encoder_free(&pair->encoder[run]);
+    }
+}

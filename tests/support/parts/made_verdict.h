@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "src/formats/encoding/encoder.h"
+#include "src/formats/verdict/decode.h"
 #include "tests/support/random.h"
 
 #define CRN_MADE_CLASSES 3
@@ -32,5 +33,17 @@ typedef struct crn_made_facts {
 /* Packs a verdict, in the encoder's format; the bytes are the encoder's. Adds it to *sums. */
 void crn_made_verdict(crn_encoder *encoder, crn_random *random, const crn_made_facts *facts,
                       crn_made_sums *sums, const unsigned char **ret_bytes, size_t *ret_size);
+
+/* Two verdicts on one fruit, as two runs log them. */
+typedef struct crn_verdict_pair {
+    crn_encoder *encoder[2];
+    crn_messagepack_json packed[2]; /* before as MessagePack, after as JSON */
+    crn_decoded *verdict[2];
+} crn_verdict_pair;
+
+/* Makes both, of lane 3, and adds each to its run's sums. */
+void crn_verdict_pair_make(crn_verdict_pair *pair, crn_random *random, uint64_t sequence,
+                           crn_made_sums sums[2]);
+void crn_verdict_pair_drop(crn_verdict_pair *pair);
 
 #endif

@@ -69,7 +69,8 @@ void crn_fruit_change_find(const crn_decoded *before, const crn_decoded *after, 
     fill_measured(change, before, CRN_BEFORE);
     fill_measured(change, after, CRN_AFTER);
     change->kind_differs = change->kind[CRN_BEFORE] != change->kind[CRN_AFTER];
-    change->classes_differ = change->areas_differ = false;
+    change->classes_differ = change->areas_differ = change->outlet_differs = false;
+    change->outlet[CRN_BEFORE] = change->outlet[CRN_AFTER] = CRN_NO_OUTLET;
     change->changed_px = 0;
     for (uint32_t i = 0; i < change->class_count; i++) {
         const crn_class_measures *run = change->classes[i].run;

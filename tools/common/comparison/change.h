@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "src/formats/verdict/decode.h"
+#include "tools/common/outlets/outlets.h"
 
 /* The two runs. */
 enum { CRN_BEFORE, CRN_AFTER, CRN_COMPARED_RUNS };
@@ -41,6 +42,8 @@ typedef struct crn_fruit_change {
     crn_class_change classes[2 * CRN_CLASSES_MAX]; /* those before in their order, then others */
     double changed_px; /* the sum over the classes of how much their areas differ */
     bool kind_differs, classes_differ, areas_differ; /* classes: that were found */
+    int32_t outlet[CRN_COMPARED_RUNS]; /* where a sorter sends it; CRN_NO_OUTLET: not decided */
+    bool outlet_differs;
 } crn_fruit_change;
 
 /* True if the class was found. */
@@ -52,6 +55,7 @@ static inline bool crn_class_is_found(const crn_class_measures *measures)
 /*
  * Compares two verdicts on one fruit; NULL: that run has none. Those of crn_decode_head suffice.
  * Areas differ if they are more than `tolerance_px` apart, or if one is a number and one is not.
+ * The outlets are left undecided.
  */
 void crn_fruit_change_find(const crn_decoded *before, const crn_decoded *after, double tolerance_px,
                            crn_fruit_change *ret_change);

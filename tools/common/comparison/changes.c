@@ -69,23 +69,30 @@ static void add_class(crn_run_changes *changes, const crn_class_change *change)
     }
 }
 
+/* Of another kind or outlet. */
+static bool stands_out(const crn_fruit_change *change)
+{
+    return change->kind_differs || change->outlet_differs;
+}
+
 static bool precedes(const crn_fruit_change *a, const crn_fruit_change *b)
 {
-    return a->kind_differs != b->kind_differs ? a->kind_differs : a->changed_px > b->changed_px;
+    return stands_out(a) != stands_out(b) ? stands_out(a) : a->changed_px > b->changed_px;
 }
 
 /* Of CRN_WORST_MAX, which one makes room for a fruit; CRN_WORST_MAX: the fruit itself goes. */
 static uint32_t find_least(const crn_run_changes *changes, const crn_fruit_change *fruit)
 {
-    const crn_fruit_change *last[2] = {NULL, NULL}; /* of the others, and of another kind */
+    const crn_fruit_change *last[2] = {NULL, NULL}; /* of the others, and of another kind
+                                                     * or outlet */
     uint32_t count[2] = {0, 0}, at[2];
     for (uint32_t i = 0; i < CRN_WORST_MAX; i++) {
-        bool kind = changes->worst[i]->change.kind_differs;
+        bool kind = stands_out(&changes->worst[i]->change);
         last[kind] = &changes->worst[i]->change;
         count[kind]++;
         at[kind] = i;
     }
-    bool kind = fruit->kind_differs;
+    bool kind = stands_out(fruit);
     count[kind]++;
     if (!last[kind] || fruit->changed_px <= last[kind]->changed_px) {
         last[kind] = fruit;
@@ -134,6 +141,17 @@ static int keep_worst(crn_run_changes *changes, const crn_compared_fruit *fruit,
     return 0;
 }
 
+static void add_outlets(crn_run_changes *changes, const crn_compared_fruit *fruit)
+{
+    const int32_t *outlet = fruit->change->outlet;
+    uint64_t at = changes->outlets.differ;
+    if (outlet[CRN_BEFORE] == CRN_NO_OUTLET || outlet[CRN_AFTER] == CRN_NO_OUTLET)
+        return;
+    if (crn_outlet_changes_add(&changes->outlets, outlet) && at < CRN_MOVED_MAX)
+        changes->moved[at] = (crn_moved_fruit){
+            fruit->lane, fruit->epoch, fruit->fruit, {outlet[CRN_BEFORE], outlet[CRN_AFTER]}};
+}
+
 int crn_run_changes_add(crn_run_changes *changes, const crn_compared_fruit *fruit,
                         crn_worst_fruit **ret_worst)
 {
@@ -148,6 +166,7 @@ int crn_run_changes_add(crn_run_changes *changes, const crn_compared_fruit *frui
     uint64_t order = changes->fruits++;
     for (uint32_t i = 0; i < change->class_count; i++)
         add_class(changes, &change->classes[i]);
+    add_outlets(changes, fruit);
     changes->kind_differs += change->kind_differs;
     changes->classes_differ += change->classes_differ;
     changes->areas_differ += change->areas_differ;

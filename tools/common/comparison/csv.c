@@ -25,10 +25,12 @@ static const number_column columns[] = {
 
 #define COLUMNS (sizeof columns / sizeof *columns)
 
-void crn_comparison_csv_begin(FILE *out)
+void crn_comparison_csv_begin(FILE *out, const crn_comparison_facts *facts)
 {
-    fprintf(out, "\xef\xbb\xbflane,epoch,fruit,differences,verdict_before,verdict_after,"
-                 "changed_px2,class");
+    fprintf(out,
+            "\xef\xbb\xbflane,epoch,fruit,differences,verdict_before,verdict_after,%s"
+            "changed_px2,class",
+            facts->outlets ? "outlet_before,outlet_after," : "");
     for (size_t i = 0; i < COLUMNS; i++)
         fprintf(out, ",%s_before,%s_after", columns[i].name, columns[i].name);
     fputs("\r\n", out);
@@ -50,15 +52,28 @@ static void write_number(FILE *out, const number_column *column, const crn_class
         fprintf(out, "%.10g", value);
 }
 
-void crn_comparison_csv_add(FILE *out, const crn_compared_fruit *fruit)
+/* An outlet's name has no character that a cell would quote. */
+static void write_outlets(FILE *out, const crn_fruit_change *change,
+                          const crn_comparison_facts *facts)
+{
+    for (int run = 0; facts->outlets && run < CRN_COMPARED_RUNS; run++) {
+        const char *name = crn_comparison_outlet(facts, change, run);
+        fprintf(out, "%s,", name ? name : "");
+    }
+}
+
+void crn_comparison_csv_add(FILE *out, const crn_compared_fruit *fruit,
+                            const crn_comparison_facts *facts)
 {
     const crn_fruit_change *change = fruit->change;
     uint32_t rows = change->class_count ? change->class_count : 1;
     for (uint32_t i = 0; i < rows; i++) {
-        fprintf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%s,%.10g,", fruit->lane,
+        fprintf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%s,", fruit->lane,
                 fruit->epoch, fruit->fruit, fruit->differences,
                 crn_changed_kind_name(change->kind[CRN_BEFORE]),
-                crn_changed_kind_name(change->kind[CRN_AFTER]), change->changed_px);
+                crn_changed_kind_name(change->kind[CRN_AFTER]));
+        write_outlets(out, change, facts);
+        fprintf(out, "%.10g,", change->changed_px);
         if (change->class_count)
             crn_csv_put_text(change->classes[i].name, out);
         for (size_t k = 0; k < COLUMNS; k++)

@@ -58,17 +58,33 @@ static void write_kind_pair(crn_encoder *encoder, const crn_fruit_change *change
     crn_encoder_pair_text(encoder, "verdict_after", crn_changed_kind_name(change->kind[CRN_AFTER]));
 }
 
+/* null: not decided. */
+static void write_outlet_pair(crn_encoder *encoder, const crn_fruit_change *change,
+                              const crn_comparison_facts *facts)
+{
+    static const char *const keys[CRN_COMPARED_RUNS] = {"outlet_before", "outlet_after"};
+    for (int run = 0; facts->outlets && run < CRN_COMPARED_RUNS; run++) {
+        const char *name = crn_comparison_outlet(facts, change, run);
+        crn_encoder_text(encoder, keys[run]);
+        if (name)
+            crn_encoder_text(encoder, name);
+        else
+            crn_encoder_null(encoder);
+    }
+}
+
 int crn_comparison_json_add(FILE *out, crn_encoder *encoder, const crn_compared_fruit *fruit,
-                            bool is_first)
+                            const crn_comparison_facts *facts, bool is_first)
 {
     const crn_fruit_change *change = fruit->change;
     crn_encoder_begin(encoder);
-    crn_encoder_map(encoder, 8);
+    crn_encoder_map(encoder, facts->outlets ? 10 : 8);
     crn_encoder_pair_unsigned(encoder, "lane", fruit->lane);
     crn_encoder_pair_unsigned(encoder, "epoch", fruit->epoch);
     crn_encoder_pair_unsigned(encoder, "fruit", fruit->fruit);
     crn_encoder_pair_unsigned(encoder, "differences", fruit->differences);
     write_kind_pair(encoder, change);
+    write_outlet_pair(encoder, change, facts);
     crn_encoder_pair_real(encoder, "changed_px2", change->changed_px);
     crn_encoder_text(encoder, "classes");
     crn_encoder_array(encoder, change->class_count);
@@ -95,6 +111,23 @@ static void write_kinds(crn_encoder *encoder, const crn_run_changes *changes)
             crn_encoder_map_end(encoder);
         }
     crn_encoder_array_end(encoder);
+}
+
+static void write_outlets(crn_encoder *encoder, const crn_run_changes *changes,
+                          const crn_texts *names)
+{
+    crn_encoder_text(encoder, "outlets");
+    crn_encoder_array(encoder, (uint32_t)(names->count * names->count));
+    for (int before = 0; before < names->count; before++)
+        for (int after = 0; after < names->count; after++) {
+            crn_encoder_map(encoder, 3);
+            crn_encoder_pair_text(encoder, "before", names->item[before]);
+            crn_encoder_pair_text(encoder, "after", names->item[after]);
+            crn_encoder_pair_unsigned(encoder, "fruits", changes->outlets.fruits[before][after]);
+            crn_encoder_map_end(encoder);
+        }
+    crn_encoder_array_end(encoder);
+    crn_encoder_pair_unsigned(encoder, "outlet_differs", changes->outlets.differ);
 }
 
 static void write_sums(crn_encoder *encoder, const crn_class_changes *class)
@@ -138,7 +171,7 @@ int crn_comparison_json_end(FILE *out, crn_encoder *encoder, const crn_run_chang
                             const crn_comparison_facts *facts)
 {
     crn_encoder_begin(encoder);
-    crn_encoder_map(encoder, 15);
+    crn_encoder_map(encoder, facts->outlets ? 17 : 15);
     crn_encoder_pair_unsigned(encoder, "version", 1);
     crn_encoder_pair_text(encoder, "before", facts->run[CRN_BEFORE]);
     crn_encoder_pair_text(encoder, "after", facts->run[CRN_AFTER]);
@@ -152,6 +185,8 @@ int crn_comparison_json_end(FILE *out, crn_encoder *encoder, const crn_run_chang
     crn_encoder_pair_unsigned(encoder, "second_verdicts", facts->second);
     crn_encoder_pair_unsigned(encoder, "unreadable", facts->unreadable);
     write_kinds(encoder, changes);
+    if (facts->outlets)
+        write_outlets(encoder, changes, facts->outlets);
     crn_encoder_text(encoder, "classes");
     crn_encoder_array(encoder, changes->class_count);
     for (uint32_t i = 0; i < changes->class_count; i++)

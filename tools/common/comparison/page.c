@@ -129,6 +129,64 @@ static void write_kinds(FILE *out, const crn_run_changes *changes)
     fputs("</section>\n", out);
 }
 
+/* --- outlets --- */
+
+static void write_outlet_counts(FILE *out, const crn_run_changes *changes, const crn_texts *names)
+{
+    const char *titles[1 + CRN_OUTLETS_MAX] = {"before \\ after"};
+    for (int32_t i = 0; i < names->count; i++)
+        titles[1 + i] = names->item[i];
+    begin_table(out, "Outlets");
+    write_head(out, titles, 1 + (size_t)names->count);
+    for (int32_t before = 0; before < names->count; before++) {
+        write_name(out, names->item[before]);
+        for (int32_t after = 0; after < names->count; after++)
+            write_count(out, changes->outlets.fruits[before][after]);
+        fputs("</tr>\n", out);
+    }
+    end_table(out);
+}
+
+static void write_moved(FILE *out, const crn_run_changes *changes, const crn_texts *names)
+{
+    static const char *const titles[] = {"outlet", "lane", "fruit", "epoch"};
+    uint64_t count = changes->outlets.differ;
+    if (!count)
+        return;
+    fprintf(out,
+            "<details><summary>Fruits with another outlet</summary><p class=\"note\">At most the "
+            "first %d; fruits.csv and report.json have all.</p>\n",
+            CRN_MOVED_MAX);
+    begin_table(out, "Fruits with another outlet");
+    write_head(out, titles, sizeof titles / sizeof *titles);
+    for (uint64_t i = 0; i < count && i < CRN_MOVED_MAX; i++) {
+        const crn_moved_fruit *fruit = &changes->moved[i];
+        fprintf(out, "<tr><th scope=\"row\">%s → %s</th>", names->item[fruit->outlet[CRN_BEFORE]],
+                names->item[fruit->outlet[CRN_AFTER]]);
+        write_count(out, fruit->lane);
+        write_count(out, fruit->fruit);
+        write_count(out, fruit->epoch);
+        fputs("</tr>\n", out);
+    }
+    end_table(out);
+    fputs("</details>\n", out);
+}
+
+static void write_outlets(FILE *out, const crn_run_changes *changes, const crn_texts *names)
+{
+    if (!names)
+        return;
+    fputs("<section id=\"outlets\"><h2>Outlets</h2><p class=\"note\">Fruits with both verdicts by "
+          "the outlet to which the rules send them before (rows) and after (columns), as if each "
+          "verdict had arrived in time.</p>\n",
+          out);
+    write_outlet_counts(out, changes, names);
+    write_moved(out, changes, names);
+    fputs("</section>\n", out);
+}
+
+/* --- classes --- */
+
 static void write_class_row(FILE *out, const crn_run_changes *changes,
                             const crn_class_changes *class)
 {
@@ -196,16 +254,20 @@ static void write_fruit_classes(FILE *out, const crn_fruit_change *change)
     end_table(out);
 }
 
-static void write_fruit(FILE *out, const crn_worst_fruit *fruit,
+static void write_fruit(FILE *out, const crn_worst_fruit *fruit, const crn_comparison_facts *facts,
                         const crn_comparison_picture *picture)
 {
     const crn_fruit_change *change = &fruit->change;
     fprintf(out,
             "<section><h3>Lane %" PRIu64 ", fruit %" PRIu64 "</h3><p class=\"note\">%.1f px² "
-            "changed, %" PRIu64 " difference%s; verdict %s, before %s; epoch %" PRIu64 "</p>\n",
+            "changed, %" PRIu64 " difference%s; verdict %s, before %s; ",
             fruit->lane, fruit->fruit, change->changed_px, fruit->differences,
             fruit->differences == 1 ? "" : "s", crn_changed_kind_name(change->kind[CRN_AFTER]),
-            crn_changed_kind_name(change->kind[CRN_BEFORE]), fruit->epoch);
+            crn_changed_kind_name(change->kind[CRN_BEFORE]));
+    if (crn_comparison_outlet(facts, change, CRN_AFTER))
+        fprintf(out, "outlet %s, before %s; ", crn_comparison_outlet(facts, change, CRN_AFTER),
+                crn_comparison_outlet(facts, change, CRN_BEFORE));
+    fprintf(out, "epoch %" PRIu64 "</p>\n", fruit->epoch);
     write_fruit_classes(out, change);
     if (picture->png) {
         fprintf(out,
@@ -226,12 +288,11 @@ static void write_worst(FILE *out, const crn_run_changes *changes,
     fprintf(
         out,
         "<section id=\"worst\"><h2>Fruits that changed most</h2><p class=\"note\">At most %d. "
-        "First "
-        "those with another verdict, then others, each by the sum of how much the areas of their "
-        "classes changed; of many with another verdict the first %d, and further ones whose areas "
+        "First those with another verdict%s, then others, each by the sum of how much the areas of "
+        "their classes changed; of many of the former the first %d, and further ones whose areas "
         "changed more than those of others. White: contours before; in colours: after, over them. "
         "fruits.csv and report.json have every fruit that differs.</p>",
-        CRN_WORST_MAX, CRN_WORST_OF_KIND);
+        CRN_WORST_MAX, facts->outlets ? " or outlet" : "", CRN_WORST_OF_KIND);
     if (!changes->worst_count)
         fputs("<p class=\"empty\">None.</p>", out);
     else if (!facts->has_photos)
@@ -240,7 +301,7 @@ static void write_worst(FILE *out, const crn_run_changes *changes,
               out);
     fputs("</section>\n", out);
     for (uint32_t i = 0; i < changes->worst_count; i++)
-        write_fruit(out, changes->worst[i], &pictures[i]);
+        write_fruit(out, changes->worst[i], facts, &pictures[i]);
 }
 
 /* --- the page --- */
@@ -289,6 +350,8 @@ static void write_told(FILE *out, const crn_run_changes *changes, const crn_comp
     write_figure(out, "fruits compared", changes->fruits);
     write_figure(out, "differ", changes->unequal);
     write_figure(out, "another verdict", changes->kind_differs);
+    if (facts->outlets)
+        write_figure(out, "another outlet", changes->outlets.differ);
     write_figure(out, "other classes", changes->classes_differ);
     write_figure(out, "other areas", changes->areas_differ);
     fputs("</dl></section>\n", out);
@@ -328,6 +391,7 @@ void crn_comparison_page(FILE *out, const crn_run_changes *changes,
     write_begin(out, facts);
     write_told(out, changes, facts);
     write_kinds(out, changes);
+    write_outlets(out, changes, facts->outlets);
     write_classes(out, changes);
     write_worst(out, changes, facts, pictures);
     fputs("</main>\n</body>\n</html>\n", out);

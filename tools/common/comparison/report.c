@@ -66,7 +66,7 @@ static int open_files(crn_comparison_report *r, crn_error *error)
         if (result)
             return result;
     }
-    crn_comparison_csv_begin(r->files[CSV].stream);
+    crn_comparison_csv_begin(r->files[CSV].stream, &r->facts);
     crn_comparison_json_begin(r->files[JSON].stream);
     return 0;
 }
@@ -90,6 +90,7 @@ int crn_comparison_report_open(const crn_comparison_settings *settings,
     r->settings = *settings;
     for (int i = 0; i < CRN_COMPARED_RUNS; i++)
         r->facts.run[i] = settings->run[i];
+    r->facts.outlets = settings->outlets;
     for (int i = 0; i < FILES; i++)
         r->files[i].fd = -1;
     r->changes = crn_run_changes_create();
@@ -124,8 +125,8 @@ static int write_fruit(crn_comparison_report *r, const crn_compared_fruit *fruit
 {
     FILE *csv = r->files[CSV].stream, *json = r->files[JSON].stream;
     errno = 0;
-    crn_comparison_csv_add(csv, fruit);
-    if (crn_comparison_json_add(json, r->encoder, fruit, r->written++ == 0))
+    crn_comparison_csv_add(csv, fruit, &r->facts);
+    if (crn_comparison_json_add(json, r->encoder, fruit, &r->facts, r->written++ == 0))
         return no_memory(r, error);
     int code = errno ? errno : EIO;
     return !ferror(csv) && !ferror(json)
@@ -152,6 +153,16 @@ static int add_fruit(crn_comparison_report *r, const crn_compared_fruit *fruit,
     return fruit->differences ? write_fruit(r, fruit, error) : 0;
 }
 
+static void take_outlets(const crn_comparison_report *r, const crn_comparison_key *key,
+                         crn_fruit_change *change)
+{
+    if (!r->settings.outlets)
+        return;
+    for (int run = 0; run < CRN_COMPARED_RUNS; run++)
+        change->outlet[run] = key->outlet[run];
+    change->outlet_differs = key->outlet[CRN_BEFORE] != key->outlet[CRN_AFTER];
+}
+
 int crn_comparison_report_add(crn_comparison_report *report, const crn_comparison_key *key,
                               const crn_messagepack_json *before, const crn_messagepack_json *after,
                               crn_error *error)
@@ -164,6 +175,7 @@ int crn_comparison_report_add(crn_comparison_report *report, const crn_compariso
     if (!result) {
         crn_fruit_change_find(heads[CRN_BEFORE], heads[CRN_AFTER], report->settings.tolerance_px,
                               &change);
+        take_outlets(report, key, &change);
         crn_compared_fruit fruit = {.lane = key->lane,
                                     .epoch = key->epoch,
                                     .fruit = key->fruit,

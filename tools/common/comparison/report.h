@@ -16,6 +16,7 @@ typedef struct crn_comparison_settings {
     const char *dir;                    /* of the report; made if it is missing */
     const char *run[CRN_COMPARED_RUNS]; /* what the runs are called: the folders of their logs */
     double tolerance_px;                /* of areas, see crn_fruit_change_find */
+    const crn_texts *outlets;           /* their names; NULL: outlets are not decided */
 } crn_comparison_settings;
 
 /* Before long work: makes the folder and begins the files. The settings' texts must outlive the
@@ -23,10 +24,11 @@ typedef struct crn_comparison_settings {
 int crn_comparison_report_open(const crn_comparison_settings *settings,
                                crn_comparison_report **ret_report, crn_error *error);
 
-/* Which fruit two verdicts are on, and by how many differences of any sort the caller told them
- * apart; 0: they are equal. */
+/* Which fruit two verdicts are on, by how many differences of any sort the caller told them apart
+ * (0: they are equal), and to which outlets they send it. */
 typedef struct crn_comparison_key {
     uint64_t lane, epoch, fruit, differences;
+    int32_t outlet[CRN_COMPARED_RUNS]; /* CRN_NO_OUTLET: not decided. Not looked at without names */
 } crn_comparison_key;
 
 /* Adds a fruit; NULL: that run has no verdict on it. A verdict that cannot be decoded is counted,

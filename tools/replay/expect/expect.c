@@ -162,26 +162,45 @@ static int collect_epoch(void *context, const crn_log_fruit *key,
 }
 
 /* NULL: that run has no verdict. 0, or a negative errno, told in the run's failure. */
-static int report_fruit(run *r, const crn_replay_fruit *of, uint64_t differences,
-                        const crn_messagepack_json *before, const crn_messagepack_json *after)
+static int report_outlets(run *r, const crn_replay_fruit *of, uint64_t differences,
+                          const int32_t outlet[2], const crn_messagepack_json *before,
+                          const crn_messagepack_json *after)
 {
     const crn_expect_settings *s = r->settings;
     if (!s->report)
         return 0;
-    crn_comparison_key key = {of->lane, s->epochs[of->epoch % s->epoch_count], of->fruit,
-                              differences};
+    crn_comparison_key key = {of->lane,
+                              s->epochs[of->epoch % s->epoch_count],
+                              of->fruit,
+                              differences,
+                              {outlet[CRN_BEFORE], outlet[CRN_AFTER]}};
     return crn_comparison_report_add(s->report, &key, before, after, &r->failure);
 }
 
-static void tell_lone(const run *r, const crn_replay_fruit *of, const char *where)
+/* Of a fruit that one run lacks, so that its outlets are not compared. */
+static int report_fruit(run *r, const crn_replay_fruit *of, uint64_t differences,
+                        const crn_messagepack_json *before, const crn_messagepack_json *after)
+{
+    static const int32_t none[2] = {CRN_NO_OUTLET, CRN_NO_OUTLET};
+    return report_outlets(r, of, differences, none, before, after);
+}
+
+/* Begins the line of a difference that belongs to no class. */
+static FILE *begin_line(const run *r, const crn_replay_fruit *of)
 {
     FILE *out = r->summary ? crn_expect_summary_lines(r->summary) : r->out;
     if (r->summary)
         crn_expect_summary_difference(r->summary, NULL, 0);
-    fprintf(out, "lane %" PRIu32 ", fruit %" PRIu64 ": %s\n", of->lane, of->fruit, where);
+    fprintf(out, "lane %" PRIu32 ", fruit %" PRIu64 ": ", of->lane, of->fruit);
+    r->result->counts.differences++;
+    return out;
+}
+
+static void tell_lone(const run *r, const crn_replay_fruit *of, const char *where)
+{
+    fprintf(begin_line(r, of), "%s\n", where);
     if (r->summary)
         crn_expect_summary_end_fruit(r->summary, of->lane, of->fruit);
-    r->result->counts.differences++;
 }
 
 /* The verdict's recipe; empty: none. */
@@ -216,8 +235,25 @@ static int read_verdict(run *r, const sent_fruit *fruit, crn_messagepack_json *r
                   : crn_messagepack_json_init(ret_packed, bytes, fruit->verdict.size, &r->failure);
 }
 
+/* Where both verdicts send the fruit. 0 or -ENOMEM. */
+static int compare_outlets(run *r, const crn_replay_fruit *of, const crn_messagepack_json *expected,
+                           const crn_messagepack_json *got, int32_t ret_outlet[2])
+{
+    const crn_outlets *outlets = r->settings->outlets;
+    ret_outlet[CRN_BEFORE] = ret_outlet[CRN_AFTER] = CRN_NO_OUTLET;
+    int result = outlets ? crn_expect_outlets_decide(outlets, expected, got, ret_outlet) : 0;
+    if (result || ret_outlet[CRN_BEFORE] == CRN_NO_OUTLET)
+        return result;
+    if (crn_outlet_changes_add(&r->result->outlets, ret_outlet))
+        fprintf(begin_line(r, of), "outlet %s, expected %s\n",
+                outlets->names.item[ret_outlet[CRN_AFTER]],
+                outlets->names.item[ret_outlet[CRN_BEFORE]]);
+    return 0;
+}
+
 static int compare_fruit(run *r, sent_fruit *fruit, const crn_messagepack_json *expected)
 {
+    int32_t outlet[CRN_COMPARED_RUNS];
     crn_expect_fruit name = {fruit->of.lane, fruit->of.fruit};
     uint64_t before = r->result->counts.differences;
     crn_messagepack_json packed;
@@ -227,13 +263,15 @@ static int compare_fruit(run *r, sent_fruit *fruit, const crn_messagepack_json *
     result = crn_expect_compare(
         &name, &expected->tree.data, &packed.tree.data, r->settings->tolerance,
         r->summary ? crn_expect_summary_lines(r->summary) : r->out, &r->result->counts, r->summary);
+    if (!result)
+        result = compare_outlets(r, &fruit->of, expected, &packed, outlet);
     if (r->summary)
         crn_expect_summary_end_fruit(r->summary, name.lane, name.fruit);
     uint64_t differences = r->result->counts.differences - before;
     if (differences)
         note_recipes(r->result, &expected->tree.data, &packed.tree.data);
     if (!result)
-        result = report_fruit(r, &fruit->of, differences, expected, &packed);
+        result = report_outlets(r, &fruit->of, differences, outlet, expected, &packed);
     crn_messagepack_json_done(&packed);
     r->result->fruits++;
     fruit->unequal |= differences > 0;
@@ -343,6 +381,8 @@ int crn_expect_run(crn_expect *expect, const crn_expect_settings *settings,
 void crn_expect_print(const crn_expect_settings *settings, const crn_expect_result *result,
                       FILE *out)
 {
+    if (settings->outlets)
+        crn_expect_outlets_print(settings->outlets, &result->outlets, out);
     fprintf(out, "%" PRIu64 " fruits and %" PRIu64 " defects compared with %s: ", result->fruits,
             result->counts.defects, settings->expected);
     if (result->counts.differences)

@@ -20,6 +20,7 @@
 #include "stages/config/config.h"
 #include "stages/base/error.h"
 #include "tools/common/comparison/report.h"
+#include "tools/replay/expect/expect_outlets.h"
 #include "tools/replay/expect/expect_verdict.h"
 
 typedef struct crn_expect_settings {
@@ -28,9 +29,10 @@ typedef struct crn_expect_settings {
     int64_t wait_ms;            /* for the line's next verdict */
     const uint64_t *epochs;     /* of the recordings, by index; must outlive it */
     uint32_t epoch_count;
-    uint64_t run_epoch;            /* of the replay's first epoch */
-    bool all;                      /* a line per difference, not a summary by class */
-    bool whole;                    /* all fruits of the recordings were sent */
+    uint64_t run_epoch;         /* of the replay's first epoch */
+    bool all;                   /* a line per difference, not a summary by class */
+    bool whole;                 /* all fruits of the recordings were sent */
+    const crn_outlets *outlets; /* by which both runs' verdicts are decided; NULL: they are not */
     crn_comparison_report *report; /* is given each fruit; NULL: none. The caller finishes it */
 } crn_expect_settings;
 
@@ -39,7 +41,8 @@ typedef struct crn_expect_result {
     uint64_t unequal; /* fruits with a difference, or in one of both runs only */
     uint64_t unsent;  /* fruits of the recorded run that were not sent: not compared */
     crn_expect_counts counts;
-    uint64_t other_recipe; /* of the unequal fruits; the first one's recipes stand below */
+    crn_outlet_changes outlets; /* of the fruits compared; each that differs is a difference */
+    uint64_t other_recipe;      /* of the unequal fruits; the first one's recipes stand below */
     char recipe_expected[CRN_RECIPE_NAME_BYTES], recipe_got[CRN_RECIPE_NAME_BYTES];
 } crn_expect_result;
 

@@ -196,6 +196,92 @@ static void a_report_shows_what_differs(void **state)
     assert_int_equal(count_lines(), 1); /* before a view is sent */
 }
 
+/* A sorter's file; both limits lie between the areas that both levels give to some fruits. */
+static void write_rules(const char *name, const char *rules)
+{
+    char yaml[512], path[128];
+    snprintf(yaml, sizeof yaml,
+             "line: {endpoint: 'tcp://127.0.0.1:5556'}\n"
+             "outlets: {names: [first, second, waste], default: first, late: waste,\n"
+             "          partial: rules, silence: waste, unmeasured: waste}\n"
+             "%s: [{outlet: waste, when: rust.area_px > 200},\n"
+             "     {outlet: second, when: rust.area_px > 120}]\n",
+             rules);
+    daemon_write_config(folder, name, yaml, path);
+}
+
+/* The number in the output's line of outlets. */
+static int outlets_changed(void)
+{
+    const char *line = strstr(output, "\noutlets: ");
+    return line ? atoi(line + strlen("\noutlets: ")) : -1;
+}
+
+static uint32_t count_said(const char *text)
+{
+    uint32_t found = 0;
+    for (const char *at = output; (at = strstr(at, text)); at++)
+        found++;
+    return found;
+}
+
+/* Told three ways, and each by itself. */
+static void another_outlet_is_a_difference(void **state)
+{
+    (void)state;
+    daemon_process daemon;
+    char counted[64];
+    write_rules("sorter.yaml", "rules");
+    start(&daemon, "outlets", "serial", "0.6");
+    int status = run("cernita-replay", REPLAY "--expect @/serial --got @/outlets --rules "
+                                              "@/sorter.yaml --all --report @/report");
+    stop(&daemon);
+    assert_int_equal(status, 1);
+    int moved = outlets_changed();
+    expect_said(" of 12 fruits go to another one: second → first ");
+    expect_said(", waste → second ");
+    assert_in_range(moved, 2, 11);
+    assert_int_equal(count_said(": outlet first, expected second\n") +
+                         count_said(": outlet second, expected waste\n"),
+                     moved);
+    snprintf(counted, sizeof counted, "\"outlet_differs\":%d,", moved);
+    assert_int_equal(count_in("report.json", counted), 1);
+    assert_int_equal(
+        count_in("fruits.csv", "complete,complete,\\(second,first\\|waste,second\\),.*\"rust\""),
+        moved);
+    assert_int_equal(count_in("report.html", " → "), moved);
+}
+
+static void equal_verdicts_have_equal_outlets(void **state)
+{
+    (void)state;
+    daemon_process daemon;
+    write_rules("sorter.yaml", "rules");
+    start(&daemon, "equal", "openmp", "0.5");
+    int status =
+        run("cernita-replay", REPLAY "--expect @/serial --got @/equal --rules @/sorter.yaml");
+    stop(&daemon);
+    assert_int_equal(status, 0);
+    expect_said("\noutlets: 0 of 12 fruits go to another one\n");
+    expect_said(": all equal\n");
+}
+
+/* Before a view is sent. */
+static void rules_that_cannot_be_read_are_told(void **state)
+{
+    (void)state;
+    write_rules("misspelt.yaml", "rulse");
+    assert_int_equal(run("cernita-replay", REPLAY "--expect @/serial --got @/serial --rules "
+                                                  "@/misspelt.yaml"),
+                     1);
+    expect_said("/misspelt.yaml:1:1: rules: there is none, ");
+    expect_said("/misspelt.yaml: the outlets cannot be decided by it, so nothing was sent: ");
+    assert_int_equal(run("cernita-replay", REPLAY "--expect @/serial --got @/serial --rules @/no"),
+                     1);
+    assert_int_equal(run("cernita-replay", REPLAY "--rules @/sorter.yaml"), 2);
+    expect_said("--rules decides on verdicts that are compared: ");
+}
+
 static void another_recipe_is_named(void **state)
 {
     (void)state;
@@ -251,6 +337,9 @@ int main(void)
         cmocka_unit_test(the_first_fruits_are_compared),
         cmocka_unit_test(another_level_is_found_and_named),
         cmocka_unit_test(a_report_shows_what_differs),
+        cmocka_unit_test(another_outlet_is_a_difference),
+        cmocka_unit_test(equal_verdicts_have_equal_outlets),
+        cmocka_unit_test(rules_that_cannot_be_read_are_told),
         cmocka_unit_test(another_recipe_is_named),
         cmocka_unit_test(verdicts_that_never_come_are_missed),
         cmocka_unit_test(what_goes_wrong_is_one_line),

@@ -1,54 +1,19 @@
-/* Two runs, fruit by fruit: sums and confusion tables of random verdicts counted in two ways, the
- * fruits that changed most, and the report's files. */
+/* Two runs, fruit by fruit: sums and confusion tables of random verdicts counted in two ways, and
+ * the fruits that changed most. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
-#include "tests/support/folder.h"
 #include "tests/support/parts/made_verdict.h"
-#include "tests/support/small_disk.h"
-#include "tools/common/comparison/report.h"
+#include "tools/common/comparison/changes.h"
 
 #define FRUITS 60
 
-typedef struct pair {
-    crn_encoder *encoder[CRN_COMPARED_RUNS];
-    crn_messagepack_json packed[CRN_COMPARED_RUNS];
-    crn_decoded *verdict[CRN_COMPARED_RUNS];
-} pair;
-
 static crn_random random_numbers;
-static crn_error error;
-
-static void make_pair(pair *p, uint64_t sequence, crn_made_sums sums[CRN_COMPARED_RUNS])
-{
-    for (int run = 0; run < CRN_COMPARED_RUNS; run++) {
-        crn_made_facts facts = {run ? "2" : "1", 3, sequence};
-        const unsigned char *bytes;
-        size_t size;
-        assert_int_equal(
-            crn_encoder_create(run ? CRN_FORMAT_JSON : CRN_FORMAT_MSGPACK, &p->encoder[run]), 0);
-        crn_made_verdict(p->encoder[run], &random_numbers, &facts, &sums[run], &bytes, &size);
-        assert_int_equal(crn_messagepack_json_init(&p->packed[run], bytes, size, &error), 0);
-        assert_int_equal(crn_decode(&p->packed[run], &p->verdict[run], &error), 0);
-    }
-}
-
-static void drop_pair(pair *p)
-{
-    for (int run = 0; run < CRN_COMPARED_RUNS; run++) {
-        crn_decoded_free(&p->verdict[run]);
-        crn_messagepack_json_done(&p->packed[run]);
-        crn_encoder_free(&p->encoder[run]);
-    }
-}
 
 /* --- sums --- */
 
@@ -118,7 +83,7 @@ static void expect_worst(const crn_run_changes *changes, const crn_fruit_change 
     assert_true(fabs(sum - expected) < 1e-6);
 }
 
-static double changed_px(const pair *p)
+static double changed_px(const crn_verdict_pair *p)
 {
     double sum = 0;
     for (int class = 0; class < CRN_MADE_CLASSES; class ++) {
@@ -141,10 +106,10 @@ static void sums_are_those_of_the_verdicts(void **state)
         crn_run_changes *changes = crn_run_changes_create();
         static crn_fruit_change changed[FRUITS];
         for (uint64_t i = 0; i < FRUITS; i++) {
-            pair p = {0};
+            crn_verdict_pair p = {0};
             crn_fruit_change change;
             crn_worst_fruit *worst;
-            make_pair(&p, i, sums);
+            crn_verdict_pair_make(&p, &random_numbers, i, sums);
             crn_fruit_change_find(p.verdict[0], p.verdict[1], 0, &change);
             double px = changed_px(&p);
             assert_true(fabs(change.changed_px - px) <= 0);
@@ -155,7 +120,7 @@ static void sums_are_those_of_the_verdicts(void **state)
             changed[i] = change;
             crn_compared_fruit fruit = {3, 0, i, 1, &change};
             assert_int_equal(crn_run_changes_add(changes, &fruit, &worst), 0);
-            drop_pair(&p);
+            crn_verdict_pair_drop(&p);
         }
         expect_sums(changes, sums);
         expect_worst(changes, changed);
@@ -193,6 +158,24 @@ static void another_verdict_is_among_the_worst(void **state)
     assert_int_equal(changes->worst[0]->fruit, 60);
     assert_int_equal(changes->worst[CRN_WORST_OF_KIND]->fruit, 29);
     assert_int_equal(changes->worst[CRN_WORST_MAX - 1]->fruit, 20);
+    crn_run_changes_free(&changes);
+}
+
+/* Whatever its area, as one of another verdict. */
+static void another_outlet_is_among_the_worst(void **state)
+{
+    (void)state;
+    crn_run_changes *changes = crn_run_changes_create();
+    crn_fruit_change change = {.outlet = {0, 1}, .outlet_differs = true};
+    crn_compared_fruit fruit = {0, 0, 99, 1, &change};
+    crn_worst_fruit *worst;
+    for (uint64_t i = 0; i < CRN_WORST_MAX; i++)
+        add_made(changes, i, false, 100);
+    assert_int_equal(crn_run_changes_add(changes, &fruit, &worst), 0);
+    assert_int_equal(changes->worst[0]->fruit, 99);
+    assert_int_equal(changes->outlets.fruits[0][1], 1);
+    assert_int_equal(changes->outlets.fruits[0][0], CRN_WORST_MAX);
+    assert_int_equal(changes->moved[0].fruit, 99);
     crn_run_changes_free(&changes);
 }
 
@@ -264,211 +247,14 @@ static void one_run_may_lack_what_the_other_has(void **state)
     crn_decoded_free(&other);
 }
 
-/* --- the report --- */
-
-static char folder[128];
-
-static crn_comparison_report *open_report(const char *name)
-{
-    static char path[128];
-    crn_comparison_report *report = NULL;
-    snprintf(path, sizeof path, "%s/%s", test_folder, name);
-    snprintf(folder, sizeof folder, "%s", path);
-    crn_comparison_settings settings = {.dir = path, .run = {"<before>", "after"}};
-    return crn_comparison_report_open(&settings, &report, &error) ? NULL : report;
-}
-
-/* The text of a file of the report; the caller frees it. */
-static char *read_file(const char *name)
-{
-    char path[256];
-    struct stat about;
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return NULL;
-    assert_int_equal(fstat(fileno(file), &about), 0);
-    char *text = calloc(1, (size_t)about.st_size + 1);
-    assert_int_equal(fread(text, 1, (size_t)about.st_size, file), about.st_size);
-    fclose(file);
-    return text;
-}
-
-static uint32_t count(const char *text, const char *what)
-{
-    uint32_t found = 0;
-    while ((text = strstr(text, what))) {
-        text += strlen(what);
-        found++;
-    }
-    return found;
-}
-
-static crn_photo no_photo(void *context, const crn_worst_fruit *fruit, uint64_t view)
-{
-    uint64_t *last = context;
-    (void)view;
-    assert_true(fruit->order + 1 >= *last); /* in the order in which they were added */
-    *last = fruit->order + 1;
-    return (crn_photo){0};
-}
-
-/* Every other fruit is equal. */
-static void the_report_has_each_fruit_that_differs(void **state)
-{
-    (void)state;
-    crn_made_sums sums[CRN_COMPARED_RUNS] = {{0}, {0}};
-    uint64_t last = 0;
-    random_numbers = (crn_random){crn_random_seed()};
-    crn_comparison_report *report = open_report("report");
-    assert_non_null(report);
-    for (uint64_t i = 0; i < FRUITS; i++) {
-        pair p = {0};
-        crn_comparison_key key = {3, 9, i, i % 2};
-        make_pair(&p, i, sums);
-        assert_int_equal(
-            crn_comparison_report_add(report, &key, &p.packed[0], &p.packed[i % 2 ? 1 : 0], &error),
-            0);
-        drop_pair(&p);
-    }
-    pair p = {0}, bad = {0};
-    make_pair(&p, FRUITS, sums);
-    crn_comparison_key key = {4, 9, 1, 1};
-    assert_int_equal(crn_comparison_report_add(report, &key, &p.packed[0], NULL, &error), 0);
-    assert_int_equal(crn_messagepack_json_init(&bad.packed[0], "{\"v\":1}", 7, &error), 0);
-    assert_int_equal(crn_comparison_report_add(report, &key, &bad.packed[0], &p.packed[1], &error),
-                     0);
-    drop_pair(&p);
-    drop_pair(&bad);
-    assert_null(read_file("report.html")); /* not before it is complete */
-    assert_int_equal(crn_comparison_report_finish(report, no_photo, &last, &error), 0);
-    crn_comparison_report_free(&report);
-
-    char *csv = read_file("fruits.csv"), *json = read_file("report.json"),
-         *page = read_file("report.html");
-    assert_int_equal(count(csv, "\r\n"), 1 + CRN_MADE_CLASSES * (FRUITS / 2 + 1));
-    assert_int_equal(count(csv, ",\"hail \"\"2\"\"\","), FRUITS / 2 + 1);
-    assert_int_equal(count(json, "\"verdict_before\":"), FRUITS / 2 + 1 + CRN_WORST_MAX);
-    assert_int_equal(count(json, "\"compared\":60,\"unequal\":30,"), 1);
-    assert_int_equal(count(json, "\"after_only\":0,\"second_verdicts\":0,\"unreadable\":1,"), 1);
-    crn_messagepack_json parsed;
-    assert_int_equal(crn_messagepack_json_init(&parsed, json, strlen(json), &error), 0);
-    crn_messagepack_json_done(&parsed);
-    assert_int_equal(count(page, "<img "), CRN_WORST_MAX);
-    assert_int_equal(count(page, "&lt;before&gt;"), 1);
-    assert_int_equal(count(page, "hail &quot;2&quot;") > 0, 1);
-    assert_int_equal(count(page, "have no photographs"), 1);
-    free(csv);
-    free(json);
-    free(page);
-}
-
-static void without_fruits_it_says_so(void **state)
-{
-    (void)state;
-    crn_comparison_report *report = open_report("none");
-    assert_int_equal(crn_comparison_report_finish(report, NULL, NULL, &error), 0);
-    crn_comparison_report_free(&report);
-    char *page = read_file("report.html"), *json = read_file("report.json");
-    assert_int_equal(count(page, "nothing was compared"), 1);
-    assert_int_equal(count(json, "{\"fruits\":[\n],\n\"version\":1,"), 1);
-    free(page);
-    free(json);
-}
-
-static void read_page_and_remove(crn_comparison_report *report, const char *text)
-{
-    assert_int_equal(crn_comparison_report_finish(report, NULL, NULL, &error), 0);
-    crn_comparison_report_free(&report);
-    char *page = read_file("report.html");
-    assert_int_equal(count(page, text), 1);
-    assert_int_equal(count(page, "All verdicts are equal"), 0);
-    free(page);
-}
-
-/* A fruit without any verdict, a second verdict on one: they are differences. */
-static void it_is_not_called_equal_with_other_differences(void **state)
-{
-    (void)state;
-    for (int without = 0; without < 2; without++) {
-        crn_made_sums sums[CRN_COMPARED_RUNS] = {{0}, {0}};
-        crn_comparison_report *report = open_report("unequal");
-        crn_comparison_key key = {3, 9, 1, 0}, none = {3, 9, 2, 1};
-        pair p = {0};
-        make_pair(&p, 1, sums);
-        assert_int_equal(
-            crn_comparison_report_add(report, &key, &p.packed[0], &p.packed[0], &error), 0);
-        if (without)
-            assert_int_equal(crn_comparison_report_add(report, &none, NULL, NULL, &error), 0);
-        else
-            crn_comparison_report_second(report);
-        drop_pair(&p);
-        read_page_and_remove(report, without ? ">1 fruits have no verdict in either run."
-                                             : ">1 times a run has a second verdict on a fruit");
-    }
-}
-
-static void a_folder_that_cannot_be_is_one_line(void **state)
-{
-    (void)state;
-    assert_null(open_report("not/there"));
-    assert_non_null(strstr(error.text, "/not/there: cannot make the folder of the report: "));
-    char path[128];
-    snprintf(path, sizeof path, "%s/file", test_folder);
-    fclose(fopen(path, "w"));
-    assert_null(open_report("file"));
-    assert_non_null(strstr(error.text, "/file: cannot write a report there: "));
-    assert_null(strchr(error.text, '\n'));
-}
-
-/* Exit status of the child: 77 if no small disk can be mounted here. */
-static int fill_disk(void)
-{
-    crn_made_sums sums[CRN_COMPARED_RUNS] = {{0}, {0}};
-    crn_comparison_report *report = NULL;
-    int result = 0;
-    mkdir(folder, 0700);
-    if (!crn_small_disk_mount(folder, "64k") || !(report = open_report("disk")))
-        return 77;
-    for (uint64_t i = 0; i < 1000 && !result; i++) {
-        pair p = {0};
-        crn_comparison_key key = {3, 9, i, 1};
-        make_pair(&p, i, sums);
-        result = crn_comparison_report_add(report, &key, &p.packed[0], &p.packed[1], &error);
-        drop_pair(&p);
-    }
-    crn_comparison_report_free(&report);
-    char *left = read_file("fruits.csv");
-    return result != -ENOSPC || left || !strstr(error.text, "make room, or name another folder");
-}
-
-static void a_full_disk_is_noticed_at_once(void **state)
-{
-    (void)state;
-    int status;
-    snprintf(folder, sizeof folder, "%s/disk", test_folder);
-    pid_t child = fork();
-    if (child == 0)
-        _exit(fill_disk());
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    if (WEXITSTATUS(status) == 77)
-        skip();
-    assert_int_equal(WEXITSTATUS(status), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_those_of_the_verdicts),
         cmocka_unit_test(another_verdict_is_among_the_worst),
+        cmocka_unit_test(another_outlet_is_among_the_worst),
         cmocka_unit_test(what_was_measured_and_not_found_is_zero),
         cmocka_unit_test(one_run_may_lack_what_the_other_has),
-        cmocka_unit_test(the_report_has_each_fruit_that_differs),
-        cmocka_unit_test(without_fruits_it_says_so),
-        cmocka_unit_test(it_is_not_called_equal_with_other_differences),
-        cmocka_unit_test(a_folder_that_cannot_be_is_one_line),
-        cmocka_unit_test(a_full_disk_is_noticed_at_once),
     };
-    return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
