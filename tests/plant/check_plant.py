@@ -11,17 +11,20 @@ that has too much to do holds up belt, PLC and sorter for any time: a fruit was 
 """
 import argparse
 import asyncio
+import collections
 import logging
 import pathlib
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
 
+import msgpack
 import zmq.asyncio
 
 from plant import HALF, OUTLETS, PITCH, WIDTH, Plant, grader_socket, quantile
@@ -35,7 +38,7 @@ def free_port():
         return one.getsockname()[1]
 
 
-def settings(plant, ports, endpoint, mqtt, age_ms):
+def settings(plant, ports, endpoint, mqtt, age_ms, log):
     period_ms = 1000 / plant.rate
     lines = [
         f"line: {{endpoint: '{endpoint}', late_ms: 60000}}",
@@ -46,13 +49,14 @@ def settings(plant, ports, endpoint, mqtt, age_ms):
         "  - {outlet: second, when: rot.area_px > 30}",
         "  - {outlet: first, when: rot.area_px > 10}",
         "outputs:",
+        f"  log: {{dir: '{log}'}}",
         f"  modbus_client: {{address: '127.0.0.1:{ports['plc']}', timeout_ms: 5000}}",
         f"monitor: {{http: '127.0.0.1:{ports['http']}'}}",
         f"firing: {{source: {'mqtt' if mqtt else 'modbus'}, width: {WIDTH}, speed_max: {2 * plant.belt.speed},",
         f"         stop_ms: 50, age_ms: {age_ms}, tolerance: {HALF // 2}",
     ]
     if mqtt:
-        lines[7] += f"\n  mqtt: {{broker: '127.0.0.1:{ports['broker']}'}}"
+        lines[8] += f"\n  mqtt: {{broker: '127.0.0.1:{ports['broker']}'}}"
         lines[-1] += ", topic: plant/belt, confirm_topic: plant/seen"
     lines[-1] += "}"
     lines.append("ejectors:")
@@ -124,6 +128,26 @@ def counts(text):
     return table
 
 
+def counts_of_log(log):
+    """The same, of the log of outcomes; a fruit that it tells twice is a KeyError."""
+    outlets, table = {}, {}
+    for path in sorted(log.iterdir()):
+        if path.suffix != ".verdicts":
+            continue
+        data = path.read_bytes()
+        at = struct.unpack_from("<H", data, 6)[0]
+        while at < len(data):
+            size, = struct.unpack_from("<I", data, at)
+            entry = msgpack.unpackb(data[at + 12:at + 12 + size])
+            fruit = entry["run"], entry["lane"], entry["sequence"]
+            if "outcome" in entry:
+                outlets[fruit] = entry["outlet"]
+            else:
+                table.setdefault(outlets.pop(fruit), collections.Counter())[entry["result"]] += 1
+            at += 12 + size
+    return table
+
+
 async def wait_for(port, condition):
     """The metrics once that holds; the sorter renews them ten times a second."""
     while True:
@@ -148,7 +172,9 @@ async def run(args, folder):
     grader, endpoint = grader_socket()
     broker = Broker(folder, ports["broker"]) if args.mqtt else None
     path = folder / "plant.sorter.yaml"
-    path.write_text(settings(plant, ports, endpoint, args.mqtt, 30000 if args.counts_only else 50))
+    log = folder / "outcomes"
+    log.mkdir()
+    path.write_text(settings(plant, ports, endpoint, args.mqtt, 30000 if args.counts_only else 50, log))
     tasks = [asyncio.create_task(plant.serve_plc(ports["plc"]))]
     if broker:
         plant.confirm = broker.confirm
@@ -168,7 +194,7 @@ async def run(args, folder):
     for task in tasks[1:]:
         task.cancel()
     await plant.stop_plc()
-    return plant, counts(text)
+    return plant, counts(text), counts_of_log(log)
 
 
 def print_table(plant, table, told):
@@ -194,6 +220,12 @@ def find_lost_counts(plant, table, told):
     if sum(one["fired"] for one in told.values()) > plant.pulses:
         faults.append(f"{plant.pulses} coils were written, but told of {told}")
     return faults
+
+
+def find_unlogged(told, logged):
+    """What the log of outcomes says otherwise."""
+    return [f"{name}: told of {one}, but logged {dict(logged.get(name, {}))}" for name, one in told.items()
+            if any(logged.get(name, {}).get(key, 0) != one[key] for key in ("confirmed", "missed", "too_late", "lost"))]
 
 
 def find_faults(plant, table, told):
@@ -225,10 +257,10 @@ def main():
     args = parser.parse_args()
     logging.disable(logging.ERROR)  # pymodbus logs the end of each connection
     with tempfile.TemporaryDirectory() as folder:
-        plant, told = asyncio.run(run(args, pathlib.Path(folder)))
+        plant, told, logged = asyncio.run(run(args, pathlib.Path(folder)))
     table = plant.settle()
     print_table(plant, table, told)
-    faults = (find_lost_counts if args.counts_only else find_faults)(plant, table, told)
+    faults = (find_lost_counts if args.counts_only else find_faults)(plant, table, told) + find_unlogged(told, logged)
     for fault in faults:
         print(f"FAILED: {fault}")
     sys.exit(1 if faults else 0)

@@ -163,8 +163,9 @@ static void print_outcomes(const crn_import *outcomes)
     if (!outcomes)
         return;
     const crn_intake_stats *stats = crn_import_get_stats(outcomes);
-    printf("%" PRIu64 " outcomes archived, %" PRIu64 " were there, %" PRIu64 " unreadable\n",
-           stats->added, stats->known, stats->unreadable);
+    printf("%" PRIu64 " outcomes and %" PRIu64 " results archived, %" PRIu64 " were there, %" PRIu64
+           " results without an outcome, %" PRIu64 " unreadable\n",
+           stats->added, stats->results, stats->known, stats->missing, stats->unreadable);
 }
 
 int main(int argc, char **argv)

@@ -43,6 +43,7 @@ static void count(crn_intake_stats *stats, const crn_intake_stats *more)
 {
     stats->added += more->added;
     stats->known += more->known;
+    stats->results += more->results;
     stats->missing += more->missing;
     stats->unreadable += more->unreadable;
 }
@@ -117,16 +118,30 @@ static int take_fault(crn_intake *intake, const crn_verdict_position *at, int r,
     return 0;
 }
 
+static int add_result(crn_intake *intake, const crn_firing_outcome *firing, crn_error *error)
+{
+    crn_archive_result result;
+    int r = crn_archive_outcomes_set_result(&intake->outcomes, firing, &result, error);
+    if (r < 0)
+        return r;
+    intake->coming.results += result == CRN_ARCHIVE_RESULT_ADDED;
+    intake->coming.known += result == CRN_ARCHIVE_RESULT_KNOWN;
+    intake->coming.missing += result == CRN_ARCHIVE_RESULT_MISSING;
+    return 0;
+}
+
 static int add_outcome(crn_intake *intake, const void *bytes, size_t size,
                        const crn_verdict_position *at, crn_error *error)
 {
-    crn_outcome outcome;
+    crn_outcome_entry entry;
     crn_error fault;
     bool is_new;
-    int r = crn_outcome_parse(bytes, size, &outcome, &fault);
+    int r = crn_outcome_parse(bytes, size, &entry, &fault);
     if (r < 0)
         return take_fault(intake, at, r, &fault, error);
-    r = crn_archive_outcomes_add(&intake->outcomes, &outcome, &is_new, error);
+    if (entry.is_firing)
+        return add_result(intake, &entry.firing, error);
+    r = crn_archive_outcomes_add(&intake->outcomes, &entry.outcome, &is_new, error);
     if (r < 0)
         return r;
     intake->coming.added += is_new;

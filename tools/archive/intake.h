@@ -22,9 +22,11 @@ typedef enum crn_intake_kind {
 } crn_intake_kind;
 
 typedef struct crn_intake_stats {
-    uint64_t added;   /* verdicts, or outcomes */
-    uint64_t known;   /* came again, and in the archive already */
-    uint64_t missing; /* sequences that did not come, before those that were added; of verdicts */
+    uint64_t added;      /* verdicts, or outcomes */
+    uint64_t results;    /* of outcomes: how it ended with their fruits */
+    uint64_t known;      /* came again, and in the archive already */
+    uint64_t missing;    /* sequences that did not come, before those that were added; of outcomes:
+                            those    of results, which are passed over */
     uint64_t unreadable; /* what is not one, or damaged */
 } crn_intake_stats;
 

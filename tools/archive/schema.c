@@ -84,7 +84,17 @@ static const char outcomes_schema[] =
     " WHERE run_id = f.run_id AND lane = f.lane AND sequence <= f.sequence)"
     " WHERE f.sequence < o.sequence + o.fruits;";
 
-static const char *const steps[] = {first_schema, changes_schema, outcomes_schema};
+/* How it ended with fruits that a sorter fires itself. */
+static const char results_schema[] =
+    "ALTER TABLE outcomes ADD COLUMN result_id INTEGER;"
+    "DROP VIEW fruit_outcomes;"
+    "CREATE VIEW fruit_outcomes AS SELECT f.fruit_id, o.outlet_id, o.reason_id, o.rule,"
+    " o.decided_ns, o.result_id FROM fruits f JOIN outcomes o ON o.run_id = f.run_id"
+    " AND o.lane = f.lane AND o.sequence = (SELECT MAX(sequence) FROM outcomes"
+    " WHERE run_id = f.run_id AND lane = f.lane AND sequence <= f.sequence)"
+    " WHERE f.sequence < o.sequence + o.fruits;";
+
+static const char *const steps[] = {first_schema, changes_schema, outcomes_schema, results_schema};
 
 const crn_archive_schema crn_archive_schema_current = {
     .steps = steps,

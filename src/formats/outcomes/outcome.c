@@ -3,9 +3,13 @@
 #include <errno.h>
 #include <inttypes.h>
 
+/* An entry's version has the key by which its kind is known, also from a verdict, whose log has the
+ * same form. */
 #define VERSION     1
-#define KEY_VERSION "outcome" /* tells an outcome from a verdict, whose log has the same form */
+#define KEY_OUTCOME "outcome"
+#define KEY_FIRING  "firing"
 #define KEYS        11
+#define FIRING_KEYS 5
 /* Sums of two numbers below it do not overflow an int64_t. */
 #define NUMBER_MAX ((uint64_t)INT64_MAX / 2)
 
@@ -14,7 +18,7 @@ int crn_outcome_pack(const crn_outcome *outcome, crn_encoder *encoder,
 {
     crn_encoder_begin(encoder);
     crn_encoder_map(encoder, KEYS);
-    crn_encoder_pair_unsigned(encoder, KEY_VERSION, VERSION);
+    crn_encoder_pair_unsigned(encoder, KEY_OUTCOME, VERSION);
     crn_encoder_pair_text(encoder, "sorter", outcome->sorter);
     crn_encoder_pair_text(encoder, "run", outcome->run);
     crn_encoder_pair_unsigned(encoder, "lane", outcome->lane);
@@ -29,11 +33,26 @@ int crn_outcome_pack(const crn_outcome *outcome, crn_encoder *encoder,
     return crn_encoder_end(encoder, ret_bytes, ret_size);
 }
 
+int crn_firing_outcome_pack(const crn_firing_outcome *firing, crn_encoder *encoder,
+                            const unsigned char **ret_bytes, size_t *ret_size)
+{
+    crn_encoder_begin(encoder);
+    crn_encoder_map(encoder, FIRING_KEYS);
+    crn_encoder_pair_unsigned(encoder, KEY_FIRING, VERSION);
+    crn_encoder_pair_text(encoder, "run", firing->run);
+    crn_encoder_pair_unsigned(encoder, "lane", firing->lane);
+    crn_encoder_pair_unsigned(encoder, "sequence", firing->sequence);
+    crn_encoder_pair_text(encoder, "result", firing->result);
+    crn_encoder_map_end(encoder);
+    return crn_encoder_end(encoder, ret_bytes, ret_size);
+}
+
 /* --- reading --- */
 
 bool crn_outcome_is_one(const crn_messagepack_json *packed)
 {
-    return crn_value_get(&packed->tree.data, KEY_VERSION) != NULL;
+    return crn_value_get(&packed->tree.data, KEY_OUTCOME) ||
+           crn_value_get(&packed->tree.data, KEY_FIRING);
 }
 
 static int read_number(const msgpack_object *map, const char *key, uint64_t min, uint64_t max,
@@ -57,10 +76,14 @@ static int read_text(const msgpack_object *map, const char *key,
                                CRN_OUTCOME_TEXT_BYTES - 1);
 }
 
-static int check_version(const msgpack_object *map, crn_error *error)
+/* Of whichever kind it is. */
+static int check_version(const msgpack_object *map, bool *ret_is_firing, crn_error *error)
 {
     uint64_t version = 0;
-    const msgpack_object *value = crn_value_get(map, KEY_VERSION);
+    const msgpack_object *value = crn_value_get(map, KEY_OUTCOME);
+    *ret_is_firing = !value;
+    if (!value)
+        value = crn_value_get(map, KEY_FIRING);
     if (!value)
         return crn_error_set(error, -EMEDIUMTYPE,
                              "is not an outcome of cernita-sorter: name its outputs.log.dir");
@@ -90,7 +113,7 @@ static int read_outcome(const msgpack_object *map, crn_outcome *outcome, crn_err
                  {"outlet", outcome->outlet},
                  {"reason", outcome->reason}};
     uint64_t decided_ns = 0;
-    int r = check_version(map, error);
+    int r = 0;
     for (size_t i = 0; r == 0 && i < sizeof numbers / sizeof *numbers; i++)
         r = read_number(map, numbers[i].key, numbers[i].min, numbers[i].max, numbers[i].number,
                         error);
@@ -102,16 +125,30 @@ static int read_outcome(const msgpack_object *map, crn_outcome *outcome, crn_err
     return r;
 }
 
-int crn_outcome_parse(const void *bytes, size_t size, crn_outcome *ret_outcome, crn_error *error)
+static int read_firing(const msgpack_object *map, crn_firing_outcome *firing, crn_error *error)
+{
+    int r = read_number(map, "lane", 0, UINT32_MAX, &firing->lane, error);
+    if (r == 0)
+        r = read_number(map, "sequence", 0, NUMBER_MAX, &firing->sequence, error);
+    if (r == 0)
+        r = read_text(map, "run", firing->run, error);
+    return r < 0 ? r : read_text(map, "result", firing->result, error);
+}
+
+int crn_outcome_parse(const void *bytes, size_t size, crn_outcome_entry *ret_entry,
+                      crn_error *error)
 {
     crn_messagepack_json message;
-    crn_outcome outcome = {.fruits = 0};
+    crn_outcome_entry entry = {.is_firing = false};
     int r = crn_messagepack_json_init(&message, bytes, size, error);
     if (r < 0)
         return r;
-    r = read_outcome(&message.tree.data, &outcome, error);
+    r = check_version(&message.tree.data, &entry.is_firing, error);
+    if (r == 0)
+        r = entry.is_firing ? read_firing(&message.tree.data, &entry.firing, error)
+                            : read_outcome(&message.tree.data, &entry.outcome, error);
     crn_messagepack_json_done(&message);
     if (r == 0)
-        *ret_outcome = outcome;
+        *ret_entry = entry;
     return r;
 }

@@ -1,6 +1,6 @@
 /*
- * What became of a fruit behind a line: the outlet that a sorter decided on, as an entry of its log
- * of outcomes. README.md has its keys.
+ * What became of a fruit behind a line, as entries of a sorter's log of outcomes: the outlet that
+ * it decided on, and, where it fires ejectors itself, how that ended. README.md has their keys.
  */
 #ifndef CRN_SRC_FORMATS_OUTCOMES_OUTCOME_H
 #define CRN_SRC_FORMATS_OUTCOMES_OUTCOME_H
@@ -28,18 +28,35 @@ typedef struct crn_outcome {
     uint64_t rule; /* counted from 1; 0: none */
 } crn_outcome;
 
+/* How it ended with a fruit whose outlet has an ejector; its outcome is an earlier entry. */
+typedef struct crn_firing_outcome {
+    char run[CRN_OUTCOME_TEXT_BYTES];
+    uint64_t lane, sequence;
+    char result[CRN_OUTCOME_TEXT_BYTES]; /* "fired", "confirmed", ... */
+} crn_firing_outcome;
+
+/* Either of them. */
+typedef struct crn_outcome_entry {
+    bool is_firing;
+    crn_outcome outcome;
+    crn_firing_outcome firing;
+} crn_outcome_entry;
+
 /* Packs one entry; the bytes are the encoder's until the next one. 0 or -ENOMEM. */
 int crn_outcome_pack(const crn_outcome *outcome, crn_encoder *encoder,
                      const unsigned char **ret_bytes, size_t *ret_size);
+int crn_firing_outcome_pack(const crn_firing_outcome *firing, crn_encoder *encoder,
+                            const unsigned char **ret_bytes, size_t *ret_size);
 
-/* True if it is an outcome, of whatever version, and not a verdict. */
+/* True if it is an entry of a log of outcomes, of whatever version, and not a verdict. */
 bool crn_outcome_is_one(const crn_messagepack_json *packed);
 
 /*
  * Reads an entry, which may be damaged or of another program. 0, or a negative errno with one
- * clause in *error: -EMEDIUMTYPE if it is not an outcome, -EPROTONOSUPPORT if it is one of another
- * version, -EBADMSG if it cannot be read, -ENOMEM.
+ * clause in *error: -EMEDIUMTYPE if it is not one of such a log, -EPROTONOSUPPORT if it is one of
+ * another version, -EBADMSG if it cannot be read, -ENOMEM.
  */
-int crn_outcome_parse(const void *bytes, size_t size, crn_outcome *ret_outcome, crn_error *error);
+int crn_outcome_parse(const void *bytes, size_t size, crn_outcome_entry *ret_entry,
+                      crn_error *error);
 
 #endif

@@ -19,8 +19,15 @@ int crn_archive_outcomes_init(crn_archive_outcomes *outcomes, crn_archive *archi
                             " ORDER BY sequence DESC LIMIT 1)"},
         {&outcomes->after, "SELECT MIN(sequence) FROM outcomes"
                            " WHERE run_id = ?1 AND lane = ?2 AND sequence > ?3"},
-        {&outcomes->insert, "INSERT INTO outcomes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
-                            " ?10)"},
+        {&outcomes->insert,
+         "INSERT INTO outcomes (run_id, lane, sequence, fruits, fruit, outlet_id,"
+         " reason_id, rule, decided_ns, sorter_id)"
+         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"},
+        {&outcomes->set_result, "UPDATE outcomes SET result_id = ?4 WHERE run_id = ?1 AND lane = ?2"
+                                " AND sequence = ?3 AND fruits = 1 AND result_id IS NULL"},
+        /* 0: there is no such fruit. */
+        {&outcomes->result, "SELECT COUNT(*) FROM outcomes"
+                            " WHERE run_id = ?1 AND lane = ?2 AND sequence = ?3 AND fruits = 1"},
     };
     memset(outcomes, 0, sizeof *outcomes);
     outcomes->archive = archive;
@@ -100,5 +107,29 @@ int crn_archive_outcomes_add(crn_archive_outcomes *outcomes, const crn_outcome *
         *ret_is_new = true;
         key[2] = next;
     }
+    return r;
+}
+
+int crn_archive_outcomes_set_result(crn_archive_outcomes *outcomes,
+                                    const crn_firing_outcome *firing,
+                                    crn_archive_result *ret_result, crn_error *error)
+{
+    sqlite3_stmt *update = outcomes->set_result;
+    int64_t key[3] = {0, (int64_t)firing->lane, (int64_t)firing->sequence}, result_id = 0, is_there;
+    int r = crn_archive_names_id(&outcomes->names, CRN_ARCHIVE_RUNS, firing->run, &key[0], error);
+    if (r == 0)
+        r = crn_archive_names_id(&outcomes->names, CRN_ARCHIVE_NAMES, firing->result, &result_id,
+                                 error);
+    if (r < 0)
+        return r;
+    for (int i = 0; i < 3; i++)
+        sqlite3_bind_int64(update, i + 1, key[i]);
+    sqlite3_bind_int64(update, 4, result_id);
+    r = crn_archive_run(outcomes->archive, update, error);
+    *ret_result = CRN_ARCHIVE_RESULT_ADDED;
+    if (r < 0 || sqlite3_changes(outcomes->archive->database) == 1)
+        return r;
+    r = ask(outcomes, outcomes->result, key, 0, &is_there, error);
+    *ret_result = is_there ? CRN_ARCHIVE_RESULT_KNOWN : CRN_ARCHIVE_RESULT_MISSING;
     return r;
 }

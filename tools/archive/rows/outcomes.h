@@ -1,4 +1,4 @@
-/* What a sorter decided about fruits, as rows of an archive's table. */
+/* What a sorter decided about fruits, and how it ended with them, as rows of an archive's table. */
 #ifndef CRN_TOOLS_ARCHIVE_ROWS_OUTCOMES_H
 #define CRN_TOOLS_ARCHIVE_ROWS_OUTCOMES_H
 
@@ -11,7 +11,7 @@
 typedef struct crn_archive_outcomes {
     crn_archive *archive;
     crn_archive_names names;
-    sqlite3_stmt *before, *after, *insert;
+    sqlite3_stmt *before, *after, *insert, *set_result, *result;
 } crn_archive_outcomes;
 
 /* Prepares the statements; the archive must outlive them. 0, or a negative errno with *error. */
@@ -25,5 +25,18 @@ int crn_archive_outcomes_init(crn_archive_outcomes *outcomes, crn_archive *archi
  */
 int crn_archive_outcomes_add(crn_archive_outcomes *outcomes, const crn_outcome *outcome,
                              bool *ret_is_new, crn_error *error);
+
+/* What became of it. */
+typedef enum crn_archive_result {
+    CRN_ARCHIVE_RESULT_ADDED,
+    CRN_ARCHIVE_RESULT_KNOWN,   /* the fruit has one: the first one holds */
+    CRN_ARCHIVE_RESULT_MISSING, /* the fruit has no outcome, which did not come */
+} crn_archive_result;
+
+/* Sets how it ended with a fruit that has an outcome, in the transaction of the caller. 0, or a
+ * negative errno with *error: the transaction is then to be undone. */
+int crn_archive_outcomes_set_result(crn_archive_outcomes *outcomes,
+                                    const crn_firing_outcome *firing,
+                                    crn_archive_result *ret_result, crn_error *error);
 
 #endif

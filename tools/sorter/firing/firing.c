@@ -15,14 +15,22 @@
     (5 * CRN_NS_PER_MS) /* so long a coil is written off later if another is due                   \
                          */
 
+const char *const crn_firing_result_names[CRN_FIRING_RESULTS] = {
+    [CRN_FIRING_FIRED] = "fired",   [CRN_FIRING_CONFIRMED] = "confirmed",
+    [CRN_FIRING_MISSED] = "missed", [CRN_FIRING_TOO_LATE] = "too_late",
+    [CRN_FIRING_LOST] = "lost",
+};
+
 /* A fruit on its way. */
 typedef struct awaited_fruit {
+    crn_firing_key key;
     int64_t target; /* the belt's position at which it is at the ejector */
     uint64_t epoch;
 } awaited_fruit;
 
 /* A fruit that a coil was written for. */
 typedef struct fired_fruit {
+    crn_firing_key key;
     int64_t until_ns; /* end of the time in which it is confirmed */
     bool is_unsure;   /* the PLC may not have done it */
     bool is_resolved; /* confirmed, or its time is over */
@@ -71,6 +79,18 @@ void crn_firing_read(crn_firing *firing, const crn_belt_reading *reading)
     crn_belt_read(&firing->belt, reading);
 }
 
+/* How it ended: counts all but fired fruits, which are counted as their coil is written. */
+static void end_fruit(const crn_firing *firing, crn_firing_counts *counts,
+                      const crn_firing_key *key, crn_firing_result result)
+{
+    counts->confirmed += result == CRN_FIRING_CONFIRMED;
+    counts->missed += result == CRN_FIRING_MISSED;
+    counts->too_late += result == CRN_FIRING_TOO_LATE;
+    counts->lost += result == CRN_FIRING_LOST;
+    if (firing->plan.use)
+        firing->plan.use(firing->plan.context, key, result);
+}
+
 /* --- fruits on their way ---------------------------------------------------------------------- */
 
 static awaited_fruit *waiting_at(ejector_state *state, uint32_t index)
@@ -83,10 +103,10 @@ static bool is_before(const awaited_fruit *a, const awaited_fruit *b)
     return a->epoch != b->epoch ? a->epoch < b->epoch : a->target < b->target;
 }
 
-static void insert(ejector_state *state, const awaited_fruit *fruit)
+static void insert(const crn_firing *firing, ejector_state *state, const awaited_fruit *fruit)
 {
     if (state->waiting_count == WAITING_MAX) {
-        state->counts.lost++;
+        end_fruit(firing, &state->counts, &fruit->key, CRN_FIRING_LOST);
         return;
     }
     uint32_t index = state->waiting_count++;
@@ -102,9 +122,9 @@ static void remove_first(ejector_state *state)
 }
 
 /* Counts a fruit as lost because the belt's position is not known. */
-static void lose_place(crn_firing *firing, ejector_state *state)
+static void lose_place(crn_firing *firing, ejector_state *state, const crn_firing_key *key)
 {
-    state->counts.lost++;
+    end_fruit(firing, &state->counts, key, CRN_FIRING_LOST);
     firing->unplaced++;
 }
 
@@ -113,18 +133,21 @@ void crn_firing_add(crn_firing *firing, const crn_firing_fruit *fruit)
     const crn_ejectors *ejectors = firing->plan.ejectors;
     int32_t i = 0;
     while (i < ejectors->count && (ejectors->item[i].outlet != fruit->outlet ||
-                                   (uint64_t)ejectors->item[i].lane != fruit->lane))
+                                   (uint64_t)ejectors->item[i].lane != fruit->key.lane))
         i++;
     if (i == ejectors->count)
         return;
     int64_t position;
+    ejector_state *state = &firing->state[i];
     if (fruit->captured_ns == CRN_NEVER_NS)
-        firing->state[i].counts.lost++;
+        end_fruit(firing, &state->counts, &fruit->key, CRN_FIRING_LOST);
     else if (!crn_belt_locate(&firing->belt, fruit->encoder, fruit->captured_ns, &position))
-        lose_place(firing, &firing->state[i]);
+        lose_place(firing, state, &fruit->key);
     else
-        insert(&firing->state[i], &(awaited_fruit){.target = position + ejectors->item[i].distance,
-                                                   .epoch = firing->belt.epoch});
+        insert(firing, state,
+               &(awaited_fruit){.key = fruit->key,
+                                .target = position + ejectors->item[i].distance,
+                                .epoch = firing->belt.epoch});
 }
 
 /* --- fired fruits ----------------------------------------------------------------------------- */
@@ -134,27 +157,26 @@ static fired_fruit *fired_at(ejector_state *state, uint32_t index)
     return &state->fired[(state->fired_first + index) % FIRED_MAX];
 }
 
-static void resolve(ejector_state *state, fired_fruit *fruit, bool is_confirmed)
+static void resolve(const crn_firing *firing, ejector_state *state, fired_fruit *fruit,
+                    bool is_confirmed)
 {
-    bool is_fired = is_confirmed || !fruit->is_unsure;
     fruit->is_resolved = true;
-    state->counts.confirmed += is_confirmed;
-    state->counts.missed += is_fired && !is_confirmed;
-    if (fruit->is_unsure) {
-        state->counts.fired += is_confirmed;
-        state->counts.lost += !is_confirmed;
-    }
+    state->counts.fired += fruit->is_unsure && is_confirmed;
+    end_fruit(firing, &state->counts, &fruit->key,
+              is_confirmed       ? CRN_FIRING_CONFIRMED
+              : fruit->is_unsure ? CRN_FIRING_LOST
+                                 : CRN_FIRING_MISSED);
 }
 
 /* Ends the wait for confirmations whose time is over. Returns when the next is. */
-static int64_t expire(ejector_state *state, int64_t now_ns)
+static int64_t expire(const crn_firing *firing, ejector_state *state, int64_t now_ns)
 {
     while (state->fired_count) {
         fired_fruit *first = fired_at(state, 0);
         if (!first->is_resolved && now_ns <= first->until_ns)
             return first->until_ns + 1;
         if (!first->is_resolved)
-            resolve(state, first, false);
+            resolve(firing, state, first, false);
         state->fired_first = (state->fired_first + 1) % FIRED_MAX;
         state->fired_count--;
     }
@@ -164,26 +186,32 @@ static int64_t expire(ejector_state *state, int64_t now_ns)
 void crn_firing_confirm(crn_firing *firing, int32_t ejector, int64_t time_ns)
 {
     ejector_state *state = &firing->state[ejector];
-    expire(state, time_ns);
+    expire(firing, state, time_ns);
     for (uint32_t i = 0; i < state->fired_count; i++)
         if (!fired_at(state, i)->is_resolved) {
-            resolve(state, fired_at(state, i), true);
+            resolve(firing, state, fired_at(state, i), true);
             return;
         }
     state->counts.unexpected++;
 }
 
 /* Appends a fruit that a coil was written for; without a confirming input nothing is awaited. */
-static void note_fired(ejector_state *state, const crn_ejector *ejector, int r, int64_t now_ns)
+static void note_fired(crn_firing *firing, int32_t i, const crn_firing_key *key, int r,
+                       int64_t now_ns)
 {
+    ejector_state *state = &firing->state[i];
+    const crn_ejector *ejector = &firing->plan.ejectors->item[i];
     bool is_unsure = r == -EIO, is_awaited = ejector->confirm_ms > 0;
     if (state->fired_count == FIRED_MAX)
         is_awaited = false;
     state->counts.fired += r == 0;
     if (r < 0 && (!is_unsure || !is_awaited))
-        state->counts.lost++;
-    else if (is_awaited)
+        end_fruit(firing, &state->counts, key, CRN_FIRING_LOST);
+    else if (!is_awaited)
+        end_fruit(firing, &state->counts, key, CRN_FIRING_FIRED);
+    else
         *fired_at(state, state->fired_count++) = (fired_fruit){
+            .key = *key,
             .until_ns = now_ns + (ejector->delay_ms + ejector->confirm_ms) * CRN_NS_PER_MS,
             .is_unsure = is_unsure};
 }
@@ -216,12 +244,12 @@ static int write_coil(crn_firing *firing, int32_t i, bool on)
     return r;
 }
 
-static void fire(crn_firing *firing, int32_t i, int64_t now_ns)
+static void fire(crn_firing *firing, int32_t i, const crn_firing_key *key, int64_t now_ns)
 {
     ejector_state *state = &firing->state[i];
     const crn_ejector *ejector = &firing->plan.ejectors->item[i];
     int r = write_coil(firing, i, true);
-    note_fired(state, ejector, r, now_ns);
+    note_fired(firing, i, key, r, now_ns);
     if (r == 0 && ejector->pulse_ms) {
         state->is_on = true;
         state->off_ns = now_ns + ejector->pulse_ms * CRN_NS_PER_MS;
@@ -255,11 +283,11 @@ static int64_t next_fire(crn_firing *firing, int32_t i, int64_t now_ns)
         const awaited_fruit *first = waiting_at(state, 0);
         double there = is_known ? crn_belt_at(&motion, now_ns + ahead_ns) : 0;
         if (first->epoch != firing->belt.epoch || is_silent) {
-            lose_place(firing, state);
+            lose_place(firing, state, &first->key);
         } else if (!is_known) {
             return CRN_NEVER_NS;
         } else if (there > (double)(first->target + firing->plan.tolerance)) {
-            state->counts.too_late++;
+            end_fruit(firing, &state->counts, &first->key, CRN_FIRING_TOO_LATE);
         } else if (there >= (double)first->target) {
             return now_ns;
         } else {
@@ -288,11 +316,12 @@ int64_t crn_firing_run(crn_firing *firing, int64_t now_ns)
             due_ns = fire_ns;
             due = i;
         }
-        next_ns = earlier(next_ns, expire(&firing->state[i], now_ns));
+        next_ns = earlier(next_ns, expire(firing, &firing->state[i], now_ns));
     }
     if (due_ns <= now_ns) {
+        crn_firing_key key = waiting_at(&firing->state[due], 0)->key;
         remove_first(&firing->state[due]);
-        fire(firing, due, now_ns);
+        fire(firing, due, &key, now_ns);
         return now_ns;
     }
     for (int32_t i = 0; i < firing->plan.ejectors->count; i++) {
@@ -311,13 +340,27 @@ void crn_firing_reconnected(crn_firing *firing)
             firing->state[i].must_clear = true;
 }
 
+/* Their confirmation is not awaited any more; of those that the PLC may not have fired it is not
+ * known how it ended. */
+static void end_fired(const crn_firing *firing, ejector_state *state)
+{
+    for (uint32_t i = 0; i < state->fired_count; i++) {
+        const fired_fruit *fruit = fired_at(state, i);
+        if (!fruit->is_resolved && !fruit->is_unsure)
+            end_fruit(firing, &state->counts, &fruit->key, CRN_FIRING_FIRED);
+    }
+    state->fired_count = 0;
+}
+
 void crn_firing_end(crn_firing *firing)
 {
-    for (int32_t i = 0; i < firing->plan.ejectors->count; i++)
+    for (int32_t i = 0; i < firing->plan.ejectors->count; i++) {
+        end_fired(firing, &firing->state[i]);
         if (firing->state[i].is_on || firing->state[i].must_clear) {
             write_coil(firing, i, false);
             firing->state[i].is_on = firing->state[i].must_clear = false;
         }
+    }
 }
 
 /* --- counts ----------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/formats/outcomes/outcome.h"
 #include "tools/sorter/belt/belt.h"
 #include "tools/sorter/settings/ejectors.h"
 
@@ -23,6 +24,28 @@ typedef struct crn_firing_counts {
     uint64_t unexpected; /* seen in the outlet without having been fired */
 } crn_firing_counts;
 
+/* How it ended with a fruit. */
+typedef enum crn_firing_result {
+    CRN_FIRING_FIRED, /* and whether it was seen in the outlet is not known */
+    CRN_FIRING_CONFIRMED,
+    CRN_FIRING_MISSED,
+    CRN_FIRING_TOO_LATE,
+    CRN_FIRING_LOST,
+    CRN_FIRING_RESULTS,
+} crn_firing_result;
+
+/* "fired", "confirmed", …: in metrics, and in the log of outcomes. */
+extern const char *const crn_firing_result_names[CRN_FIRING_RESULTS];
+
+/* A verdict's fruit. */
+typedef struct crn_firing_key {
+    char run[CRN_OUTCOME_TEXT_BYTES]; /* of the line */
+    uint64_t lane, sequence;
+} crn_firing_key;
+
+/* Takes how it ended with a fruit, once for each that was added and has an ejector. */
+typedef void crn_firing_use(void *context, const crn_firing_key *fruit, crn_firing_result result);
+
 /* Writes a coil, on or off. Returns 0 once the PLC acknowledged it, -EIO if the connection ended
  * meanwhile and it is not known whether it did it, or another negative errno if it did not.
  * *ret_round_ns: how long that took. */
@@ -33,13 +56,15 @@ typedef struct crn_firing_plan {
     crn_belt_plan belt;
     int64_t tolerance; /* ticks past its ejector up to which a fruit is fired */
     crn_firing_write *write;
+    crn_firing_use *use; /* NULL: it is only counted */
     void *context;
 } crn_firing_plan;
 
 /* A fruit whose outlet was decided. */
 typedef struct crn_firing_fruit {
+    crn_firing_key key;
     int32_t outlet;
-    uint64_t lane, encoder;
+    uint64_t encoder;
     int64_t captured_ns; /* when the encoder was read; CRN_NEVER_NS: not known */
 } crn_firing_fruit;
 
@@ -65,7 +90,8 @@ int64_t crn_firing_run(crn_firing *firing, int64_t now_ns);
 /* The connection to the PLC is new: coils that it may still have on are written off first. */
 void crn_firing_reconnected(crn_firing *firing);
 
-/* Writes off all coils that are on: nobody would do it later. */
+/* Writes off all coils that are on: nobody would do it later. Fruits that were fired are told as
+ * that, if an input has not told yet. */
 void crn_firing_end(crn_firing *firing);
 
 /* Of an outlet, all its ejectors together. */

@@ -65,19 +65,20 @@ static void samples_fruits(const sorter_family *family, const crn_sorter_observa
 static void samples_fired(const sorter_family *family, const crn_sorter_observation *observation,
                           FILE *out)
 {
-    static const char *const results[] = {"fired",    "confirmed", "missed",
-                                          "too_late", "lost",      "unexpected"};
     const crn_sorter_settings *settings = observation->settings;
     bool is_fired[CRN_OUTLETS_MAX] = {false};
     for (int32_t i = 0; i < settings->ejectors.count; i++)
         is_fired[settings->ejectors.item[i].outlet] = true;
     for (int32_t i = 0; i < settings->outlets.names.count; i++) {
         const crn_firing_counts *one = &observation->outputs.plc.outlet[i];
-        const uint64_t counts[] = {one->fired,    one->confirmed, one->missed,
-                                   one->too_late, one->lost,      one->unexpected};
+        const uint64_t counts[] = {
+            [CRN_FIRING_FIRED] = one->fired,   [CRN_FIRING_CONFIRMED] = one->confirmed,
+            [CRN_FIRING_MISSED] = one->missed, [CRN_FIRING_TOO_LATE] = one->too_late,
+            [CRN_FIRING_LOST] = one->lost,     [CRN_FIRING_RESULTS] = one->unexpected};
         for (size_t k = 0; is_fired[i] && k < sizeof counts / sizeof *counts; k++)
             fprintf(out, "%s{outlet=\"%s\",result=\"%s\"} %" PRIu64 "\n", family->name,
-                    settings->outlets.names.item[i], results[k], counts[k]);
+                    settings->outlets.names.item[i],
+                    k < CRN_FIRING_RESULTS ? crn_firing_result_names[k] : "unexpected", counts[k]);
     }
 }
 

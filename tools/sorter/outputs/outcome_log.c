@@ -68,11 +68,23 @@ static void tell_dropped(crn_outcome_log *self)
     self->told_dropped = dropped;
 }
 
+/* `r`: of packing it. */
+static void offer(crn_outcome_log *self, uint64_t lane, int r, const unsigned char *bytes,
+                  size_t size)
+{
+    if (!self->log || r < 0) {
+        self->unpacked++;
+        return;
+    }
+    crn_verdict_log_offer(self->log, (uint32_t)lane, bytes, size);
+    tell_dropped(self);
+}
+
 void crn_outcome_log_add(crn_outcome_log *self, const crn_decision *decision, const char *outlet)
 {
     crn_outcome *outcome = &self->outcome;
-    const unsigned char *bytes;
-    size_t size;
+    const unsigned char *bytes = NULL;
+    size_t size = 0;
     if (decision->reason == CRN_DECIDED_SILENCE)
         return;
     snprintf(outcome->run, sizeof outcome->run, "%s", decision->run);
@@ -85,12 +97,20 @@ void crn_outcome_log_add(crn_outcome_log *self, const crn_decision *decision, co
     snprintf(outcome->reason, sizeof outcome->reason, "%s",
              crn_decision_reason_names[decision->reason]);
     outcome->rule = (uint64_t)(decision->rule + 1);
-    if (!self->log || crn_outcome_pack(outcome, self->encoder, &bytes, &size) < 0) {
-        self->unpacked++;
-        return;
-    }
-    crn_verdict_log_offer(self->log, (uint32_t)decision->lane, bytes, size);
-    tell_dropped(self);
+    int r = crn_outcome_pack(outcome, self->encoder, &bytes, &size);
+    offer(self, decision->lane, r, bytes, size);
+}
+
+void crn_outcome_log_add_result(crn_outcome_log *self, const crn_firing_key *key,
+                                crn_firing_result result)
+{
+    crn_firing_outcome firing = {.lane = key->lane, .sequence = key->sequence};
+    const unsigned char *bytes = NULL;
+    size_t size = 0;
+    snprintf(firing.run, sizeof firing.run, "%s", key->run);
+    snprintf(firing.result, sizeof firing.result, "%s", crn_firing_result_names[result]);
+    int r = crn_firing_outcome_pack(&firing, self->encoder, &bytes, &size);
+    offer(self, key->lane, r, bytes, size);
 }
 
 crn_verdict_log_stats crn_outcome_log_get_stats(const crn_outcome_log *self)

@@ -1,13 +1,14 @@
 /*
- * What was decided about each fruit, in a log for cernita-archive (src/formats/outcomes). It is
- * written in the background: a slow, full or missing disk costs entries, which are counted, and
- * never time of a decision.
+ * What was decided about each fruit, and how it ended with those that are fired, in a log for
+ * cernita-archive (src/formats/outcomes). It is written in the background: a slow, full or missing
+ * disk costs entries, which are counted, and never time of a decision.
  */
 #ifndef CRN_TOOLS_SORTER_OUTPUTS_OUTCOME_LOG_H
 #define CRN_TOOLS_SORTER_OUTPUTS_OUTCOME_LOG_H
 
 #include "src/recorder/verdict_log.h"
 #include "tools/sorter/decide/decider.h"
+#include "tools/sorter/firing/firing.h"
 
 typedef struct crn_outcome_log crn_outcome_log;
 
@@ -22,6 +23,10 @@ void crn_outcome_log_close(crn_outcome_log **log);
 
 /* Appends a decision about fruits; those of silence, which are about lanes, are passed over. */
 void crn_outcome_log_add(crn_outcome_log *log, const crn_decision *decision, const char *outlet);
+
+/* Appends how it ended with a fruit whose decision was added. */
+void crn_outcome_log_add_result(crn_outcome_log *log, const crn_firing_key *key,
+                                crn_firing_result result);
 
 crn_verdict_log_stats crn_outcome_log_get_stats(const crn_outcome_log *log);
 

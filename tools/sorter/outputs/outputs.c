@@ -70,11 +70,22 @@ int crn_outputs_open(crn_outputs *outputs, const crn_sorter_settings *settings, 
     return crn_tcp_output_open(&plan, &outputs->tcp, error);
 }
 
+/* How it ended with fruits, into the log, where their decisions are already. */
+static void log_endings(crn_outputs *outputs)
+{
+    crn_plc_ending ending;
+    while (outputs->plc && outputs->log && crn_plc_take_ending(outputs->plc, &ending))
+        crn_outcome_log_add_result(outputs->log, &ending.key, ending.result);
+}
+
 void crn_outputs_close(crn_outputs *outputs)
 {
     crn_tcp_output_close(&outputs->tcp);
     crn_modbus_server_close(&outputs->modbus);
     crn_mqtt_close(&outputs->mqtt); /* before the PLC: it hands messages over */
+    if (outputs->plc)
+        crn_plc_end(outputs->plc);
+    log_endings(outputs);
     crn_plc_close(&outputs->plc);
     crn_outcome_log_close(&outputs->log); /* last: it may have to wait for the disk */
 }
@@ -119,6 +130,7 @@ int64_t crn_outputs_look(crn_outputs *outputs, crn_line_state state,
         crn_modbus_server_serve(outputs->modbus, state, now_ns);
     if (outputs->plc)
         crn_plc_set_state(outputs->plc, state);
+    log_endings(outputs);
     if (outputs->tcp)
         crn_tcp_output_serve(outputs->tcp);
     if (now_ns >= outputs->alive_ns) {
@@ -146,6 +158,7 @@ crn_outputs_stats crn_outputs_get_stats(const crn_outputs *outputs)
         stats.mqtt = crn_mqtt_get_stats(outputs->mqtt);
     if (outputs->log)
         stats.log = crn_outcome_log_get_stats(outputs->log);
+    stats.log.dropped += stats.plc.endings_dropped;
     return stats;
 }
 

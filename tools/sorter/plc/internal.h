@@ -18,8 +18,10 @@ typedef enum crn_plc_kind {
 
 typedef struct crn_plc_item {
     crn_plc_kind kind;
-    crn_decision decision;    /* of a decision; lane and outlet of a confirmation */
-    int64_t time_ns;          /* CLOCK_MONOTONIC; of a decision when its fruit was captured */
+    crn_decision
+        decision;       /* of a decision, with another `run`; lane and outlet of a confirmation */
+    crn_firing_key key; /* of a decision */
+    int64_t time_ns;    /* CLOCK_MONOTONIC; of a decision when its fruit was captured */
     crn_belt_reading reading; /* of a reading */
 } crn_plc_item;
 
@@ -34,8 +36,11 @@ struct crn_plc {
     uint16_t run;
     /* From other threads. */
     crn_byte_ring decisions, messages;
-    _Atomic uint64_t dropped, unreadable;
+    _Atomic uint64_t dropped, unreadable, endings_dropped;
     _Atomic int state; /* crn_line_state */
+    /* For another thread. */
+    crn_byte_ring endings; /* crn_plc_ending */
+    bool has_endings;      /* someone takes them */
     /* The thread's. */
     pthread_t thread;
     bool is_started;

@@ -11,6 +11,7 @@
 
 #define QUEUE_BYTES    (1u << 20) /* some 4,000 decisions */
 #define MESSAGES_BYTES (1u << 18)
+#define ENDINGS_BYTES  (1u << 20) /* some 5,000 */
 #define STATS_NS       (100 * CRN_NS_PER_MS)
 #define MISSED_NS      (10 * CRN_NS_PER_S) /* so long a fruit that it lost says that it is missed */
 
@@ -30,9 +31,22 @@ void crn_plc_add(crn_plc *plc, const crn_decision *decision, int64_t now_ns, int
     }
     *item =
         (crn_plc_item){.kind = CRN_PLC_DECISION, .decision = *decision, .time_ns = CRN_NEVER_NS};
+    item->decision.run = ""; /* the caller's is not valid any more when this is taken */
+    item->key = (crn_firing_key){.lane = decision->lane, .sequence = decision->sequence};
+    snprintf(item->key.run, sizeof item->key.run, "%s", decision->run);
     if (decision->is_located)
         item->time_ns = now_ns - (utc_ns - (int64_t)decision->captured_ns);
     crn_byte_ring_push(&plc->decisions);
+}
+
+bool crn_plc_take_ending(crn_plc *plc, crn_plc_ending *ret_ending)
+{
+    const crn_plc_ending *ending = plc->has_endings ? crn_byte_ring_poll(&plc->endings) : NULL;
+    if (!ending)
+        return false;
+    *ret_ending = *ending;
+    crn_byte_ring_pop(&plc->endings);
+    return true;
 }
 
 void crn_plc_set_state(crn_plc *plc, crn_line_state state)
@@ -49,6 +63,20 @@ static int write_coil(void *context, int32_t ejector, bool on, int64_t *ret_roun
     int r = crn_modbus_client_write_coil(plc->client, plc->ejectors.item[ejector].coil, on);
     *ret_round_ns = crn_now_ns() - start_ns;
     return r;
+}
+
+static void take_ending(void *context, const crn_firing_key *key, crn_firing_result result)
+{
+    crn_plc *plc = context;
+    if (!plc->has_endings)
+        return;
+    crn_plc_ending *ending = crn_byte_ring_reserve(&plc->endings, sizeof *ending);
+    if (!ending) {
+        atomic_fetch_add(&plc->endings_dropped, 1);
+        return;
+    }
+    *ending = (crn_plc_ending){.key = *key, .result = result};
+    crn_byte_ring_push(&plc->endings);
 }
 
 /* Logs that fruits were not fired that should have been. */
@@ -210,10 +238,13 @@ static int make_parts(crn_plc *plc, const crn_sorter_settings *settings)
                                            .age_max_ns = settings->firing.age_ms * CRN_NS_PER_MS},
                                   .tolerance = settings->firing.tolerance,
                                   .write = write_coil,
+                                  .use = take_ending,
                                   .context = plc};
     int r = crn_byte_ring_init(&plc->decisions, QUEUE_BYTES);
     if (r == 0)
         r = crn_byte_ring_init(&plc->messages, MESSAGES_BYTES);
+    if (r == 0 && plc->has_endings)
+        r = crn_byte_ring_init(&plc->endings, ENDINGS_BYTES);
     if (r == 0 && plc->ejectors.count)
         r = crn_firing_create(&plan, &plc->firing);
     if (r == 0 && plc->window_address >= 0)
@@ -237,6 +268,7 @@ int crn_plc_open(const crn_sorter_settings *settings, uint16_t run_number, crn_p
     plc->window_address = settings->outputs.modbus_client.window;
     plc->width = (int32_t)settings->firing.width;
     plc->run = run_number;
+    plc->has_endings = settings->outputs.log.dir[0] != '\0';
     pthread_mutex_init(&plc->lock, NULL);
     find_inputs(plc);
     if (plc->source != CRN_SOURCE_MODBUS && !plc->input_count)
@@ -264,20 +296,27 @@ int crn_plc_open(const crn_sorter_settings *settings, uint16_t run_number, crn_p
     return r;
 }
 
+void crn_plc_end(crn_plc *plc)
+{
+    if (!plc->is_started)
+        return;
+    crn_byte_ring_end(&plc->decisions);
+    pthread_join(plc->thread, NULL);
+    plc->is_started = false;
+}
+
 void crn_plc_close(crn_plc **plc)
 {
     crn_plc *self = *plc;
     if (!self)
         return;
-    if (self->is_started) {
-        crn_byte_ring_end(&self->decisions);
-        pthread_join(self->thread, NULL);
-    }
+    crn_plc_end(self);
     crn_modbus_client_close(&self->client);
     crn_firing_free(&self->firing);
     crn_window_free(&self->window);
     crn_byte_ring_done(&self->decisions);
     crn_byte_ring_done(&self->messages);
+    crn_byte_ring_done(&self->endings);
     pthread_mutex_destroy(&self->lock);
     free(self);
     *plc = NULL;
@@ -290,4 +329,5 @@ void crn_plc_get_stats(crn_plc *plc, crn_plc_stats *ret_stats)
     pthread_mutex_unlock(&plc->lock);
     ret_stats->dropped = atomic_load(&plc->dropped);
     ret_stats->unreadable = atomic_load(&plc->unreadable);
+    ret_stats->endings_dropped = atomic_load(&plc->endings_dropped);
 }

@@ -80,8 +80,8 @@ static void take_decision(crn_plc *plc, const crn_plc_item *item)
         crn_firing_read(plc->firing,
                         &(crn_belt_reading){.tick = decision->encoder, .time_ns = item->time_ns});
     crn_firing_add(plc->firing,
-                   &(crn_firing_fruit){.outlet = decision->outlet,
-                                       .lane = decision->lane,
+                   &(crn_firing_fruit){.key = item->key,
+                                       .outlet = decision->outlet,
                                        .encoder = decision->encoder,
                                        .captured_ns = is_past ? item->time_ns : CRN_NEVER_NS});
 }

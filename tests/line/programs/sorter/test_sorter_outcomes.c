@@ -12,13 +12,16 @@
 #include "src/formats/verdict_log/reader.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/folder.h"
+#include "tests/support/peers/free_port.h"
 #include "tests/support/programs/sorter_program.h"
 
 #define FRUITS_MAX 1000
+#define FIRED      500
 
 static char folder[160];
 static crn_outcome found[FRUITS_MAX];
-static int found_count;
+static crn_firing_outcome results[FRUITS_MAX];
+static int found_count, result_count;
 
 static int set_up(void **state)
 {
@@ -48,23 +51,27 @@ static void await_decision(int lane, int sequence)
     daemon_read_until(&sorter.process, text);
 }
 
-/* All outcomes of the log; incomplete records of a killed sorter are passed over. */
+/* All outcomes and results of the log; incomplete records of a killed sorter are passed over. */
 static void read_log(void)
 {
     crn_verdict_reader *reader = NULL;
     crn_logged_verdict logged;
     crn_error error;
     int r;
-    found_count = 0;
+    found_count = result_count = 0;
     assert_int_equal(crn_verdict_reader_open(folder, &reader, &error), 0);
     while ((r = crn_verdict_reader_next(reader, &logged, &error)) != 0) {
         if (r < 0)
             continue;
-        assert_true(found_count < FRUITS_MAX);
-        crn_outcome *outcome = &found[found_count++];
-        if (crn_outcome_parse(logged.bytes, logged.size, outcome, &error) < 0)
+        assert_true(found_count < FRUITS_MAX && result_count < FRUITS_MAX);
+        crn_outcome_entry entry;
+        if (crn_outcome_parse(logged.bytes, logged.size, &entry, &error) < 0)
             fail_msg("%s", error.text);
-        assert_int_equal(outcome->lane, logged.lane);
+        assert_int_equal(entry.is_firing ? entry.firing.lane : entry.outcome.lane, logged.lane);
+        if (entry.is_firing)
+            results[result_count++] = entry.firing;
+        else
+            found[found_count++] = entry.outcome;
     }
     crn_verdict_reader_close(&reader);
 }
@@ -103,6 +110,39 @@ static void each_decision_about_fruits_is_logged(void **state)
     expect_outcome(3, "first", "default", 9, 1, 109);
     assert_true(found[3].decided_ns >= found[0].decided_ns && found[0].decided_ns > 0);
 }
+
+#ifdef CRN_HAS_MODBUS
+/* Without a PLC nothing can be fired; the end of the belt needs none. */
+static void how_it_ended_is_logged(void **state)
+{
+    (void)state;
+    char outputs[512];
+    sorter_bind();
+    snprintf(outputs, sizeof outputs,
+             ", log: {dir: '%s'}, modbus_client: {address: '127.0.0.1:%d'}", folder,
+             crn_test_free_ports(false, 1));
+    sorter_write_file(
+        &(sorter_file){.outputs = outputs,
+                       .below = "firing: {source: views, speed_max: 8000, tolerance: 30}\n"
+                                "ejectors: [{outlet: waste, lane: 3, distance: 6000, coil: 0}]"});
+    sorter_start();
+    send_fruit(3, 5, 10);
+    for (int i = 0; i < FIRED; i++)
+        send_fruit(3, 6 + i, 60); /* without its first view */
+    send_fruit(4, 7, 60);         /* there is no ejector in its lane */
+    await_decision(4, 7);
+    sorter_stop(SIGTERM);
+    read_log();
+    assert_int_equal(found_count, 2 + FIRED);
+    assert_int_equal(result_count, FIRED);
+    for (int i = 0; i < FIRED; i++) {
+        assert_string_equal(results[i].result, "lost");
+        assert_string_equal(results[i].run, "a");
+        assert_int_equal(results[i].lane, 3);
+        assert_int_equal(results[i].sequence, 6 + i);
+    }
+}
+#endif
 
 /* Whatever is killed: no fruit has two outlets, and those of an ended sorter are all there. */
 static void kills_double_nothing(void **state)
@@ -202,9 +242,14 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, sorter_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(each_decision_about_fruits_is_logged), TEST(kills_double_nothing),
-        TEST(without_a_folder_fruits_are_sorted),   TEST(without_room_fruits_are_sorted),
+        TEST(each_decision_about_fruits_is_logged),
+        TEST(kills_double_nothing),
+        TEST(without_a_folder_fruits_are_sorted),
+        TEST(without_room_fruits_are_sorted),
         TEST(a_service_logs_in_its_folder),
+#ifdef CRN_HAS_MODBUS
+        TEST(how_it_ended_is_logged),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,8 @@ static void need(const char *modules)
     char command[128];
     snprintf(command, sizeof command, "/usr/bin/python3 -c 'import %s' 2>/dev/null", modules);
     if (system(command) != 0)
-        skip(); /* Debian: python3-pymodbus, python3-serial-asyncio, python3-zmq, python3-paho-mqtt
+        skip(); /* Debian: python3-pymodbus, python3-serial-asyncio, python3-zmq,
+                 * python3-msgpack, python3-paho-mqtt
                  */
 }
 
@@ -33,14 +34,14 @@ static void run_plant(const char *options)
 static void fruits_on_a_belt_are_counted(void **state)
 {
     (void)state;
-    need("pymodbus.server, zmq");
+    need("pymodbus.server, zmq, msgpack");
     run_plant("");
 }
 
 static void so_they_are_by_a_broker(void **state)
 {
     (void)state;
-    need("pymodbus.server, zmq, paho.mqtt.client");
+    need("pymodbus.server, zmq, msgpack, paho.mqtt.client");
     if (system("test -x /usr/sbin/mosquitto") != 0)
         skip(); /* Debian: mosquitto */
     run_plant("--mqtt");

@@ -22,6 +22,19 @@ static struct {
     int64_t time_ns;
 } written[16];
 static int written_count;
+static uint64_t added, ended[CRN_FIRING_RESULTS];
+static bool has_ended[1024];
+
+static void take_ending(void *context, const crn_firing_key *key, crn_firing_result how)
+{
+    (void)context;
+    assert_string_equal(key->run, "a");
+    assert_int_equal(key->lane, 3);
+    assert_true(key->sequence < added);
+    assert_false(has_ended[key->sequence]);
+    has_ended[key->sequence] = true;
+    ended[how]++;
+}
 
 static int write_coil(void *context, int32_t ejector, bool on, int64_t *ret_round_ns)
 {
@@ -46,16 +59,43 @@ static int set_up(void **state)
         .ejectors = &ejectors,
         .belt = {.bits = 32, .speed_max = 2 * SPEED, .stop_ns = 50 * MS, .age_max_ns = 50 * MS},
         .tolerance = TOLERANCE,
-        .write = write_coil};
+        .write = write_coil,
+        .use = take_ending};
+    memset(has_ended, 0, sizeof has_ended);
+    memset(ended, 0, sizeof ended);
+    added = 0;
     now_ns = 1000 * CRN_NS_PER_S;
     round_ns = 0;
     result = written_count = 0;
     return crn_firing_create(&plan, &firing);
 }
 
+/* How it ended with fruits is told as it is counted: with those that were fired, once. */
+static void expect_endings(void)
+{
+    crn_firing_counts sum = {.fired = 0};
+    for (int32_t outlet = END; outlet <= SECOND; outlet++) {
+        crn_firing_counts one = crn_firing_get_counts(firing, outlet);
+        sum.fired += one.fired;
+        sum.confirmed += one.confirmed;
+        sum.missed += one.missed;
+        sum.too_late += one.too_late;
+        sum.lost += one.lost;
+    }
+    assert_int_equal(ended[CRN_FIRING_CONFIRMED], sum.confirmed);
+    assert_int_equal(ended[CRN_FIRING_MISSED], sum.missed);
+    assert_int_equal(ended[CRN_FIRING_TOO_LATE], sum.too_late);
+    assert_int_equal(ended[CRN_FIRING_LOST], sum.lost);
+    assert_int_equal(ended[CRN_FIRING_FIRED] + ended[CRN_FIRING_CONFIRMED] +
+                         ended[CRN_FIRING_MISSED],
+                     sum.fired);
+}
+
 static int tear_down(void **state)
 {
     (void)state;
+    crn_firing_end(firing);
+    expect_endings();
     crn_firing_free(&firing);
     return 0;
 }
@@ -77,9 +117,21 @@ static void pass(int ms)
     }
 }
 
+static crn_firing_fruit fruit_at(int32_t outlet, uint64_t encoder, int64_t captured_ns)
+{
+    return (crn_firing_fruit){
+        .key = {"a", 3, added++}, .outlet = outlet, .encoder = encoder, .captured_ns = captured_ns};
+}
+
+static void add_at(int32_t outlet, uint64_t encoder, int64_t captured_ns)
+{
+    crn_firing_fruit fruit = fruit_at(outlet, encoder, captured_ns);
+    crn_firing_add(firing, &fruit);
+}
+
 static void add(int32_t outlet)
 {
-    crn_firing_add(firing, &(crn_firing_fruit){outlet, 3, tick(), now_ns});
+    add_at(outlet, tick(), now_ns);
 }
 
 static void expect_counts(int32_t outlet, const crn_firing_counts *wanted)
@@ -108,6 +160,8 @@ static void coils_are_written_at_the_tick(void **state)
     assert_int_equal(written[2].time_ns, captured_ns + (1500 / 4 - 10) * MS);
     expect_counts(SECOND, &(crn_firing_counts){.fired = 1});
     expect_counts(END, &(crn_firing_counts){.fired = 0});
+    assert_int_equal(ended[CRN_FIRING_FIRED], 1); /* nothing confirms SECOND */
+    assert_int_equal(ended[CRN_FIRING_MISSED], 1);
 }
 
 static void the_lead_is_learnt(void **state)
@@ -165,13 +219,14 @@ static void no_coil_stays_on_at_the_end(void **state)
     crn_firing_end(firing);
     assert_int_equal(written_count, 2);
     assert_false(written[1].on);
+    assert_int_equal(ended[CRN_FIRING_FIRED], 1); /* its confirmation is not awaited */
 }
 
 static void late_decisions_fire_nothing(void **state)
 {
     (void)state;
     pass(100);
-    crn_firing_fruit fruit = {WASTE, 3, tick(), now_ns};
+    crn_firing_fruit fruit = fruit_at(WASTE, tick(), now_ns);
     pass(1000 / 4 + TOLERANCE / 4 + 1);
     crn_firing_add(firing, &fruit);
     pass(300);
@@ -184,9 +239,9 @@ static void what_cannot_be_located_is_lost(void **state)
     (void)state;
     add(WASTE); /* nothing was read so far */
     pass(100);
-    crn_firing_add(firing, &(crn_firing_fruit){WASTE, 3, tick(), CRN_NEVER_NS});
-    crn_firing_add(firing, &(crn_firing_fruit){WASTE, 3, tick() + 500, now_ns});
-    crn_firing_add(firing, &(crn_firing_fruit){WASTE, 3, tick(), now_ns + CRN_NS_PER_S});
+    add_at(WASTE, tick(), CRN_NEVER_NS);
+    add_at(WASTE, tick() + 500, now_ns);
+    add_at(WASTE, tick(), now_ns + CRN_NS_PER_S);
     pass(400);
     assert_int_equal(written_count, 0);
     expect_counts(WASTE, &(crn_firing_counts){.lost = 4});

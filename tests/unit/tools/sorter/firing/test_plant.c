@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "stages/base/clock.h"
@@ -79,6 +80,8 @@ static physical_fruit fruits[LANES][PERIOD];
 
 static verdict verdicts[VERDICTS];
 static uint32_t verdict_count;
+static uint64_t ended[CRN_FIRING_RESULTS];
+static unsigned char *has_ended; /* of each fruit */
 
 /* The PLC. */
 static events coils, barriers;
@@ -195,10 +198,12 @@ static void capture(int32_t lane)
         return;
     }
     assert_true(verdict_count < VERDICTS);
-    verdicts[verdict_count++] = (verdict){
-        .time_ns = now_ns + uniform_ms(20, crn_random_once_in(&chance, 50) ? 900 : 90),
-        .fruit = {
-            .outlet = outlet, .lane = (uint64_t)lane, .encoder = counter(), .captured_ns = now_ns}};
+    verdicts[verdict_count++] =
+        (verdict){.time_ns = now_ns + uniform_ms(20, crn_random_once_in(&chance, 50) ? 900 : 90),
+                  .fruit = {.key = {.lane = (uint64_t)lane, .sequence = number},
+                            .outlet = outlet,
+                            .encoder = counter(),
+                            .captured_ns = now_ns}};
 }
 
 /* Whether all fruits were seen. */
@@ -306,6 +311,25 @@ static void poll(void)
     crn_firing_read(firing, &reading);
 }
 
+static void take_ending(void *context, const crn_firing_key *key, crn_firing_result result)
+{
+    (void)context;
+    unsigned char *one = &has_ended[key->sequence * LANES + key->lane];
+    assert_int_equal(*one, 0);
+    *one = 1;
+    ended[result]++;
+}
+
+/* An input tells of each fruit that is fired. */
+static void expect_endings(const crn_firing_counts *sum)
+{
+    assert_int_equal(ended[CRN_FIRING_FIRED], 0);
+    assert_int_equal(ended[CRN_FIRING_CONFIRMED], sum->confirmed);
+    assert_int_equal(ended[CRN_FIRING_MISSED], sum->missed);
+    assert_int_equal(ended[CRN_FIRING_TOO_LATE], sum->too_late);
+    assert_int_equal(ended[CRN_FIRING_LOST], sum->lost);
+}
+
 static void set_up_plant(void)
 {
     for (int32_t i = 0; i < EJECTORS; i++)
@@ -324,7 +348,8 @@ static void set_up_plant(void)
                                            .stop_ns = 50 * CRN_NS_PER_MS,
                                            .age_max_ns = 50 * CRN_NS_PER_MS},
                                   .tolerance = HALF / 2,
-                                  .write = write_coil};
+                                  .write = write_coil,
+                                  .use = take_ending};
     assert_int_equal(crn_firing_create(&plan, &firing), 0);
     chance.state = crn_random_seed();
     now_ns = 1000 * CRN_NS_PER_S;
@@ -340,6 +365,8 @@ static void what_is_counted_is_what_happened(void **state)
     uint64_t all = crn_random_cases(20000);
     int64_t run_ns = 0, started_ns, end_ns = CRN_NEVER_NS;
     bool was_gone = false;
+    has_ended = calloc(all + LANES, 1);
+    assert_non_null(has_ended);
     set_up_plant();
     started_ns = now_ns;
     for (; now_ns < end_ns; now_ns += STEP_NS) {
@@ -377,6 +404,8 @@ static void what_is_counted_is_what_happened(void **state)
     assert_int_equal(sum.fired, seen.pulses - seen.unsure_idle);
     assert_int_equal(sum.missed, sum.fired - seen.ejected);
     assert_int_equal(sum.fired + sum.lost + sum.too_late + crn_firing_waiting(firing), seen.meant);
+    expect_endings(&sum);
+    free(has_ended);
     crn_firing_free(&firing);
 }
 
