@@ -107,6 +107,7 @@ let announced = '';
 export function showHeadline({ level, headline, action, since, misjudged, key }) {
   setHeadline(level, headline, since);
   byId('headline').classList.toggle('long', headline.length > 36);
+  byId('headline').classList.toggle('longest', headline.length > 72);
   setText(byId('action'), action);
   byId('misjudged').hidden = !misjudged;
   if (announced === key) return;

@@ -7,6 +7,10 @@ import { byId, setText } from '../frame.js';
 import { say, timeOfDay } from '../words.js';
 
 const SEVERITIES = ['critical', 'warning', 'notice'];
+// Characters of a recipe's, class's or file's name in the overview: what is longer than the first is cut to the second, so
+// that it needs no line of its own. The list has it whole.
+const LONGEST_NAME = 16;
+const CUT_NAME = 12;
 
 let alarms = []; // as GET /alarms has them
 let kept = true; // false: this daemon has no list of alarms
@@ -56,6 +60,12 @@ async function readAlarms() {
 
 // --- showing ---
 
+function withShortName(alarm) {
+  const name = [...alarm.values?.name ?? ''];
+  if (name.length <= LONGEST_NAME) return alarm;
+  return { ...alarm, values: { ...alarm.values, name: `${name.slice(0, CUT_NAME - 1).join('')}…` } };
+}
+
 function showLast() {
   const waiting = alarms.filter((alarm) => stateOf(alarm, nowMs()) === 'unacknowledged');
   const last = alarms.find((alarm) => stateOf(alarm, nowMs()) !== 'shelved') ?? alarms[0];
@@ -69,7 +79,7 @@ function showLast() {
     return;
   }
   const ended = last.cleared_ms === undefined ? '' : `, ${say('alarm_ended', timeOfDay(last.cleared_ms / 1000))}`;
-  setText(byId('last-alarm'), `${timeOfDay(last.raised_ms / 1000)} · ${textOf(last, 'what')}${ended}`);
+  setText(byId('last-alarm'), `${timeOfDay(last.raised_ms / 1000)} · ${textOf(withShortName(last), 'what')}${ended}`);
 }
 
 function show() {
