@@ -13,7 +13,7 @@
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "src/ingest/socket/senders.h"
-#include "stages/stage/classes.h"
+#include "src/ingest/wire_rules.h"
 
 #define BYTES_PER_MIB (INT64_C(1) << 20)
 /* Limit of messages that one call reads; a valid message needs 3 parts. */
@@ -55,16 +55,6 @@ struct crn_ingest {
 const char *const crn_ingest_path_names[CRN_INGEST_PATHS] = {
     [CRN_INGEST_TCP] = "tcp", [CRN_INGEST_IPC] = "ipc", [CRN_INGEST_MEMFD] = "memfd"};
 
-static crn_wire_rules make_rules(const crn_config *config)
-{
-    return (crn_wire_rules){
-        .max_bytes = (uint64_t)(config->limits.view_mib * BYTES_PER_MIB),
-        .channels = (uint32_t)config->classes.count,
-        .views = (uint32_t)config->limits.views,
-        .class_set = crn_classes_hash(&config->classes),
-    };
-}
-
 /* Sets this socket's options beyond those of every endpoint. */
 static int set_options(crn_ingest *ingest, const crn_config *config)
 {
@@ -89,7 +79,7 @@ int crn_ingest_open(void *zmq, const crn_config *config, crn_ingest **ret_ingest
     for (int i = 0; i < CRN_WIRE_PARTS_MAX; i++)
         zmq_msg_init(&ingest->part[i]);
     zmq_msg_init(&ingest->surplus);
-    ingest->rules = make_rules(config);
+    ingest->rules = crn_ingest_wire_rules(config);
 
     int r = crn_endpoint_open(zmq, ZMQ_PULL, "ingest.bind", &ingest->endpoint, error);
     if (r < 0)

@@ -13,6 +13,7 @@
 #include "src/monitor/conditions/thread.h"
 #include "src/fruit/lane/lane.h"
 #include "src/line/line.h"
+#include "src/line/outputs.h"
 #include "src/monitor/fruits/flight.h"
 #include "src/monitor/http/server.h"
 #include "src/monitor/fruits/kept_maps.h"
@@ -151,22 +152,6 @@ uint64_t crn_line_leave_measurement(crn_line *line, const crn_fruit *fruit);
 
 /* Goes on with fruits whose measurement is done. */
 void crn_line_collect_measurements(crn_line *line);
-
-/* What a worker makes of a view besides the chain's results. */
-typedef struct crn_line_extra {
-    crn_defects_packer *packer;
-    crn_pose_finder *finder;
-    bool has_pose;            /* of the view at hand: its fruit is measured */
-    crn_values_sample sample; /* of a view whose values the worker checks */
-} crn_line_extra;
-
-extern const crn_output_hook crn_line_hook;
-
-/* What the worker sampled, of an output whose view has a `check`. */
-const crn_values_sample *crn_line_sample(const crn_output *output);
-
-/* Stores what the worker made. Returns 0 or -ENOBUFS. */
-int crn_line_store(crn_line *line, const crn_output *output, uint32_t *ret_handle);
 
 /* Takes back the slots that the recorder has written. */
 void crn_line_reclaim(crn_line *line);

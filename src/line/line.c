@@ -45,13 +45,9 @@ static void collect(crn_line *line)
     crn_output *output;
     while ((output = crn_engine_collect(line->engine))) {
         crn_view *view = output->view;
-        crn_judgement judgement = output->judgement;
-        judgement.on_device = output->on_device;
-        if (output->status == 0 && crn_line_store(line, output, &judgement.result) < 0) {
-            judgement.result = CRN_RESULT_NONE;
-            judgement.defect_count = 0;
-            judgement.truncated = true;
-        }
+        crn_judgement judgement = {.result = CRN_RESULT_NONE};
+        if (output->status == 0)
+            judgement = crn_line_keep(line->store, output);
         line->counts.truncated += output->status == 0 && judgement.truncated;
         line->counts.steps_skipped += output->status == 0 && judgement.skipped;
         if (output->status < 0 && reason_of(output->status) == CRN_REASON_FAILED)

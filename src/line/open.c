@@ -21,20 +21,6 @@
 /* Memory of the slots in which views wait for the disk. */
 #define RECORD_QUEUE_MIB 256
 
-/* Reserved per fruit for results, on average, in MessagePack and in JSON; one view may take as much
- * as the limits allow. */
-#define RESULT_BYTES_PER_FRUIT      131072
-#define JSON_RESULT_BYTES_PER_FRUIT 262144
-
-static size_t store_bytes(const crn_config *config)
-{
-    bool json = config->publish.grader.format == CRN_FORMAT_JSON ||
-                config->publish.viewers.format == CRN_FORMAT_JSON;
-    return (size_t)config->limits.open_fruits *
-               (RESULT_BYTES_PER_FRUIT + (json ? JSON_RESULT_BYTES_PER_FRUIT : 0)) +
-           4 * crn_defects_packer_bytes(config);
-}
-
 int64_t crn_line_kept_slots(const crn_config *config)
 {
     return config->monitor.http[0] ? config->monitor.keep_slots : 0;
@@ -65,8 +51,8 @@ size_t crn_line_bytes(const crn_config *config)
     crn_fruit_rules rules = crn_fruit_rules_of(config);
     size_t slots = (size_t)config->limits.slots + reserved_slots(config);
     return ((size_t)config->limits.view_mib << 20) * slots + crn_slots_bytes(config) +
-           crn_engine_bytes(config) + store_bytes(config) + crn_fruits_judged_bytes(&rules) +
-           ((size_t)config->limits.viewers_mib << 20) +
+           crn_engine_bytes(config) + crn_line_store_bytes(config) +
+           crn_fruits_judged_bytes(&rules) + ((size_t)config->limits.viewers_mib << 20) +
            (size_t)config->run.workers * CRN_WORKER_DEPTH * crn_defects_packer_bytes(config) +
            crn_surfaces_bytes(config) +
            (config->publish.log.dir[0] ? CRN_VERDICT_LOG_QUEUE_BYTES : 0) +
@@ -82,7 +68,7 @@ static int open_logic(crn_line *line, crn_error *error)
     int r = crn_pool_create((uint32_t)config->limits.slots, reserved_slots(config),
                             (size_t)config->limits.view_mib << 20, &line->pool);
     if (r == 0)
-        r = crn_result_store_create(store_bytes(config), &line->store);
+        r = crn_result_store_create(crn_line_store_bytes(config), &line->store);
     if (r == 0)
         r = crn_lanes_create((int32_t)config->limits.lanes, &line->lanes);
     if (r == 0)
