@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,12 +16,14 @@
 #define NAMES_MAX       1000
 #define PROC_PATH_BYTES 32
 
-static const char *volatile unfinished; /* the file that a signal handler removes; NULL: none */
+/* The file that a signal handler removes; NULL: none. Threads may write files at the same time. */
+static char *_Atomic unfinished;
 
 static void remove_unfinished(int number)
 {
-    if (unfinished)
-        unlink(unfinished);
+    const char *name = unfinished;
+    if (name)
+        unlink(name);
     raise(number); /* SA_RESETHAND: the default action follows */
 }
 
@@ -51,7 +54,8 @@ static int with_free_name(const char *folder, int (*make)(const char *name, int 
             return -ENOMEM;
         int r = make(name, fd);
         if (r >= 0) {
-            unfinished = *ret_name = name;
+            *ret_name = name;
+            unfinished = name;
             return r;
         }
         int code = -errno;
@@ -194,8 +198,8 @@ static int end_stream(crn_new_file *file)
 
 static void forget_name(crn_new_file *file)
 {
-    if (unfinished == file->name)
-        unfinished = NULL;
+    char *name = file->name;
+    atomic_compare_exchange_strong(&unfinished, &name, NULL);
     free(file->name);
     file->name = NULL;
 }
