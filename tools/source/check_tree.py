@@ -58,7 +58,7 @@ FLOORS = [
      "src/monitor/http/responses"],
     ["src", "src/control", "src/self_check"],
     ["tools/common", "tools/common/drawing", "tools/common/operators", "tools/common/scene", "tools/common/verdicts"],
-    ["tools", "tools/apply", "tools/archive", "tools/bench", "tools/ctl", "tools/record", "tools/replay", "tools/sorter", "tools/synth", "tools/tail",
+    ["tools", "tools/apply", "tools/archive", "tools/bench", "tools/ctl", "tools/record", "tools/replay", "tools/reprocess", "tools/sorter", "tools/synth", "tools/tail",
      "tools/top", "tools/why", "tools/workbench"],
     ["tests"],
 ]
@@ -88,6 +88,7 @@ LINKED = {
     "tools/ctl": (*FOR_TOOLS, "src/service/control_socket.h"),  # the sizes of the protocol
     "tools/record": (*FOR_TOOLS, *SOCKETS, *RECORDER),
     "tools/sorter": (*FOR_TOOLS, *RECORDER),
+    "tools/reprocess": (*FOR_TOOLS, "src/engine", "src/fruit", "src/ingest", "src/line/outputs.h", "src/publish", "src/surface"),
     "tools/bench": ("src",),
 }
 

@@ -14,10 +14,12 @@
 #define CONFIG CRN_TEST_DATA "/../config/line.yaml"
 
 static const char *const programs[] = {
-    "cernitad",        "cernita-apply contours", "cernita-bench line",
-    "cernita-record",  "cernita-replay",         "cernita-sorter",
-    "cernita-synth",   "cernita-tail",           "cernita-why",
-    "cernitactl",      "cernita-calibrate",
+    "cernitad",           "cernita-apply contours",
+    "cernita-bench line", "cernita-record",
+    "cernita-replay",     "cernita-reprocess",
+    "cernita-sorter",     "cernita-synth",
+    "cernita-tail",       "cernita-why",
+    "cernitactl",         "cernita-calibrate",
 #ifdef CRN_HAS_ARCHIVE
     "cernita-archive",
 #endif

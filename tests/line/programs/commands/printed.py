@@ -7,7 +7,7 @@ import re
 import subprocess
 
 PROGRAMS = ("cernita-apply", "cernita-archive", "cernita-bench", "cernita-calibrate", "cernita-keys", "cernita-record",
-            "cernita-replay", "cernita-synth", "cernita-tail", "cernita-top", "cernita-why", "cernita-workbench", "cernitactl", "cernitad")
+            "cernita-replay", "cernita-reprocess", "cernita-synth", "cernita-tail", "cernita-top", "cernita-why", "cernita-workbench", "cernitactl", "cernitad")
 NAME = re.compile(r"(?<![\w./@-])(?:build/bin/|bin/|@CMAKE_INSTALL_FULL_BINDIR@/)?(" + "|".join(PROGRAMS) +
                   r")(?= [^ ]|$)")
 SPAN = re.compile(r"`([^`\n]+(?:\n *(?:// |# |\* )?[^`\n]+)?)`")
