@@ -1,29 +1,10 @@
 // A fruit's views as pictures: the photograph, if there is one, and the outlines of its defects.
 import { figure, number, say, squareMillimetres, squarePixels } from '../words.js';
 import { make } from '../frame.js';
-
-const SVG = 'http://www.w3.org/2000/svg';
-
-// As in the pictures of cernita-tail: classes have these colours, in the order of the verdict's totals.
-const COLOURS = ['#ff5252', '#33ccff', '#ffc71a', '#47e680', '#c28fff', '#ff8c33',
-  '#ff7acc', '#1ad1bd', '#ccff66', '#7aa3ff', '#e0ad80', '#fafa9e'];
+import { classColours, measuresOf } from '../surface/measures.js';
+import { makeSvg } from '../surface/svg.js';
 
 const TAG_SHARE = 1 / 28; // of a picture's width, that its defects' names are high
-
-export function makeSvg(name, attributes) {
-  const element = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  return element;
-}
-
-export function classColours(verdict) {
-  return new Map(Object.keys(verdict.totals).map((name, i) => [name, COLOURS[i % COLOURS.length]]));
-}
-
-// The fruit in millimetres; null: the line does not measure, or could not.
-export function measuresOf({ surface }) {
-  return surface && surface.diameter_mm !== null ? surface : null;
-}
 
 // Why there are more defects than are shown, or may be; empty: what is shown is all.
 export function sayIncomplete(verdict) {

@@ -1,7 +1,7 @@
 // A fruit's surface, unrolled: longitude to the right, the roll axis upright, in millimetres. It is an equal-area chart
 // (of a sphere Lambert's cylindrical projection; stages/surface/README.md): a spot is as large on it as on the fruit.
-import { makeSvg } from './picture.js';
 import { figure, say, squareMillimetres } from '../words.js';
+import { makeSvg } from './svg.js';
 
 const SEEN = Math.cos(75 * Math.PI / 180); // what is inclined by more counts as not seen
 const RAD = Math.PI / 180;
