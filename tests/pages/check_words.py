@@ -22,8 +22,7 @@ IDENTIFIER = re.compile(r"\w[_.]\w")
 def read_words(language):
     """The texts by key; those of a table as 'table.key'."""
     found, table = {}, ""
-    own, shared = (folder / f"words_{language}.js" for folder in (PAGE, SHARED / "surface"))
-    for line in (own.read_text() + shared.read_text()).splitlines():
+    for line in (PAGE / f"words_{language}.js").read_text().splitlines():
         entry = ENTRY.match(line)
         if not entry:
             continue
@@ -43,7 +42,7 @@ def read_words(language):
 
 def read_scripts():
     """The page's scripts and HTML without its words."""
-    files = [*PAGE.glob("*.html"), *PAGE.rglob("*.js"), *SHARED.rglob("*.js")]
+    files = [*PAGE.glob("*.html"), *PAGE.rglob("*.js"), *SHARED.glob("*.js")]
     return "\n".join(path.read_text() for path in files if not path.name.startswith("words_"))
 
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "src/formats/verdict/decode.h"
-#include "tools/replay/log_fruits.h"
+#include "tools/common/verdicts/log_fruits.h"
 #include "stages/base/buffer/array.h"
 
 typedef struct scan {

@@ -18,6 +18,7 @@
 #include "tools/common/options.h"
 #include "tools/common/progress.h"
 #include "tools/common/recordings.h"
+#include "tools/reprocess/compare.h"
 #include "tools/reprocess/judge.h"
 #include "tools/reprocess/run.h"
 
@@ -29,7 +30,7 @@
 #define DISK_SHARE  0.3 /* of the readers' time, likewise */
 
 typedef struct reprocess_plan {
-    const char *config, *out;
+    const char *config, *out, *compare;
     int32_t jobs;
     int32_t shard, shards; /* 1 to shards */
 } reprocess_plan;
@@ -47,6 +48,9 @@ static const crn_option options[] = {
      .value = "I/N",
      .help = "every Nth recording from the Ith on: one of N processes that share the work",
      .read = read_shard},
+    CRN_OPTION_AT("compare", "DIR", reprocess_plan, compare,
+                  .help = "then compares with the verdicts in DIR, a line's log or another run's\n"
+                          "--out, and writes a report to the folder report in --out"),
     CRN_OPTION_AT("jobs", "N", reprocess_plan, jobs, .min = 1, .max = JOBS_MAX,
                   .help = "processor cores to use; all without it"),
     {0}};
@@ -344,12 +348,17 @@ static int reprocess_all(reprocess_plan *plan, crn_config *config,
     crn_error error;
     reprocess r = {
         .plan = plan, .config = config, .segments = segments, .lock = PTHREAD_MUTEX_INITIALIZER};
-    if (crn_reprocess_run_begin(plan->out, config->hash, segments, &error) < 0)
+    if ((plan->compare && crn_reprocess_compare_check(plan->compare, &error) < 0) ||
+        crn_reprocess_run_begin(plan->out, config->hash, segments, &error) < 0)
         return crn_tool_fail(&tool, "%s", error.text);
     int32_t left = count_left(&r), threads = left < plan->jobs ? left : plan->jobs;
     threads = threads < 1 ? 1 : threads;
     crn_reprocess_prepare(config, plan->jobs / threads, plan->jobs);
-    return run(&r, threads);
+    int status = run(&r, threads);
+    if (plan->compare &&
+        crn_reprocess_compare(plan->compare, plan->out, segments, stdout, &error) < 0)
+        return crn_tool_fail(&tool, "%s", error.text);
+    return status;
 }
 
 int main(int argc, char **argv)
@@ -357,6 +366,8 @@ int main(int argc, char **argv)
     crn_standard_streams(tool.name);
     reprocess_plan plan = {.shard = 1, .shards = 1, .jobs = crn_core_count()};
     crn_options_read(&tool, argc, argv, &plan);
+    if (plan.compare && plan.shards > 1)
+        crn_usage_error(&tool, "--compare is for all recordings: run it again without --shard");
     crn_log_set_level(CRN_LOG_ERROR);
     crn_malloc_keep_pages();
     static crn_config config;

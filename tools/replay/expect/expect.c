@@ -12,7 +12,7 @@
 #include "stages/base/clock.h"
 #include "tools/replay/expect/kept.h"
 #include "tools/replay/filter.h"
-#include "tools/replay/log_fruits.h"
+#include "tools/common/verdicts/log_fruits.h"
 #include "stages/base/buffer/array.h"
 
 #define POLL_NS (50 * CRN_NS_PER_MS)
@@ -61,8 +61,8 @@ typedef struct run {
     const crn_expect_settings *settings;
     FILE *out;
     crn_expect_result *result;
-    crn_expect_summary *summary; /* NULL: a line per difference */
-    crn_error failure;           /* of a visitor, which a log's reader does not pass on */
+    crn_difference_summary *summary; /* NULL: a line per difference */
+    crn_error failure;               /* of a visitor, which a log's reader does not pass on */
 } run;
 
 /* Reads a log; 0, or a negative errno with *error. */
@@ -188,9 +188,9 @@ static int report_fruit(run *r, const crn_replay_fruit *of, uint64_t differences
 /* Begins the line of a difference that belongs to no class. */
 static FILE *begin_line(const run *r, const crn_replay_fruit *of)
 {
-    FILE *out = r->summary ? crn_expect_summary_lines(r->summary) : r->out;
+    FILE *out = r->summary ? crn_difference_summary_lines(r->summary) : r->out;
     if (r->summary)
-        crn_expect_summary_difference(r->summary, NULL, 0);
+        crn_difference_summary_difference(r->summary, NULL, 0);
     fprintf(out, "lane %" PRIu32 ", fruit %" PRIu64 ": ", of->lane, of->fruit);
     r->result->counts.differences++;
     return out;
@@ -200,7 +200,7 @@ static void tell_lone(const run *r, const crn_replay_fruit *of, const char *wher
 {
     fprintf(begin_line(r, of), "%s\n", where);
     if (r->summary)
-        crn_expect_summary_end_fruit(r->summary, of->lane, of->fruit);
+        crn_difference_summary_end_fruit(r->summary, of->lane, of->fruit);
 }
 
 /* The verdict's recipe; empty: none. */
@@ -254,19 +254,20 @@ static int compare_outlets(run *r, const crn_replay_fruit *of, const crn_message
 static int compare_fruit(run *r, sent_fruit *fruit, const crn_messagepack_json *expected)
 {
     int32_t outlet[CRN_COMPARED_RUNS];
-    crn_expect_fruit name = {fruit->of.lane, fruit->of.fruit};
+    crn_difference_fruit name = {fruit->of.lane, fruit->of.fruit};
     uint64_t before = r->result->counts.differences;
     crn_messagepack_json packed;
     int result = read_verdict(r, fruit, &packed);
     if (result)
         return result;
-    result = crn_expect_compare(
-        &name, &expected->tree.data, &packed.tree.data, r->settings->tolerance,
-        r->summary ? crn_expect_summary_lines(r->summary) : r->out, &r->result->counts, r->summary);
+    result =
+        crn_difference_find(&name, &expected->tree.data, &packed.tree.data, r->settings->tolerance,
+                            r->summary ? crn_difference_summary_lines(r->summary) : r->out,
+                            &r->result->counts, r->summary);
     if (!result)
         result = compare_outlets(r, &fruit->of, expected, &packed, outlet);
     if (r->summary)
-        crn_expect_summary_end_fruit(r->summary, name.lane, name.fruit);
+        crn_difference_summary_end_fruit(r->summary, name.lane, name.fruit);
     uint64_t differences = r->result->counts.differences - before;
     if (differences)
         note_recipes(r->result, &expected->tree.data, &packed.tree.data);
@@ -369,12 +370,12 @@ int crn_expect_run(crn_expect *expect, const crn_expect_settings *settings,
 {
     *ret_result = (crn_expect_result){0};
     run r = {.expect = expect, .settings = settings, .out = out, .result = ret_result};
-    if (!settings->all && !(r.summary = crn_expect_summary_create()))
+    if (!settings->all && !(r.summary = crn_difference_summary_create()))
         return crn_error_set(error, -ENOMEM, "no memory to compare verdicts");
     int result = run_all(&r, give_up, context, error);
-    if (!result && r.summary)
-        crn_expect_summary_print(r.summary, ret_result->fruits, out);
-    crn_expect_summary_free(&r.summary);
+    if (!result && r.summary && crn_difference_summary_print(r.summary, ret_result->fruits, out))
+        fprintf(out, "--all prints each difference, a line each\n");
+    crn_difference_summary_free(&r.summary);
     return result;
 }
 

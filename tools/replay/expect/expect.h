@@ -21,11 +21,11 @@
 #include "stages/base/error.h"
 #include "tools/common/comparison/report.h"
 #include "tools/replay/expect/expect_outlets.h"
-#include "tools/replay/expect/expect_verdict.h"
+#include "tools/common/comparison/difference.h"
 
 typedef struct crn_expect_settings {
     const char *expected, *got; /* folders of verdict logs */
-    double tolerance;           /* see crn_expect_compare */
+    double tolerance;           /* see crn_difference_find */
     int64_t wait_ms;            /* for the line's next verdict */
     const uint64_t *epochs;     /* of the recordings, by index; must outlive it */
     uint32_t epoch_count;
@@ -40,7 +40,7 @@ typedef struct crn_expect_result {
     uint64_t fruits;  /* compared */
     uint64_t unequal; /* fruits with a difference, or in one of both runs only */
     uint64_t unsent;  /* fruits of the recorded run that were not sent: not compared */
-    crn_expect_counts counts;
+    crn_difference_counts counts;
     crn_outlet_changes outlets; /* of the fruits compared; each that differs is a difference */
     uint64_t other_recipe;      /* of the unequal fruits; the first one's recipes stand below */
     char recipe_expected[CRN_RECIPE_NAME_BYTES], recipe_got[CRN_RECIPE_NAME_BYTES];

@@ -88,7 +88,9 @@ typedef struct crn_sorter_settings {
     struct {
         char file[CRN_TEXT_BYTES]; /* empty: none */
     } state;
-    crn_log_settings log;
+    struct {
+        int32_t level; /* crn_log_level */
+    } log;
 } crn_sorter_settings;
 
 /* Reads and checks a file; each error is one line on `faults`. Returns 0, or a negative errno, told

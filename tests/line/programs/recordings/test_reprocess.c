@@ -392,6 +392,32 @@ static void unsuitable_settings_are_told(void **state)
     expect_said("/whole: holds results of other recordings, or in another order");
 }
 
+/* With the line that recorded, the same; with another level, fruits that changed, and a report. */
+static void runs_are_compared(void **state)
+{
+    (void)state;
+    assert_int_equal(run(REPROCESS "with-line @/recorded --compare @/line"), 0);
+    expect_said("12 fruits and ");
+    expect_said(": all equal; ");
+    assert_null(strstr(output, " and 0 defects"));
+    write_config("level.yaml", "classes: [{name: background}, {name: rot, level: 0.5}, "
+                               "{name: rust, level: 0.7}]\n" GEOMETRY);
+    assert_int_equal(run("exec 2>&1; cernita-reprocess --config @/level.yaml --out @/level "
+                         "@/part?.tif --compare @/whole"),
+                     0);
+    expect_said("rust: ");
+    expect_said("level 0.7, expected 0.5");
+    expect_said("/level/report/report.html");
+    assert_int_equal(run("grep -c 'data:image/png' @/level/report/report.html"), 0);
+    assert_int_equal(run("grep -q 'have no photographs' @/level/report/report.html"), 1);
+    /* Half of the recordings: the others' fruits are told. */
+    assert_int_equal(run(REPROCESS "half @/part[0-2].tif --compare @/whole"), 0);
+    expect_said("of its fruits are not in the recordings");
+    assert_int_equal(run(REPROCESS "with-line @/recorded --compare @/none"), 1);
+    expect_said("/none: ");
+    assert_int_equal(run(REPROCESS "with-line @/recorded --compare @/line --shard 1/2"), 2);
+}
+
 static void shards_are_checked(void **state)
 {
     (void)state;
@@ -460,6 +486,7 @@ int main(void)
         cmocka_unit_test(missing_views_make_fruits_partial),
         cmocka_unit_test(bad_recordings_are_told_and_the_others_judged),
         cmocka_unit_test(unsuitable_settings_are_told),
+        cmocka_unit_test(runs_are_compared),
         cmocka_unit_test(shards_are_checked),
         cmocka_unit_test(a_full_disk_is_told),
         cmocka_unit_test(a_folder_without_rights_is_told),

@@ -5,7 +5,6 @@ import { make, setText } from '../frame.js';
 import { number, say, timeOfDay } from '../words.js';
 import { FruitBar } from './bar.js';
 import { Unknown, parseQuery } from './query.js';
-import { FruitSurface } from './surface.js';
 
 const SMALL = { width: 96, height: 64 }; // the server's
 const WATCH_MS = 300;
@@ -49,11 +48,7 @@ class Fruits {
       make('div', { class: 'row' }, this.status, this.cancel), this.list, this.more, this.notes);
     this.bar = new FruitBar({ open: (fruit, view) => this.open(fruit, view), step: (fruit, by) => this.step(fruit, by),
       back: () => this.goBack(), describe: (fruit) => [nameOf(fruit), detailsOf(fruit)].filter((text) => text).join(': ') });
-    this.surface = new FruitSurface(() => this.summary);
-    app.onselect((picture) => {
-      this.bar.show(picture);
-      this.surface.show(picture);
-    });
+    app.onselect((picture) => this.bar.show(picture));
     this.input.value = app.settings.get('fruits').search ?? '';
   }
 

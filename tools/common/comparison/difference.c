@@ -1,4 +1,4 @@
-#include "tools/replay/expect/expect_verdict.h"
+#include "tools/common/comparison/difference.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -26,13 +26,13 @@ typedef struct groups {
 } groups;
 
 typedef struct comparison {
-    const crn_expect_fruit *fruit;
+    const crn_difference_fruit *fruit;
     double tolerance;
     FILE *out;
-    crn_expect_counts *counts;
-    crn_expect_summary *summary; /* NULL: all are printed */
-    const group *group;          /* being compared */
-    uint32_t number;             /* of the defect in it, from 1 */
+    crn_difference_counts *counts;
+    crn_difference_summary *summary; /* NULL: all are printed */
+    const group *group;              /* being compared */
+    uint32_t number;                 /* of the defect in it, from 1 */
 } comparison;
 
 /* --- reading --- */
@@ -106,8 +106,8 @@ static void begin_line(const comparison *c)
 {
     c->counts->differences++;
     if (c->summary)
-        crn_expect_summary_difference(c->summary, c->group ? c->group->class->ptr : NULL,
-                                      c->group ? c->group->class->size : 0);
+        crn_difference_summary_difference(c->summary, c->group ? c->group->class->ptr : NULL,
+                                          c->group ? c->group->class->size : 0);
     fprintf(c->out, "lane %" PRIu64 ", fruit %" PRIu64, c->fruit->lane, c->fruit->fruit);
     if (!c->group)
         return;
@@ -289,9 +289,9 @@ static void compare_defects(const comparison *c, const msgpack_object *expected,
     compare_textures(c, expected, got);
 }
 
-static crn_expect_area sum_area(const group *one)
+static crn_difference_area sum_area(const group *one)
 {
-    crn_expect_area sum = {
+    crn_difference_area sum = {
         .level = one ? crn_value_real(crn_value_get(one->first, CRN_KEY(defect, level))) : 0};
     for (uint32_t i = 0; one && i < one->count; i++) {
         bool is_hole = crn_value_is_true(crn_value_get(&one->first[i], CRN_KEY(defect, hole)));
@@ -309,9 +309,9 @@ static void compare_group(comparison *c, const group *expected, const group *got
     c->group = expected ? expected : got;
     c->number = 0;
     if (c->summary) {
-        crn_expect_area before = sum_area(expected), now = sum_area(got);
-        crn_expect_summary_add(c->summary, c->group->class->ptr, c->group->class->size, &before,
-                               &now);
+        crn_difference_area before = sum_area(expected), now = sum_area(got);
+        crn_difference_summary_add(c->summary, c->group->class->ptr, c->group->class->size, &before,
+                                   &now);
     }
     if (count != seen) {
         begin_line(c);
@@ -343,9 +343,9 @@ static void compare_kind(const comparison *c, const msgpack_object *expected,
             (int)a->via.str.size, a->via.str.ptr);
 }
 
-int crn_expect_compare(const crn_expect_fruit *fruit, const msgpack_object *expected,
-                       const msgpack_object *got, double tolerance, FILE *out,
-                       crn_expect_counts *counts, crn_expect_summary *summary)
+int crn_difference_find(const crn_difference_fruit *fruit, const msgpack_object *expected,
+                        const msgpack_object *got, double tolerance, FILE *out,
+                        crn_difference_counts *counts, crn_difference_summary *summary)
 {
     comparison c = {fruit, tolerance, out, counts, summary, NULL, 0};
     groups all = {0}, seen = {0};

@@ -5,22 +5,22 @@
  * Defects are compared in the verdict's order within a view and class; where their numbers differ,
  * only that is told of this view and class.
  */
-#ifndef CRN_TOOLS_REPLAY_EXPECT_EXPECT_VERDICT_H
-#define CRN_TOOLS_REPLAY_EXPECT_EXPECT_VERDICT_H
+#ifndef CRN_TOOLS_COMMON_COMPARISON_DIFFERENCE_H
+#define CRN_TOOLS_COMMON_COMPARISON_DIFFERENCE_H
 
 #include <stdio.h>
 
 #include "src/formats/encoding/messagepack_json.h"
-#include "tools/replay/expect/expect_summary.h"
+#include "tools/common/comparison/difference_summary.h"
 
-typedef struct crn_expect_fruit {
+typedef struct crn_difference_fruit {
     uint64_t lane, fruit;
-} crn_expect_fruit;
+} crn_difference_fruit;
 
-typedef struct crn_expect_counts {
+typedef struct crn_difference_counts {
     uint64_t defects;     /* compared */
     uint64_t differences; /* each of them one line */
-} crn_expect_counts;
+} crn_difference_counts;
 
 /*
  * Prints a line per difference, or adds it to the summary if that is not NULL, whose lines `out` is
@@ -29,8 +29,8 @@ typedef struct crn_expect_counts {
  * that per point, areas by that per pixel of the perimeter, mean probabilities and textures by that
  * number; levels, flags and the number of points are the same. 0 or -ENOMEM.
  */
-int crn_expect_compare(const crn_expect_fruit *fruit, const msgpack_object *expected,
-                       const msgpack_object *got, double tolerance, FILE *out,
-                       crn_expect_counts *counts, crn_expect_summary *summary);
+int crn_difference_find(const crn_difference_fruit *fruit, const msgpack_object *expected,
+                        const msgpack_object *got, double tolerance, FILE *out,
+                        crn_difference_counts *counts, crn_difference_summary *summary);
 
 #endif

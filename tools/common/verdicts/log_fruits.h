@@ -5,8 +5,8 @@
  * replay of them: it gives its views epochs of its own, in order, so the n-th epoch of a replay
  * stands for the n-th of the recordings.
  */
-#ifndef CRN_TOOLS_REPLAY_LOG_FRUITS_H
-#define CRN_TOOLS_REPLAY_LOG_FRUITS_H
+#ifndef CRN_TOOLS_COMMON_VERDICTS_LOG_FRUITS_H
+#define CRN_TOOLS_COMMON_VERDICTS_LOG_FRUITS_H
 
 #include <stdbool.h>
 #include <stdint.h>

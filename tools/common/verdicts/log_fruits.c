@@ -1,4 +1,4 @@
-#include "tools/replay/log_fruits.h"
+#include "tools/common/verdicts/log_fruits.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "tools/replay/expect/expect_summary.h"
+#include "tools/common/comparison/difference_summary.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -16,22 +16,22 @@
 
 typedef struct changed_fruit {
     uint64_t lane, fruit;
-    crn_expect_area expected, got;
+    crn_difference_area expected, got;
 } changed_fruit;
 
 typedef struct changed_class {
     char name[CRN_CLASS_NAME_MAX];
     uint64_t fruits; /* that differ, and of them: */
-    crn_expect_area expected, got;
+    crn_difference_area expected, got;
     changed_fruit greatest[GREATEST];
     char example[EXAMPLE_MAX];
     /* Of the present fruit. */
     bool differs;
-    crn_expect_area now_expected, now_got;
+    crn_difference_area now_expected, now_got;
     size_t example_at; /* in the lines */
 } changed_class;
 
-struct crn_expect_summary {
+struct crn_difference_summary {
     changed_class classes[CRN_CLASSES_MAX];
     uint32_t count;
     char others[OTHERS][EXAMPLE_MAX];
@@ -42,18 +42,18 @@ struct crn_expect_summary {
     size_t size;
 };
 
-crn_expect_summary *crn_expect_summary_create(void)
+crn_difference_summary *crn_difference_summary_create(void)
 {
-    crn_expect_summary *summary = calloc(1, sizeof *summary);
+    crn_difference_summary *summary = calloc(1, sizeof *summary);
     if (!summary)
         return NULL;
     summary->lines = open_memstream(&summary->text, &summary->size);
     if (!summary->lines)
-        crn_expect_summary_free(&summary);
+        crn_difference_summary_free(&summary);
     return summary;
 }
 
-void crn_expect_summary_free(crn_expect_summary **summary)
+void crn_difference_summary_free(crn_difference_summary **summary)
 {
     if (!*summary)
         return;
@@ -64,7 +64,7 @@ void crn_expect_summary_free(crn_expect_summary **summary)
     *summary = NULL;
 }
 
-FILE *crn_expect_summary_lines(crn_expect_summary *summary)
+FILE *crn_difference_summary_lines(crn_difference_summary *summary)
 {
     return summary->lines;
 }
@@ -72,7 +72,7 @@ FILE *crn_expect_summary_lines(crn_expect_summary *summary)
 /* --- one fruit --- */
 
 /* NULL: a log with more classes than a line can have. */
-static changed_class *find_class(crn_expect_summary *summary, const char *name, size_t size)
+static changed_class *find_class(crn_difference_summary *summary, const char *name, size_t size)
 {
     char text[CRN_CLASS_NAME_MAX];
     size = size < sizeof text ? size : sizeof text - 1;
@@ -90,7 +90,8 @@ static changed_class *find_class(crn_expect_summary *summary, const char *name, 
     return class;
 }
 
-void crn_expect_summary_difference(crn_expect_summary *summary, const char *class, size_t size)
+void crn_difference_summary_difference(crn_difference_summary *summary, const char *class,
+                                       size_t size)
 {
     changed_class *changed = class ? find_class(summary, class, size) : NULL;
     size_t at = (size_t)ftell(summary->lines);
@@ -105,15 +106,15 @@ void crn_expect_summary_difference(crn_expect_summary *summary, const char *clas
     summary->other_count++;
 }
 
-static void add(crn_expect_area *sum, const crn_expect_area *more)
+static void add(crn_difference_area *sum, const crn_difference_area *more)
 {
     sum->defects += more->defects;
     sum->area_px += isfinite(more->area_px) ? more->area_px : 0;
     sum->level = more->level > 0 ? more->level : sum->level;
 }
 
-void crn_expect_summary_add(crn_expect_summary *summary, const char *class, size_t size,
-                            const crn_expect_area *expected, const crn_expect_area *got)
+void crn_difference_summary_add(crn_difference_summary *summary, const char *class, size_t size,
+                                const crn_difference_area *expected, const crn_difference_area *got)
 {
     changed_class *changed = find_class(summary, class, size);
     if (!changed)
@@ -122,7 +123,7 @@ void crn_expect_summary_add(crn_expect_summary *summary, const char *class, size
     add(&changed->now_got, got);
 }
 
-static void copy_line(const crn_expect_summary *summary, size_t at, char line[EXAMPLE_MAX])
+static void copy_line(const crn_difference_summary *summary, size_t at, char line[EXAMPLE_MAX])
 {
     const char *from = summary->text + at;
     snprintf(line, EXAMPLE_MAX, "%.*s", (int)strcspn(from, "\n"), from);
@@ -144,7 +145,7 @@ static void keep_greatest(changed_class *class, changed_fruit fruit)
         }
 }
 
-static void end_class(const crn_expect_summary *summary, changed_class *class, uint64_t lane,
+static void end_class(const crn_difference_summary *summary, changed_class *class, uint64_t lane,
                       uint64_t fruit)
 {
     if (class->differs) {
@@ -157,10 +158,11 @@ static void end_class(const crn_expect_summary *summary, changed_class *class, u
     }
     class->example_at = NOT_RECORDED;
     class->differs = false;
-    class->now_expected = class->now_got = (crn_expect_area){0};
+    class->now_expected = class->now_got = (crn_difference_area){0};
 }
 
-void crn_expect_summary_end_fruit(crn_expect_summary *summary, uint64_t lane, uint64_t fruit)
+void crn_difference_summary_end_fruit(crn_difference_summary *summary, uint64_t lane,
+                                      uint64_t fruit)
 {
     fflush(summary->lines);
     for (uint32_t i = 0; i < summary->count; i++)
@@ -174,7 +176,8 @@ void crn_expect_summary_end_fruit(crn_expect_summary *summary, uint64_t lane, ui
 /* --- output --- */
 
 /* "9 defects of 210.5 px², expected 8 of 150 px² (+40.3 %)" */
-static void print_areas(const crn_expect_area *expected, const crn_expect_area *got, FILE *out)
+static void print_areas(const crn_difference_area *expected, const crn_difference_area *got,
+                        FILE *out)
 {
     fprintf(out, "%" PRIu64 " defect%s of %.1f px², expected %" PRIu64 " of %.1f px²", got->defects,
             got->defects == 1 ? "" : "s", got->area_px, expected->defects, expected->area_px);
@@ -200,7 +203,7 @@ static void print_class(const changed_class *class, uint64_t fruits, uint32_t mo
     }
 }
 
-void crn_expect_summary_print(const crn_expect_summary *summary, uint64_t fruits, FILE *out)
+bool crn_difference_summary_print(const crn_difference_summary *summary, uint64_t fruits, FILE *out)
 {
     uint32_t differ = 0;
     for (uint32_t i = 0; i < summary->count; i++)
@@ -212,6 +215,5 @@ void crn_expect_summary_print(const crn_expect_summary *summary, uint64_t fruits
     for (uint32_t i = 0; i < summary->count; i++)
         if (summary->classes[i].fruits)
             print_class(&summary->classes[i], fruits, differ <= FEW_CLASSES ? GREATEST : 1, out);
-    if (differ || summary->other_count > OTHERS)
-        fprintf(out, "--all prints each difference, a line each\n");
+    return differ || summary->other_count > OTHERS;
 }
