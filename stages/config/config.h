@@ -171,6 +171,10 @@ typedef struct crn_lane_scales {
 
 /** The settings of a line, named as in the file; config/README.md is the reference of all keys,
  * with units and defaults. Whoever loads it owns it: crn_config_done(). */
+typedef struct crn_log_settings {
+    int32_t level; /**< crn_log_level */
+} crn_log_settings;
+
 typedef struct crn_config {
     const char *file; /**< path for messages, set by whoever starts the line; NULL for none */
     struct {
@@ -246,9 +250,7 @@ typedef struct crn_config {
         char dir[CRN_TEXT_BYTES]; /**< empty: nothing is kept over a restart */
         bool of_unit;             /**< it is that of a unit whose file names none */
     } state;
-    struct {
-        int32_t level; /**< crn_log_level */
-    } log;
+    crn_log_settings log;
     /** The keys, loaded by whoever opens the line's sockets (src/ingest/access/access.h), who also
      * closes them; NULL: none are required. */
     struct crn_access *guard;

@@ -314,10 +314,10 @@ static const crn_param state[] = {
             "/var/lib/cernita/NAME), otherwise none"),
     {0}};
 
-static const crn_param logging[] = {KEY(log, level, .fallback = "info",
-                                        .choices = crn_log_level_names, .live = true,
-                                        .help = "least important lines that are logged"),
-                                    {0}};
+const crn_param crn_keys_log[] = {CRN_PARAM(crn_log_settings, level, .fallback = "info",
+                                            .choices = crn_log_level_names, .live = true,
+                                            .help = "least important lines that are logged"),
+                                  {0}};
 
 static const crn_section publish[] = {{.key = "grader", .rows = grader},
                                       {.key = "viewers", .rows = viewers},
@@ -347,7 +347,7 @@ const crn_section crn_sections[] = {
     {.key = "monitor", .rows = monitor},
     {.key = "control", .rows = control},
     {.key = "state", .rows = state},
-    {.key = "log", .rows = logging},
+    {.key = "log", .rows = crn_keys_log, .at = offsetof(crn_config, log)},
     {0}};
 
 const crn_section *crn_section_of(crn_section_kind kind)

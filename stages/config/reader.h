@@ -175,6 +175,9 @@ typedef struct crn_section {
     void (*print)(const crn_config *config, int indent, FILE *out);
 } crn_section;
 
+/* The rows of section `log`, which each program's file has: of a crn_log_settings. */
+CRN_API extern const crn_param crn_keys_log[];
+
 /* --- reading --- */
 
 /* What a program's file consists of. */

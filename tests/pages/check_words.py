@@ -22,7 +22,8 @@ IDENTIFIER = re.compile(r"\w[_.]\w")
 def read_words(language):
     """The texts by key; those of a table as 'table.key'."""
     found, table = {}, ""
-    for line in (PAGE / f"words_{language}.js").read_text().splitlines():
+    own, shared = (folder / f"words_{language}.js" for folder in (PAGE, SHARED / "surface"))
+    for line in (own.read_text() + shared.read_text()).splitlines():
         entry = ENTRY.match(line)
         if not entry:
             continue
@@ -42,7 +43,7 @@ def read_words(language):
 
 def read_scripts():
     """The page's scripts and HTML without its words."""
-    files = [*PAGE.glob("*.html"), *PAGE.rglob("*.js"), *SHARED.glob("*.js")]
+    files = [*PAGE.glob("*.html"), *PAGE.rglob("*.js"), *SHARED.rglob("*.js")]
     return "\n".join(path.read_text() for path in files if not path.name.startswith("words_"))
 
 

@@ -26,6 +26,7 @@ from workbench_modes import FRUIT, MODE_TESTS, near, open_chain, yaml_of
 from workbench_operators import OPERATOR_TESTS, expect_pixels
 from workbench_page import REFUSED, Page, Workbench, make_pictures, read_picture, settings_of
 from workbench_screen import SCREEN_TESTS
+from workbench_surface import SURFACE_TESTS
 
 MODES = ("operator", "timing", "chain", "levels", "calibrate", "fruits")
 
@@ -454,7 +455,7 @@ def by_keyboard_alone(test):
 TESTS = [*OPERATOR_TESTS, *SCREEN_TESTS, invalid_options_keep_run_disabled, a_long_job_is_cancelled, dropped_and_pasted,
          hostile_files_are_refused, the_url_restores, a_gone_file_is_said, hovering_a_contour, values_under_the_pointer,
          zoom_is_linked, swiped, *MODE_TESTS, *COMPARE_TESTS, *COMPARE_RESULT_TESTS, *LEVEL_TESTS, *CALIBRATE_TESTS, *FRUIT_TESTS,
-         modes_in_light_and_dark, modes_fit_a_phone, italian, by_keyboard_alone]
+         *SURFACE_TESTS, modes_in_light_and_dark, modes_fit_a_phone, italian, by_keyboard_alone]
 
 
 if __name__ == "__main__":

@@ -48,6 +48,7 @@ def bench_of(test, *arguments):
     workbench = Workbench(test.programs, *arguments)
     try:
         yield workbench
+        test.browser.driver.get("about:blank") # what the page still asks would be refused at the program's end
     finally:
         workbench.close()
 

@@ -171,6 +171,7 @@ static const crn_route routes[] = {
     {"POST", "/fruits", crn_work_fruits, BODY_TEXT},
     {"POST", "/fruits/pictures", crn_work_fruit_pictures, BODY_TEXT},
     {"POST", "/fruits/view", crn_work_fruit_view, BODY_TEXT},
+    {"POST", "/fruits/verdict", crn_work_fruit_verdict, BODY_TEXT},
 };
 
 /* --- the life of a request -------------------------------------------------------------------- */

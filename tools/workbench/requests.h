@@ -91,6 +91,7 @@ void crn_work_levels(crn_request *request);
 void crn_work_calibrate(crn_request *request);
 void crn_work_recordings(crn_request *request);
 void crn_work_fruits(crn_request *request);
+void crn_work_fruit_verdict(crn_request *request);
 void crn_work_fruit_pictures(crn_request *request);
 void crn_work_fruit_view(crn_request *request);
 

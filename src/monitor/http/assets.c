@@ -20,7 +20,6 @@
     USE(fruit, "fruit.js", CRN_ASSET_SCRIPT)                                                       \
     USE(why, "fruit/why.js", CRN_ASSET_SCRIPT)                                                     \
     USE(fruit_picture, "fruit/picture.js", CRN_ASSET_SCRIPT)                                       \
-    USE(fruit_map, "fruit/map.js", CRN_ASSET_SCRIPT)                                               \
     USE(chart, "latency_chart.js", CRN_ASSET_SCRIPT)                                               \
     USE(languages, "languages.js", CRN_ASSET_SCRIPT)                                               \
     USE(words_de, "words_de.js", CRN_ASSET_SCRIPT)                                                 \

@@ -11,46 +11,12 @@
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/folder.h"
-#include "tests/support/line/daemon.h"
-#include "tests/support/programs/shell.h"
+#include "tests/support/line/kept_line.h"
 
 /* What only a failure reaches. */
 #define PATIENCE_NS (60 * CRN_NS_PER_S)
 
 static daemon_process line;
-
-static void write_line(const char *level)
-{
-    char yaml[1024], path[128];
-    snprintf(yaml, sizeof yaml,
-             "ingest: {bind: ['ipc://%s/in']}\n"
-             "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'}}\n"
-             "classes: [{name: rot, level: %s}]\n"
-             "chain: [contours: {}]\n"
-             "run: {backend: openmp, workers: 1, threads: 1}\n"
-             "monitor: {http: ''}\n"
-             "control: {path: '%s/control'}\n"
-             "state: {dir: '%s/state'}\n",
-             test_folder, test_folder, test_folder, level, test_folder, test_folder);
-    daemon_write_config(test_folder, "line.yaml", yaml, path);
-}
-
-static void start(void)
-{
-    char path[128];
-    snprintf(path, sizeof path, "%s/line.yaml", test_folder);
-    const char *const arguments[] = {"cernitad", "--config", path, NULL};
-    daemon_start_as(&line, CRN_BIN "/cernitad", arguments, NULL);
-    daemon_read_until(&line, "ready: ");
-}
-
-static int ctl(const char *arguments, char output[8192])
-{
-    char command[512];
-    snprintf(command, sizeof command, CRN_BIN "/cernitactl --socket %s/control %s 2>&1",
-             test_folder, arguments);
-    return crn_test_shell(command, output, 8192);
-}
 
 static const char refused[] = "  warning  New settings were refused";
 
@@ -61,7 +27,7 @@ static int await(int after, const char *state)
     char output[8192], wanted[128];
     snprintf(wanted, sizeof wanted, "%s%s", state, refused);
     for (int64_t until_ns = crn_now_ns() + PATIENCE_NS; crn_now_ns() < until_ns; usleep(50000)) {
-        if (ctl("alarms", output) != 0)
+        if (kept_line_control("alarms", output, sizeof output) != 0)
             continue;
         for (char *row = output; row; row = strchr(row + 1, '\n')) {
             int number = 0;
@@ -101,33 +67,30 @@ static void a_killed_daemon_leaves_its_list(void **state)
     char output[8192], folder[96], text[128];
     snprintf(folder, sizeof folder, "%s/state", test_folder);
     assert_int_equal(mkdir(folder, 0755), 0);
-    write_line("0.5");
-    start();
-    write_line("6"); /* the reload is refused, which is an alarm */
-    assert_int_equal(ctl("reload", output), 1);
+    kept_line_write("0.5", "");
+    kept_line_start(&line);
+    kept_line_write("6", ""); /* the reload is refused, which is an alarm */
+    assert_int_equal(kept_line_control("reload", output, sizeof output), 1);
     int number = await(0, "active, unacknowledged");
     snprintf(text, sizeof text, "alarms --acknowledge %d", number);
-    assert_int_equal(ctl(text, output), 0);
+    assert_int_equal(kept_line_control(text, output, sizeof output), 0);
     snprintf(text, sizeof text, "alarms --shelve %d --minutes 480", number);
-    assert_int_equal(ctl(text, output), 0);
+    assert_int_equal(kept_line_control(text, output, sizeof output), 0);
     await_written(number);
-    kill(line.pid, SIGKILL);
-    daemon_end(&line);
-    write_line("0.5");
-    start();
+    kept_line_end(&line, SIGKILL);
+    kept_line_write("0.5", "");
+    kept_line_start(&line);
     snprintf(text, sizeof text, "cleared, acknowledged by user %u, shelved", (unsigned)getuid());
     assert_int_equal(await(0, text), number);
     /* It comes again: a later number, and still shelved. */
-    write_line("6");
-    assert_int_equal(ctl("reload", output), 1);
+    kept_line_write("6", "");
+    assert_int_equal(kept_line_control("reload", output, sizeof output), 1);
     int again = await(number, "active, unacknowledged, shelved");
-    kill(line.pid, SIGTERM);
-    daemon_end(&line);
-    write_line("0.5");
-    start();
+    kept_line_end(&line, SIGTERM);
+    kept_line_write("0.5", "");
+    kept_line_start(&line);
     assert_int_equal(await(number, "cleared, unacknowledged, shelved"), again);
-    kill(line.pid, SIGTERM);
-    daemon_end(&line);
+    kept_line_end(&line, SIGTERM);
 }
 
 int main(void)

@@ -13,7 +13,7 @@
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/folder.h"
-#include "tests/support/line/daemon.h"
+#include "tests/support/line/kept_line.h"
 #include "tests/support/programs/shell.h"
 #include "tests/support/random.h"
 
@@ -22,42 +22,12 @@ static char output[16384];
 
 static void write_line(const char *level)
 {
-    char yaml[1024], path[128];
-    snprintf(yaml, sizeof yaml,
-             "ingest: {bind: ['ipc://%s/in']}\n"
-             "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'}}\n"
-             "classes: [{name: rot, level: %s}]\n"
-             "chain: [contours: {}]\n"
-             "run: {backend: openmp, workers: 1, threads: 1}\n"
-             "monitor: {http: ''}\n"
-             "control: {path: '%s/control'}\n"
-             "state: {dir: '%s/state'}\n"
-             "recipes: {peach: {classes: {rot: 0.3}}}\n",
-             test_folder, test_folder, test_folder, level, test_folder, test_folder);
-    daemon_write_config(test_folder, "line.yaml", yaml, path);
-}
-
-static void start(void)
-{
-    char path[128];
-    snprintf(path, sizeof path, "%s/line.yaml", test_folder);
-    const char *const arguments[] = {"cernitad", "--config", path, NULL};
-    daemon_start_as(&line, CRN_BIN "/cernitad", arguments, NULL);
-    daemon_read_until(&line, "ready: ");
-}
-
-static void end(int number)
-{
-    kill(line.pid, number);
-    daemon_end(&line);
+    kept_line_write(level, "recipes: {peach: {classes: {rot: 0.3}}}\n");
 }
 
 static int control(const char *request)
 {
-    char command[512];
-    snprintf(command, sizeof command, CRN_BIN "/cernitactl --socket %s/control %s 2>&1",
-             test_folder, request);
-    return crn_test_shell(command, output, sizeof output);
+    return kept_line_control(request, output, sizeof output);
 }
 
 static int read_log(const char *request)
@@ -90,7 +60,7 @@ static void who_changed_what_is_told(void **state)
 {
     (void)state;
     char settings[64], by[64];
-    start();
+    kept_line_start(&line);
     assert_int_equal(control("recipe peach"), 0);
     snprintf(settings, sizeof settings, "settings %.16s", output + strlen("settings "));
     write_line("0.45");
@@ -100,7 +70,7 @@ static void who_changed_what_is_told(void **state)
     write_line("0.45");
     kill(line.pid, SIGHUP);
     await(read_log, "changes", ", signal");
-    end(SIGTERM);
+    kept_line_end(&line, SIGTERM);
     assert_int_equal(read_log("changes"), 0);
     expect("    1  20");
     expect("  start  by ");
@@ -142,7 +112,7 @@ static void what_was_altered_is_named(void **state)
 {
     (void)state;
     char name[128], hash[17];
-    start();
+    kept_line_start(&line);
     assert_int_equal(control("recipe peach"), 0);
     snprintf(hash, sizeof hash, "%.16s", output + strlen("settings "));
     await(control, "status", "changes   2, the last with the hash ");
@@ -161,13 +131,13 @@ static void what_was_altered_is_named(void **state)
     alter("changes.jsonl", 100);
     assert_int_equal(control("changes"), 1);
     expect("/state/changes.jsonl:1: is not the entry that was written there");
-    end(SIGKILL);
-    start(); /* all the same */
+    kept_line_end(&line, SIGKILL);
+    kept_line_start(&line); /* all the same */
     await(control, "status", "changes   3, the last with the hash ");
     daemon_read_until(&line, "changes.jsonl:1: is not the entry");
     assert_int_equal(control("changes"), 1);
     expect("/state/changes.jsonl:1: ");
-    end(SIGTERM);
+    kept_line_end(&line, SIGTERM);
 }
 
 /* A switch may be in force and not in the log yet: then the start tells. */
@@ -175,11 +145,11 @@ static void a_daemon_that_is_killed_leaves_a_chain(void **state)
 {
     (void)state;
     crn_random random = {crn_random_seed()};
-    start();
+    kept_line_start(&line);
     await(read_log, "changes", "  start  by "); /* the file is made after the line is ready */
-    end(SIGTERM);
+    kept_line_end(&line, SIGTERM);
     for (uint32_t i = crn_random_cases(20); i > 0; i--) {
-        start();
+        kept_line_start(&line);
         pid_t pid = line.pid;
         char command[512];
         snprintf(command, sizeof command,
@@ -198,7 +168,7 @@ static void a_folder_that_takes_nothing_keeps_no_reload_waiting(void **state)
     char folder[96], aside[96];
     snprintf(folder, sizeof folder, "%s/state", test_folder);
     snprintf(aside, sizeof aside, "%s/aside", test_folder);
-    start();
+    kept_line_start(&line);
     await(read_log, "changes", "start");
     assert_int_equal(rename(folder, aside), 0);
     write_line("0.4");
@@ -206,14 +176,14 @@ static void a_folder_that_takes_nothing_keeps_no_reload_waiting(void **state)
     await(control, "status", "Changes of settings are not recorded");
     assert_int_equal(rename(aside, folder), 0);
     await(read_log, "changes", "classes.rot.level: 0.5 -> 0.4");
-    end(SIGTERM);
+    kept_line_end(&line, SIGTERM);
     assert_int_equal(read_log("changes --verify"), 0);
 }
 
 static void lots_are_changes_and_stay_in_the_entries_after(void **state)
 {
     (void)state;
-    start();
+    kept_line_start(&line);
     assert_int_equal(control("lot A-17 --grower Rossi"), 0);
     assert_int_equal(control("lot B-1"), 0);
     assert_int_equal(control("lot 'C?'"), 1);
@@ -223,9 +193,9 @@ static void lots_are_changes_and_stay_in_the_entries_after(void **state)
     expect("lot: A-17 -> B-1\n");
     expect("  lot refused  by ");
     expect("asked: lot C?\n       lot: the id has a question mark");
-    end(SIGKILL);
-    start();
-    end(SIGTERM);
+    kept_line_end(&line, SIGKILL);
+    kept_line_start(&line);
+    kept_line_end(&line, SIGTERM);
     assert_int_equal(read_log("changes --from 6"), 0); /* the start, with what was kept */
     assert_null(strstr(output, "->"));
     char command[256];

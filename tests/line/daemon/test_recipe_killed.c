@@ -20,10 +20,9 @@
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/folder.h"
-#include "tests/support/line/daemon.h"
+#include "tests/support/line/kept_line.h"
 #include "tests/support/peers/decode.h"
 #include "tests/support/peers/peer.h"
-#include "tests/support/programs/shell.h"
 #include "tests/support/random.h"
 
 #define SIDE 16
@@ -34,38 +33,6 @@ static daemon_process line;
 static void *zmq;
 static crn_peer_message *message;
 static char named[64], settings[64], lot[64]; /* by the last verdict */
-
-static void write_line(const char *recipes_text)
-{
-    char yaml[1024], path[128];
-    snprintf(yaml, sizeof yaml,
-             "ingest: {bind: ['ipc://%s/in']}\n"
-             "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'}}\n"
-             "classes: [{name: rot, level: 0.5}]\n"
-             "chain: [contours: {}]\n"
-             "run: {backend: openmp, workers: 1, threads: 1}\n"
-             "monitor: {http: ''}\n"
-             "control: {path: '%s/control'}\n"
-             "state: {dir: '%s/state'}\n"
-             "%s",
-             test_folder, test_folder, test_folder, test_folder, test_folder, recipes_text);
-    daemon_write_config(test_folder, "line.yaml", yaml, path);
-}
-
-static void start(void)
-{
-    char path[128];
-    snprintf(path, sizeof path, "%s/line.yaml", test_folder);
-    const char *const arguments[] = {"cernitad", "--config", path, NULL};
-    daemon_start_as(&line, CRN_BIN "/cernitad", arguments, NULL);
-    daemon_read_until(&line, "ready: ");
-}
-
-static void end(void)
-{
-    kill(line.pid, SIGKILL);
-    daemon_end(&line);
-}
 
 static void copy_text(const char *key, char ret_text[64])
 {
@@ -145,8 +112,7 @@ static bool kill_after(const char *recipe, int64_t wait_ns)
     ask(client, recipe);
     while (crn_now_ns() - asked_ns < wait_ns)
         sched_yield();
-    kill(line.pid, SIGKILL);
-    daemon_end(&line);
+    kept_line_end(&line, SIGKILL);
     bool answered = acknowledged(client);
     close(client);
     return answered;
@@ -180,12 +146,12 @@ static void the_first_verdict_is_by_the_recipe_acknowledged_last(void **state)
     crn_random random = {crn_random_seed()};
     uint32_t moments = crn_random_cases(100), answered = 0, taken = 0;
     size_t last = 1;
-    start();
+    kept_line_start(&line);
     int64_t took_ns = measure_switch();
     for (uint32_t i = 0; i < moments; i++) {
         size_t next = (last + 1 + crn_random_below(&random, 2)) % 3;
         bool ok = kill_after(recipes[next], 2 * took_ns * i / moments);
-        start();
+        kept_line_start(&line);
         judge(i + 1);
         bool is_next = strcmp(named, recipes[next]) == 0;
         if (!is_next && (ok || strcmp(named, recipes[last]) != 0))
@@ -195,21 +161,13 @@ static void the_first_verdict_is_by_the_recipe_acknowledged_last(void **state)
         taken += is_next && !ok;
         last = is_next ? next : last;
     }
-    end();
+    kept_line_end(&line, SIGKILL);
     print_message("%" PRIu32 " of %" PRIu32 " switches acknowledged before the kill, %" PRIu32
                   " others in force\n",
                   answered, moments, taken);
 }
 
 /* --- what is lost, and found again --- */
-
-static int control(const char *request, char output[4096])
-{
-    char command[256];
-    snprintf(command, sizeof command, CRN_BIN "/cernitactl --socket %s/control %s 2>&1",
-             test_folder, request);
-    return crn_test_shell(command, output, 4096);
-}
 
 /* The conditions' thread looks once a second. */
 static void await_status(const char *said, bool there)
@@ -219,7 +177,7 @@ static void await_status(const char *said, bool there)
     do {
         if (crn_now_ns() > until_ns)
             fail_msg("%s: %s", said, output);
-        assert_int_equal(control("status", output), 0);
+        assert_int_equal(kept_line_control("status", output, sizeof output), 0);
         sched_yield();
     } while ((strstr(output, said) != NULL) != there);
 }
@@ -230,45 +188,45 @@ static void the_settings_are_those_before_the_kill(void **state)
 {
     (void)state;
     char output[4096], before[64];
-    start();
-    assert_int_equal(control("recipe peach", output), 0);
+    kept_line_start(&line);
+    assert_int_equal(kept_line_control("recipe peach", output, sizeof output), 0);
     judge(1);
     memcpy(before, settings, sizeof before);
-    end();
-    start();
+    kept_line_end(&line, SIGKILL);
+    kept_line_start(&line);
     judge(2);
     assert_string_equal(settings, before);
     assert_string_equal(named, "peach");
-    assert_int_equal(control("recipes", output), 0);
+    assert_int_equal(kept_line_control("recipes", output, sizeof output), 0);
     assert_non_null(strstr(output, "* peach"));
-    assert_int_equal(control("reload", output), 0); /* the recipe stays */
-    end();
-    start();
+    assert_int_equal(kept_line_control("reload", output, sizeof output), 0); /* the recipe stays */
+    kept_line_end(&line, SIGKILL);
+    kept_line_start(&line);
     judge(3);
     assert_string_equal(settings, before);
-    end();
+    kept_line_end(&line, SIGKILL);
 }
 
 static void the_lot_is_that_before_the_kill(void **state)
 {
     (void)state;
     char output[4096];
-    start();
+    kept_line_start(&line);
     judge(1);
     assert_string_equal(lot, "");
-    assert_int_equal(control("lot 'Hof 7' --grower Käthe", output), 0);
-    end();
-    start();
+    assert_int_equal(kept_line_control("lot 'Hof 7' --grower Käthe", output, sizeof output), 0);
+    kept_line_end(&line, SIGKILL);
+    kept_line_start(&line);
     judge(2);
     assert_string_equal(lot, "Hof 7");
-    assert_int_equal(control("lot", output), 0);
+    assert_int_equal(kept_line_control("lot", output, sizeof output), 0);
     assert_string_equal(output, "lot       Hof 7\ngrower    Käthe\n");
-    assert_int_equal(control("lot --end", output), 0);
-    end();
-    start();
+    assert_int_equal(kept_line_control("lot --end", output, sizeof output), 0);
+    kept_line_end(&line, SIGKILL);
+    kept_line_start(&line);
     judge(3);
     assert_string_equal(lot, "");
-    end();
+    kept_line_end(&line, SIGKILL);
 }
 
 static void a_lot_that_is_not_certain_is_told_until_one_is_chosen(void **state)
@@ -276,18 +234,18 @@ static void a_lot_that_is_not_certain_is_told_until_one_is_chosen(void **state)
     (void)state;
     static const char lot_lost[] = "The lot was lost in a restart";
     char output[4096], path[96];
-    start();
-    assert_int_equal(control("lot 'Hof 7'", output), 0);
-    end();
+    kept_line_start(&line);
+    assert_int_equal(kept_line_control("lot 'Hof 7'", output, sizeof output), 0);
+    kept_line_end(&line, SIGKILL);
     snprintf(path, sizeof path, "%s/state/lot", test_folder);
     assert_int_equal(truncate(path, 20), 0);
-    start();
+    kept_line_start(&line);
     judge(1);
     assert_string_equal(lot, "");
     await_status(lot_lost, true);
-    assert_int_equal(control("lot --end", output), 0);
+    assert_int_equal(kept_line_control("lot --end", output, sizeof output), 0);
     await_status(lot_lost, false);
-    end();
+    kept_line_end(&line, SIGKILL);
 }
 
 #define APRICOT "recipes: {apricot: {classes: {rot: 0.4}}}\n"
@@ -298,13 +256,13 @@ static void reload_and_look(void)
 {
     char output[4096];
     static const char refused[] = "New settings were refused";
-    write_line("limits: {lanes: 3}\n" APRICOT);
-    assert_int_not_equal(control("reload", output), 0);
+    kept_line_write("0.5", "limits: {lanes: 3}\n" APRICOT);
+    assert_int_not_equal(kept_line_control("reload", output, sizeof output), 0);
     await_status(refused, true);
-    write_line("log: {level: debug}\n" APRICOT);
-    assert_int_equal(control("reload", output), 0);
+    kept_line_write("0.5", "log: {level: debug}\n" APRICOT);
+    assert_int_equal(kept_line_control("reload", output, sizeof output), 0);
     await_status(refused, false);
-    assert_int_equal(control("status", output), 0);
+    assert_int_equal(kept_line_control("status", output, sizeof output), 0);
     assert_non_null(strstr(output, lost));
 }
 
@@ -312,25 +270,25 @@ static void a_recipe_that_the_file_lacks_is_told_until_one_is_chosen(void **stat
 {
     (void)state;
     char output[4096];
-    start();
-    assert_int_equal(control("recipe peach", output), 0);
-    end();
-    write_line(APRICOT);
-    start();
-    end(); /* another restart does not forget it */
-    start();
+    kept_line_start(&line);
+    assert_int_equal(kept_line_control("recipe peach", output, sizeof output), 0);
+    kept_line_end(&line, SIGKILL);
+    kept_line_write("0.5", APRICOT);
+    kept_line_start(&line);
+    kept_line_end(&line, SIGKILL); /* another restart does not forget it */
+    kept_line_start(&line);
     assert_non_null(strstr(line.text, "the file has no recipe 'peach' any more"));
     judge(1);
     assert_string_equal(named, "");
     await_status("Recipe 'peach' was lost in a restart", true);
     reload_and_look();
-    assert_int_equal(control("recipe --none", output), 0);
+    assert_int_equal(kept_line_control("recipe --none", output, sizeof output), 0);
     await_status(lost, false);
-    end();
-    start();
+    kept_line_end(&line, SIGKILL);
+    kept_line_start(&line);
     await_status("recipe    none", true);
     assert_null(strstr(line.text, "not certain"));
-    end();
+    kept_line_end(&line, SIGKILL);
 }
 
 static void a_damaged_file_is_told(void **state)
@@ -338,16 +296,16 @@ static void a_damaged_file_is_told(void **state)
     (void)state;
     char path[128], output[4096];
     snprintf(path, sizeof path, "%s/state/recipe", test_folder);
-    start();
-    assert_int_equal(control("recipe peach", output), 0);
-    end();
+    kept_line_start(&line);
+    assert_int_equal(kept_line_control("recipe peach", output, sizeof output), 0);
+    kept_line_end(&line, SIGKILL);
     assert_int_equal(truncate(path, 20), 0);
-    start();
+    kept_line_start(&line);
     assert_non_null(strstr(line.text, "is damaged, or not cernitad's"));
     await_status(lost, true);
-    assert_int_equal(control("recipe apricot", output), 0);
+    assert_int_equal(kept_line_control("recipe apricot", output, sizeof output), 0);
     await_status(lost, false);
-    end();
+    kept_line_end(&line, SIGKILL);
 }
 
 /* A disk that takes nothing for a while: the folder is away. */
@@ -364,25 +322,25 @@ static void what_could_not_be_kept_is_told_and_kept_later(void **state)
     (void)state;
     static const char not_kept[] = "The recipe is not saved";
     char output[4096];
-    start();
-    assert_int_equal(control("recipe apricot", output), 0);
+    kept_line_start(&line);
+    assert_int_equal(kept_line_control("recipe apricot", output, sizeof output), 0);
     put_away(true);
-    assert_int_equal(control("recipe peach", output), 0);
+    assert_int_equal(kept_line_control("recipe peach", output, sizeof output), 0);
     assert_non_null(strstr(output, "note: a restart would lose it"));
-    assert_int_equal(control("lot 'Hof 7'", output), 0);
+    assert_int_equal(kept_line_control("lot 'Hof 7'", output, sizeof output), 0);
     assert_non_null(strstr(output, "note: a restart would lose it"));
     await_status(not_kept, true);
     await_status("The lot is not saved", true);
     put_away(false);
     await_status(not_kept, false);
     await_status("The lot is not saved", false);
-    end();
-    start();
+    kept_line_end(&line, SIGKILL);
+    kept_line_start(&line);
     assert_null(strstr(line.text, "not certain"));
     judge(1);
     assert_string_equal(named, "peach");
     assert_string_equal(lot, "Hof 7");
-    end();
+    kept_line_end(&line, SIGKILL);
 }
 
 static int set_up(void **state)
@@ -391,7 +349,8 @@ static int set_up(void **state)
     int r = test_folder_make(state);
     snprintf(state_folder, sizeof state_folder, "%s/state", test_folder);
     r = r < 0 ? r : mkdir(state_folder, 0755);
-    write_line("recipes: {apricot: {classes: {rot: 0.4}}, peach: {classes: {rot: 0.3}}}\n");
+    kept_line_write("0.5",
+                    "recipes: {apricot: {classes: {rot: 0.4}}, peach: {classes: {rot: 0.3}}}\n");
     zmq = zmq_ctx_new();
     message = crn_peer_message_new();
     return r;

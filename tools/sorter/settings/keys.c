@@ -1,5 +1,4 @@
 /* The keys of a sorter's file, one row each. */
-#include "stages/base/log.h"
 #include "tools/sorter/settings/internal.h"
 
 #define KEY(section, member, ...)                                                                  \
@@ -149,11 +148,6 @@ static const crn_param state[] = {
                 "RUNTIME_DIRECTORY/sequences under systemd, otherwise none"),
     {0}};
 
-static const crn_param logging[] = {KEY(log, level, .fallback = "info",
-                                        .choices = crn_log_level_names, .live = true,
-                                        .help = "least important lines that are logged"),
-                                    {0}};
-
 static const crn_section outputs[] = {{.key = "stdout", .rows = standard},
                                       {.key = "tcp", .rows = tcp},
                                       {.key = "modbus_server", .rows = modbus_server},
@@ -176,7 +170,7 @@ const crn_section crn_sorter_sections[] = {
     {.key = "monitor", .rows = monitor},
     {.key = "control", .rows = control},
     {.key = "state", .rows = state},
-    {.key = "log", .rows = logging},
+    {.key = "log", .rows = crn_keys_log, .at = offsetof(crn_sorter_settings, log)},
     {0}};
 
 const crn_param crn_sorter_ejector_keys[] = {

@@ -88,9 +88,7 @@ typedef struct crn_sorter_settings {
     struct {
         char file[CRN_TEXT_BYTES]; /* empty: none */
     } state;
-    struct {
-        int32_t level; /* crn_log_level */
-    } log;
+    crn_log_settings log;
 } crn_sorter_settings;
 
 /* Reads and checks a file; each error is one line on `faults`. Returns 0, or a negative errno, told

@@ -29,6 +29,7 @@ typedef struct crn_fruit_verdict {
     uint32_t shown_view;
     uint64_t found;  /* by crn_fruit_builder_class() */
     const char *lot; /* "" or NULL: none */
+    crn_verdict_place place;
 } crn_fruit_verdict;
 
 /* The class's bit; 0 if there is no room for one more class. */

@@ -237,6 +237,7 @@ int crn_fruit_builder_judge(crn_fruit_builder *builder, const crn_fruit_verdict 
     builder->head.verdicts += fruit->kind == CRN_FRUIT_NO_VERDICT;
     fruit->kind = verdict->kind;
     fruit->found = verdict->found;
+    fruit->verdict = verdict->place;
     for (uint32_t i = 0; i < fruit->view_count; i++)
         if (builder->met[fruit->first_view + i].at.view == verdict->shown_view)
             fruit->shown_view = verdict->shown_view;

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/formats/verdict_log/reader.h"
 #include "src/formats/view/wire.h"
 #include "stages/base/error.h"
 #include "stages/stage/classes.h"
@@ -27,15 +28,22 @@ typedef struct crn_fruit_sources {
 
 #define CRN_FRUIT_NO_VERDICT (-1)
 
+/* Where a verdict is found again: in the log, or by its row in the archive. */
+typedef struct crn_verdict_place {
+    crn_verdict_position logged;
+    int64_t fruit_id; /* of the archive */
+} crn_verdict_place;
+
 typedef struct crn_recorded_fruit {
     uint64_t epoch, fruit;
     int64_t time_ns;                 /* arrival of its first view, CLOCK_REALTIME */
     uint64_t found;                  /* classes, a bit each, that the verdict found */
     uint32_t first_view, view_count; /* in `views`, by index of view */
     uint32_t lane;
-    uint32_t lot;        /* in `lots`; 0: none */
-    int32_t kind;        /* crn_verdict_kind, or CRN_FRUIT_NO_VERDICT */
-    uint32_t shown_view; /* that of the largest defect in the verdict, else its first */
+    uint32_t lot;              /* in `lots`; 0: none */
+    int32_t kind;              /* crn_verdict_kind, or CRN_FRUIT_NO_VERDICT */
+    crn_verdict_place verdict; /* of the last one; undefined without a kind */
+    uint32_t shown_view;       /* that of the largest defect in the verdict, else its first */
 } crn_recorded_fruit;
 
 typedef struct crn_view_place {

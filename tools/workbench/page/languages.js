@@ -1,4 +1,5 @@
 // The languages of the workbench, each merged from the texts of its modes.
+import surface from './surface/words.js';
 import calibrateEn from './words/calibrate_en.js';
 import calibrateIt from './words/calibrate_it.js';
 import chainEn from './words/chain_en.js';
@@ -15,6 +16,6 @@ import timingEn from './words/timing_en.js';
 import timingIt from './words/timing_it.js';
 
 export default {
-  en: { ...operatorEn, ...timingEn, ...chainEn, ...compareEn, ...levelsEn, ...calibrateEn, ...fruitsEn },
-  it: { ...operatorIt, ...timingIt, ...chainIt, ...compareIt, ...levelsIt, ...calibrateIt, ...fruitsIt },
+  en: { ...surface.en, ...operatorEn, ...timingEn, ...chainEn, ...compareEn, ...levelsEn, ...calibrateEn, ...fruitsEn },
+  it: { ...surface.it, ...operatorIt, ...timingIt, ...chainIt, ...compareIt, ...levelsIt, ...calibrateIt, ...fruitsIt },
 };

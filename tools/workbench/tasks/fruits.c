@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/workbench/fruits/verdict.h"
 #include "tools/workbench/tasks/tasks.h"
 
 /* --- JSON ------------------------------------------------------------------------------------- */
@@ -51,6 +52,22 @@ int crn_task_fruits(const void *settings, crn_job_report *report)
     int r = crn_fruit_table_open(&table, &error);
     if (r == 0)
         r = print_answer(&table, &task->search, &error);
+    crn_fruit_table_close(&table);
+    return crn_task_end(r, &error);
+}
+
+int crn_task_fruit_verdict(const void *settings, crn_job_report *report)
+{
+    const crn_task *task = settings;
+    const crn_recorded_fruit *fruit;
+    crn_fruit_table table = {0};
+    crn_error error = {0};
+    (void)report;
+    int r = crn_fruit_table_open(&table, &error);
+    if (r == 0)
+        r = crn_fruit_table_get(&table, task->first, &fruit, &error);
+    if (r == 0)
+        r = crn_fruit_verdict_print(&task->sources, fruit, stdout, &error);
     crn_fruit_table_close(&table);
     return crn_task_end(r, &error);
 }

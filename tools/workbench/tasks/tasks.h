@@ -88,6 +88,9 @@ int crn_task_fruits(const void *task, crn_job_report *report);
 #define CRN_SMALL_HEIGHT 64
 int crn_task_fruit_pictures(const void *task, crn_job_report *report);
 
+/* Prints the verdict on the recorded fruit `first`, as JSON (crn_fruit_verdict_print). */
+int crn_task_fruit_verdict(const void *task, crn_job_report *report);
+
 /* Takes view `count` of the recorded fruit `first` to `out`, and its photograph to
  * `out_photograph`. */
 int crn_task_fruit_view(const void *task, crn_job_report *report);

@@ -92,6 +92,12 @@ void crn_work_fruit_pictures(crn_request *request)
         crn_request_work(request, CRN_QUEUE_QUICK, crn_task_fruit_pictures, crn_request_printed);
 }
 
+void crn_work_fruit_verdict(crn_request *request)
+{
+    if (begin(request) && read_number(request, "number", UINT32_MAX, -1, &request->task.first))
+        crn_request_work(request, CRN_QUEUE_QUICK, crn_task_fruit_verdict, crn_request_printed);
+}
+
 void crn_work_fruit_view(crn_request *request)
 {
     crn_task *task = &request->task;

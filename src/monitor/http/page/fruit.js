@@ -1,11 +1,10 @@
 // The page of one fruit: why it is as it is, its views, and where its time went.
 import { byId, make, setHeadline, setText, startFrame } from './frame.js';
-import { drawMap } from './fruit/map.js';
-import { classColours, drawView, legend, measuresOf, sayIncomplete } from './fruit/picture.js';
+import { drawView, legend, sayIncomplete } from './fruit/picture.js';
 import { sayWhy } from './fruit/why.js';
-import {
-  figure, milliseconds, millimetres, number, percent, say, squareMillimetres, squarePixels, timeOfDay,
-} from './words.js';
+import { drawMap } from './surface/map.js';
+import { classColours, measuresOf, sayMeasures } from './surface/measures.js';
+import { figure, milliseconds, number, say, squareMillimetres, squarePixels, timeOfDay } from './words.js';
 
 const [, , lane, epoch, fruit] = location.pathname.split('/');
 
@@ -97,19 +96,11 @@ function showTotals(verdict) {
   }
 }
 
-// Why a fruit of a line that measures has no measures.
-function sayUnmeasured({ surface, skipped }) {
-  if (surface) return say(surface.pose.every(({ source }) => source === 'none') ? 'no_pose' : 'no_roll');
-  return skipped.includes('surface') ? say('no_time_to_measure') : '';
-}
-
 function showMeasures(verdict, colours) {
-  const measures = measuresOf(verdict);
-  const text = measures ? say('measured', millimetres(measures.diameter_mm), millimetres(measures.length_mm), percent(measures.coverage))
-    : sayUnmeasured(verdict);
+  const text = sayMeasures(verdict);
   byId('measures').hidden = !text;
   setText(byId('measured'), text);
-  if (measures) byId('measured').before(drawMap(verdict, colours, fruit), legend(verdict, colours));
+  if (measuresOf(verdict)) byId('measured').before(drawMap(verdict, colours, fruit), legend(verdict, colours));
 }
 
 function showIncomplete(verdict) {

@@ -1,6 +1,7 @@
 // The last fruits, a card each, with their views; and those that were judged badly.
 import { byId, make, setText } from './frame.js';
-import { classColours, drawView, legend } from './fruit/picture.js';
+import { drawView, legend } from './fruit/picture.js';
+import { classColours } from './surface/measures.js';
 import { updateList } from './lists.js';
 import { milliseconds, say, timeOfDay } from './words.js';
 

@@ -118,10 +118,16 @@ static void what_is_asked_wrongly_is_refused(void **state)
         {"/fruits/view?number=0&view=2", "no view 2"},
         {"/fruits/view?view=0", "there is no fruit -1"},
         {"/fruits/view?number=0", "no view -1"},
+        {"/fruits/verdict", "there is no fruit -1"},
+        {"/fruits/verdict?number=20", "there is no fruit 20"},
+        {"/fruits/verdict?number=99999999999", "number: is a whole number"},
     };
     read_all();
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         workbench_expect_refusal(&the_bench, 422, wrong[i][0], "", wrong[i][1]);
+    workbench_reply reply = workbench_post(&the_bench, 200, "/fruits/verdict?number=0", "");
+    assert_string_equal(reply.body, "{\"verdict\":null}\n"); /* there is no source of them */
+    workbench_reply_free(&reply);
     workbench_expect_get(&the_bench, "/../.fruits", "-", 404);
     workbench_expect_get(&the_bench, "/page/../../.fruits", "-", 404);
     workbench_expect_get(&the_bench, "/pictures/../.fruits", "-", 404);

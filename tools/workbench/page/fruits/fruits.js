@@ -5,6 +5,7 @@ import { make, setText } from '../frame.js';
 import { number, say, timeOfDay } from '../words.js';
 import { FruitBar } from './bar.js';
 import { Unknown, parseQuery } from './query.js';
+import { FruitSurface } from './surface.js';
 
 const SMALL = { width: 96, height: 64 }; // the server's
 const WATCH_MS = 300;
@@ -48,7 +49,11 @@ class Fruits {
       make('div', { class: 'row' }, this.status, this.cancel), this.list, this.more, this.notes);
     this.bar = new FruitBar({ open: (fruit, view) => this.open(fruit, view), step: (fruit, by) => this.step(fruit, by),
       back: () => this.goBack(), describe: (fruit) => [nameOf(fruit), detailsOf(fruit)].filter((text) => text).join(': ') });
-    app.onselect((picture) => this.bar.show(picture));
+    this.surface = new FruitSurface(() => this.summary);
+    app.onselect((picture) => {
+      this.bar.show(picture);
+      this.surface.show(picture);
+    });
     this.input.value = app.settings.get('fruits').search ?? '';
   }
 

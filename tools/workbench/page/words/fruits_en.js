@@ -28,4 +28,13 @@ export default {
   fruits_complete: 'complete',
   fruits_partial: 'partial',
   fruits_late: 'late',
+  surface_title: 'The whole surface of this fruit',
+  surface_verdict: 'As the line judged it.',
+  surface_places: 'An archive keeps where defects are and how large, not their outlines: circles of their areas. To see outlines, start '
+    + 'cernita-workbench with --log DIR.',
+  surface_no_source: 'It is in verdicts, not in recordings: start cernita-workbench with --log DIR (with outlines) or --archive FILE.',
+  surface_no_verdict: 'This fruit has no verdict in the archive or log.',
+  surface_late: 'No view was judged: the verdict says nothing of the surface.',
+  surface_no_geometry: 'The line did not measure this fruit. To measure, give its file a section geometry; the Calibrate mode finds mm_per_px, '
+    + 'and roll_deg is how far a fruit rolls from view to view:',
 };

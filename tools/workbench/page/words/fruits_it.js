@@ -26,4 +26,13 @@ export default {
   fruits_complete: 'completo',
   fruits_partial: 'parziale',
   fruits_late: 'in ritardo',
+  surface_title: 'Tutta la superficie di questo frutto',
+  surface_verdict: 'Come l’ha giudicata la linea.',
+  surface_places: 'Un archivio conserva dove sono i difetti e quanto sono grandi, non i contorni: cerchi della loro area. Per i contorni avvia '
+    + 'cernita-workbench con --log DIR.',
+  surface_no_source: 'È nei verdetti, non nelle registrazioni: avvia cernita-workbench con --log DIR (con i contorni) o --archive FILE.',
+  surface_no_verdict: 'Questo frutto non ha un verdetto nell’archivio o nel registro.',
+  surface_late: 'Nessuna vista è stata giudicata: il verdetto non dice nulla della superficie.',
+  surface_no_geometry: 'La linea non ha misurato questo frutto. Per misurare, aggiungi al suo file una sezione geometry; la modalità Calibra trova '
+    + 'mm_per_px, e roll_deg è di quanto un frutto ruota da una vista all’altra:',
 };

@@ -1,29 +1,10 @@
 // A fruit's views as pictures: the photograph, if there is one, and the outlines of its defects.
-import { figure, number, say, squareMillimetres, squarePixels } from '../words.js';
+import { figure, say, squarePixels } from '../words.js';
 import { make } from '../frame.js';
-
-const SVG = 'http://www.w3.org/2000/svg';
-
-// As in the pictures of cernita-tail: classes have these colours, in the order of the verdict's totals.
-const COLOURS = ['#ff5252', '#33ccff', '#ffc71a', '#47e680', '#c28fff', '#ff8c33',
-  '#ff7acc', '#1ad1bd', '#ccff66', '#7aa3ff', '#e0ad80', '#fafa9e'];
+import { listFound } from '../surface/measures.js';
+import { makeSvg } from '../surface/svg.js';
 
 const TAG_SHARE = 1 / 28; // of a picture's width, that its defects' names are high
-
-export function makeSvg(name, attributes) {
-  const element = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  return element;
-}
-
-export function classColours(verdict) {
-  return new Map(Object.keys(verdict.totals).map((name, i) => [name, COLOURS[i % COLOURS.length]]));
-}
-
-// The fruit in millimetres; null: the line does not measure, or could not.
-export function measuresOf({ surface }) {
-  return surface && surface.diameter_mm !== null ? surface : null;
-}
 
 // Why there are more defects than are shown, or may be; empty: what is shown is all.
 export function sayIncomplete(verdict) {
@@ -131,24 +112,11 @@ export function drawView(data, view, colours, fruit) {
   return svg;
 }
 
-// "3 rot, 51.5 mm²": defects of the fruit, each once, where it was measured; else of all pictures.
-function foundOf(verdict, name, total) {
-  const measure = measuresOf(verdict)?.classes[name];
-  return measure ? `${number(measure.count)} ${name}, ${squareMillimetres(measure.area_mm2)}`
-    : `${number(total.count)} ${name}, ${squarePixels(total.area_px)}`;
-}
-
 // What was found, a colour beside each class, and whether there may be more.
 export function legend(verdict, colours) {
-  const found = Object.entries(verdict.totals).filter(([, total]) => total.count > 0);
+  const list = listFound(verdict, colours);
   const incomplete = sayIncomplete(verdict);
-  if (found.length === 0) return make('p', { class: 'found' }, incomplete || say('no_defects'));
-  const list = make('ul', { class: 'found' });
-  for (const [name, total] of found) {
-    const swatch = makeSvg('svg', { class: 'swatch', viewBox: '0 0 10 10', 'aria-hidden': 'true' });
-    swatch.append(makeSvg('rect', { width: 10, height: 10, fill: colours.get(name) }));
-    list.append(make('li', {}, swatch, ` ${foundOf(verdict, name, total)}`));
-  }
+  if (!list.hasChildNodes()) return make('p', { class: 'found' }, incomplete || say('no_defects'));
   if (incomplete) list.append(make('li', {}, incomplete));
   return list;
 }

@@ -1,7 +1,7 @@
 // A fruit's surface, unrolled: longitude to the right, the roll axis upright, in millimetres. It is an equal-area chart
 // (of a sphere Lambert's cylindrical projection; stages/surface/README.md): a spot is as large on it as on the fruit.
-import { makeSvg } from './picture.js';
 import { figure, say, squareMillimetres } from '../words.js';
+import { makeSvg } from './svg.js';
 
 const SEEN = Math.cos(75 * Math.PI / 180); // what is inclined by more counts as not seen
 const RAD = Math.PI / 180;
@@ -54,6 +54,23 @@ function outlineOf(defects, index, unroll, shape) {
   return parts.map(({ xy }) => `M${line(xy.map(unroll).map(([lambda, v]) => [shape.a * lambda, shape.along(v)]))}Z`).join('');
 }
 
+// What a reader is told of a defect that is pointed at.
+function titleOf({ class: name, area_mm2: area, length_mm: length, width_mm: width }) {
+  const title = makeSvg('title', {});
+  title.textContent = say('spot', name, squareMillimetres(area), figure(length), figure(width));
+  return title;
+}
+
+// A defect without an outline: a circle of its area about its middle.
+function drawPlace(spot, shape, colours) {
+  const circle = makeSvg('circle', {
+    cx: shape.a * spot.lambda_deg * RAD, cy: shape.along(spot.v), r: Math.sqrt(spot.area_mm2 / Math.PI),
+    class: 'spot place', fill: colours.get(spot.class), 'data-class': spot.class,
+  });
+  circle.append(titleOf(spot));
+  return circle;
+}
+
 // All that one view answers for, with its middle at 0.
 function drawStrip(verdict, pose, shape, colours, clip) {
   const [from, to] = [pose.from_deg * RAD, pose.to_deg * RAD];
@@ -69,9 +86,7 @@ function drawStrip(verdict, pose, shape, colours, clip) {
       const path = makeSvg('path', {
         d: outlineOf(verdict.defects, index, unroll, shape), class: 'spot', fill: colours.get(spot.class), 'data-class': spot.class,
       });
-      const title = makeSvg('title', {});
-      title.textContent = say('spot', spot.class, squareMillimetres(spot.area_mm2), figure(spot.length_mm), figure(spot.width_mm));
-      path.append(title);
+      path.append(titleOf(spot));
       found.append(path);
     }
   }
@@ -81,7 +96,8 @@ function drawStrip(verdict, pose, shape, colours, clip) {
   return strip;
 }
 
-// The map of a fruit that was measured; its middle is what the first view had in front.
+// The map of a fruit that was measured; its middle is what the first view had in front. Defects whose outlines the verdict
+// lacks are drawn as circles.
 export function drawMap(verdict, colours, fruit) {
   const { surface } = verdict;
   const shape = spheroidOf(surface);
@@ -102,5 +118,7 @@ export function drawMap(verdict, colours, fruit) {
       svg.append(strip);
     }
   }
+  const places = surface.defects.filter(({ parts }) => !parts.some((part) => verdict.defects[part]));
+  svg.append(...places.map((spot) => drawPlace(spot, shape, colours)));
   return svg;
 }

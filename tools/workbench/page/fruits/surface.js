@@ -1,0 +1,78 @@
+// The whole surface of the recorded fruit whose view is chosen, below its bar: the map of its verdict, or how to get one.
+import { Refusal, post } from '../api.js';
+import { classColour } from '../chain/picture.js';
+import { byId, make } from '../frame.js';
+import { drawMap } from '../surface/map.js';
+import { listFound, measuresOf, sayMeasures } from '../surface/measures.js';
+import { say } from '../words.js';
+
+// Lines for the line's file, with the values that only the plant knows.
+const GEOMETRY = 'geometry:\n  mm_per_px: 0.42\n  roll_deg: 90\n  fruit: {from: photo}';
+
+// Why a verdict has no map.
+function explain(verdict) {
+  const text = sayMeasures(verdict);
+  if (text) return [make('p', { class: 'note' }, text)];
+  if (verdict.views_judged === 0) return [make('p', { class: 'note' }, say('surface_late'))];
+  return [make('p', { class: 'note' }, say('surface_no_geometry')), make('pre', { tabindex: 0, role: 'region', 'aria-label': 'geometry' }, GEOMETRY)];
+}
+
+// Those of the Chain mode; behind them classes that the recordings do not have.
+function coloursOf({ totals }, recorded) {
+  const names = [...new Set([...recorded, ...Object.keys(totals)])];
+  return new Map(names.map((name, i) => [name, classColour(i)]));
+}
+
+function drawVerdict(verdict, fruit, recorded) {
+  if (!measuresOf(verdict)) return explain(verdict);
+  const colours = coloursOf(verdict, recorded);
+  const found = listFound(verdict, colours);
+  const outlined = verdict.surface.pose.length > 0;
+  return [make('figure', {}, drawMap(verdict, colours, fruit.fruit),
+    make('figcaption', {}, make('strong', {}, say('surface_verdict')), ` ${sayMeasures(verdict)}`)),
+  found.hasChildNodes() ? found : make('p', { class: 'found' }, say('no_defects')),
+  ...(outlined ? [] : [make('p', { class: 'note' }, say('surface_places'))])];
+}
+
+export class FruitSurface {
+  // `summary`: of what the recordings and verdicts have.
+  constructor(summary) {
+    Object.assign(this, { summary, fruit: null, shown: null });
+    this.element = byId('fruit-surface');
+    this.body = make('div', {});
+    this.element.append(make('summary', {}, say('surface_title')), this.body);
+    this.element.addEventListener('toggle', () => this.follow());
+  }
+
+  // The picture that was chosen.
+  show(picture) {
+    this.fruit = picture?.fruit ?? null;
+    this.element.hidden = !this.fruit;
+    this.follow();
+  }
+
+  // The verdict is asked for once it is looked at, and once for all views of a fruit.
+  async follow() {
+    const { fruit } = this;
+    if (!fruit || !this.element.open || fruit.number === this.shown) return;
+    this.shown = fruit.number;
+    let content;
+    try {
+      content = await this.contentOf(fruit);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      content = [make('p', { class: 'alert', role: 'alert', lang: 'en' }, error.message)];
+    }
+    if (fruit.number !== this.shown) return;
+    this.body.replaceChildren(...content);
+    this.element.dataset.shown = fruit.number; // for tests
+  }
+
+  async contentOf(fruit) {
+    const { has_verdicts: hasVerdicts, classes, recorded_classes: count } = this.summary();
+    if (!hasVerdicts) return [make('p', { class: 'note' }, say('surface_no_source'))];
+    if (!fruit.verdict) return [make('p', { class: 'note' }, say('surface_no_verdict'))];
+    const { verdict } = await post(`/fruits/verdict?number=${fruit.number}`);
+    return drawVerdict(verdict, fruit, classes.slice(0, count));
+  }
+}
