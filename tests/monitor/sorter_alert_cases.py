@@ -4,7 +4,7 @@ from alert_cases import Case, burst, constant, event, from_minute, growing
 
 COUNTERS = ("silences", "verdicts_lost", "messages_unreadable", "firing_messages_unreadable", "modbus_lost",
             "plc_overwritten", "plc_dropped", "plc_refusals", "plc_decisions", "plc_connections", "mqtt_connections",
-            "mqtt_messages_dropped")
+            "mqtt_messages_dropped", "outcomes_dropped", "outcomes_failed")
 REASONS = ("rule", "default", "unmeasured", "partial", "late", "stale", "lost", "silence")
 RESULTS = ("fired", "confirmed", "missed", "too_late", "lost", "unexpected")
 
@@ -88,6 +88,8 @@ SORTER_CASES = [
     Case("CernitaSorterEjectorMisses", "one in ten", {fired("missed"): growing(0.5)}, "5m"),
     Case(None, "one in fifty missed", {fired("missed"): growing(0.1)}, "5m"),
     Case(None, "three missed at the start", {fired("missed"): burst(3), fired("fired"): burst(20)}, "2m"),
+    *event("CernitaSorterOutcomesNotLogged", total("outcomes_dropped"), "7m"),
+    *event("CernitaSorterOutcomesNotLogged", total("outcomes_failed"), "7m"),
     Case("CernitaSorterBrokerGone", "lost", {sorter("mqtt_connected"): from_minute(1, 0),
                                              total("mqtt_connections"): constant(1)}, "2m"),
     Case("CernitaSorterBrokerGone", "never reached", {sorter("mqtt_connected"): constant(0),
