@@ -19,7 +19,7 @@ sys.path[:0] = [str(ROOT / "tests/python/report"), str(ROOT / "tools/report")]
 
 from cernita_report import period, report, tables, words
 from cernita_report.page import make_page
-from made_log import NS_PER_S, make_day, write_log
+from made_log import NS_PER_S, make_changes, make_day, make_outcomes, write_changes, write_log
 
 PROGRAM = ROOT / "tools/report/cernita-report"
 TABLET = (820, 1180)
@@ -28,7 +28,7 @@ SHIFT = ("--from", "2026-11-27 06:00", "--to", "2026-11-27 14:00")
 
 
 class ReportTest(PageTest):
-    """Also has an archive of two shifts."""
+    """Also has an archive of two shifts, with outcomes and changes, and one without."""
 
     def __init__(self, arguments, folder):
         super().__init__(arguments, folder)
@@ -38,14 +38,22 @@ class ReportTest(PageTest):
         days = [make_day(day, begin_ns + day * 86400 * NS_PER_S, 8 * 3600, 3000)[0] for day in (0, 1)]
         for verdict in days[1]:
             verdict["run"] = f"28{verdict['run'][2:]}"
-        write_log(self.folder / "log", days[0] + days[1])
-        self.archive = self.folder / "line.sqlite"
-        subprocess.run([self.programs / "cernita-archive", "--from", self.folder / "log", "--to", self.archive], check=True,
-                       stdout=subprocess.DEVNULL)
+        verdicts = days[0] + days[1]
+        write_log(self.folder / "log", verdicts)
+        write_log(self.folder / "sorter", make_outcomes(1, verdicts)[0])
+        write_changes(self.folder / "state", make_changes(1, verdicts))
+        self.archive = self.make_archive("line", "--sorter", self.folder / "sorter", "--state", self.folder / "state")
+        self.bare = self.make_archive("bare")
 
-    def open(self, name, *options):
+    def make_archive(self, name, *options):
+        path = self.folder / f"{name}.sqlite"
+        subprocess.run([self.programs / "cernita-archive", "--from", self.folder / "log", "--to", path, *options], check=True,
+                       stdout=subprocess.DEVNULL)
+        return path
+
+    def open(self, name, *options, archive=None):
         page = self.folder / f"{name}.html"
-        subprocess.run([PROGRAM, self.archive, *options, "--html", page], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([PROGRAM, archive or self.archive, *options, "--html", page], check=True, stdout=subprocess.DEVNULL)
         self.browser.resize(*DESKTOP)
         self.browser.driver.get(page.as_uri())
 
@@ -63,6 +71,7 @@ def shift(test):
     test.open("shift", *SHIFT)
     titles = [test.browser.text(f"#{table.name} h2") for table in tables.TABLES]
     assert all(titles), titles
+    assert test.browser.text("#changes tbody") and "missed" in test.browser.text("#outlets thead")
     assert test.browser.run("return performance.getEntriesByType('resource').length") == 0
     drawn = test.browser.run("""return [...document.querySelectorAll('canvas')].map((canvas) =>
         new Set(new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size)""")
@@ -84,6 +93,15 @@ def lot(test):
     test.look("lot")
 
 
+def no_sorter(test):
+    """Without a sorter's log and a state folder it says how the archive gets them, and has no other empty tables of them."""
+    test.open("no_sorter", *SHIFT, archive=test.bare)
+    test.browser.wait_text("#outlets", "(--sorter)")
+    test.browser.wait_text("#changes", "(--state)")
+    assert test.browser.run("return document.querySelectorAll('#outlet_lanes, #outlet_reasons').length") == 0
+    test.look("no_sorter")
+
+
 def few_fruits(test):
     """A period of few fruits."""
     test.open("few", "--from", "2026-11-27 06:00", "--to", "2026-11-27 06:01")
@@ -101,7 +119,7 @@ def without_charts(test):
     test.look("bare")
 
 
-TESTS = (shift, opened, lot, few_fruits, without_charts)
+TESTS = (shift, opened, lot, no_sorter, few_fruits, without_charts)
 
 if __name__ == "__main__":
     sys.exit(run_tests(ReportTest, TESTS, make_parser(__doc__).parse_args()))

@@ -28,11 +28,13 @@ PERIODS = 5
 NS_PER_S = 10**9
 ZONES = ("Europe/Rome", "UTC", "Asia/Kolkata", "America/St_Johns")
 DAYS = ("2026-11-27", "2026-10-25", "2026-03-29")  # in two of them Rome's clocks change
+SORTED_FACTS = ("fruits", "fired", "confirmed", "missed", "too_late", "lost")
 SOME_FACTS = ("fruits", "complete", "partial", "late", "with_defect", "over_budget")
 
 sys.path.insert(0, str(PROGRAM.parent))
 
-from made_log import CLASSES, LOTS, found_in, make_day, make_verdict, write_log  # noqa: E402
+from made_log import (  # noqa: E402
+    CLASSES, LOTS, found_in, make_changes, make_day, make_outcomes, make_verdict, write_changes, write_log)
 
 from cernita_report import archive, cells, page, period, report, tables, words  # noqa: E402
 
@@ -41,10 +43,16 @@ def run(*arguments, **given):
     return subprocess.run([sys.executable, "-B", PROGRAM, *map(str, arguments)], capture_output=True, text=True, **given)
 
 
-def make_archive(folder, verdicts):
+def make_archive(folder, verdicts, outcomes=(), changes=()):
     write_log(folder / "log", verdicts)
-    path = folder / "line.sqlite"
-    subprocess.run([BIN / "cernita-archive", "--from", folder / "log", "--to", path], check=True, capture_output=True)
+    path, more = folder / "line.sqlite", []
+    if outcomes:
+        write_log(folder / "sorter", outcomes)
+        more += ["--sorter", folder / "sorter"]
+    if changes:
+        write_changes(folder / "state", changes)
+        more += ["--state", folder / "state"]
+    subprocess.run([BIN / "cernita-archive", "--from", folder / "log", "--to", path, *more], check=True, capture_output=True)
     return path
 
 
@@ -114,6 +122,16 @@ def gaps_between(verdicts, chosen, from_ns, to_ns):
     return made
 
 
+def count_sorted(verdicts, outcomes, by_lane):
+    """{(lane, outlet): fruits, fired, confirmed, missed, too_late, lost}, without lanes where not `by_lane`."""
+    made = {}
+    for verdict in verdicts:
+        outlet, _, result = outcomes.get((verdict["run"], verdict["lane"], verdict["sequence"]), (None,) * 3)
+        row = made.setdefault((verdict["lane"], outlet) if by_lane else outlet, collections.Counter())
+        row.update(["fruits", result, *(["fired"] if result in ("confirmed", "missed") else [])])
+    return {key: tuple(row[fact] for fact in SORTED_FACTS) for key, row in made.items()}
+
+
 class ReportTest(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory(prefix="cernita-report-")
@@ -144,7 +162,9 @@ class Sums(ReportTest):
                 verdicts, missing = make_day(seed, period.to_ns(begin), seconds, rng.randint(40, 400))
                 # As it comes, or lane after lane, as of several logs: then times and rows are in different orders.
                 in_order = rng.choice((verdicts, sorted(verdicts, key=lambda verdict: verdict["lane"])))
-                path = make_archive(pathlib.Path(folder), in_order)
+                entries, self.outcomes = make_outcomes(seed, in_order) if seed % 4 else ([], {})
+                self.changes = make_changes(seed, verdicts) if seed % 3 else []
+                path = make_archive(pathlib.Path(folder), in_order, entries, self.changes)
                 cells.PIECE = rng.choice((1, 7, 100, 200_000))
                 for nth in range(PERIODS):
                     with self.subTest(seed=seed, nth=nth):
@@ -166,6 +186,8 @@ class Sums(ReportTest):
         self.compare_groups(rows, chosen)
         self.compare_classes(rows, chosen)
         self.compare_times(rows, chosen)
+        self.compare_outlets(rows, chosen)
+        self.compare_changes(rows, made.selection)
         found = {(row["run"], row["lane"], row["first"], row["last"]) for row in rows["gaps"]}
         self.assertEqual(found, gaps_between(verdicts, chosen, made.selection.from_ns, made.selection.to_ns))
         if nth == 0:
@@ -186,6 +208,26 @@ class Sums(ReportTest):
         reasons = collections.Counter((verdict["verdict"], state["state"], state["reason"] or None) for verdict in chosen
                                       for state in verdict["view_states"] if state["state"] != "judged")
         self.assertEqual({(row["verdict"], row["state"], row["reason"]): row["views"] for row in rows["incomplete"]}, reasons)
+
+    def compare_outlets(self, rows, chosen):
+        expected = count_sorted(chosen, self.outcomes, False) if self.outcomes else {}
+        self.assertEqual({row["outlet"]: tuple(row[fact] for fact in SORTED_FACTS) for row in rows["outlets"]}, expected)
+        self.assertAlmostEqual(sum(row["share"] for row in rows["outlets"]), 1 if expected else 0)
+        expected = count_sorted(chosen, self.outcomes, True) if self.outcomes else {}
+        self.assertEqual({(row["lane"], row["outlet"]): tuple(row[fact] for fact in SORTED_FACTS)
+                          for row in rows["outlet_lanes"]}, expected)
+        reasons = collections.Counter(self.outcomes.get((verdict["run"], verdict["lane"], verdict["sequence"]),
+                                                        (None, None, None))[:2] for verdict in chosen)
+        self.assertEqual({(row["outlet"], row["reason"]): row["fruits"] for row in rows["outlet_reasons"]},
+                         reasons if self.outcomes else {})
+
+    def compare_changes(self, rows, selection):
+        expected = [(change["time_ns"], change["what"], "refused" if change["refused"] else None, change["name"], "control",
+                     *((state["settings" if change["what"] == "reload" else change["what"]] or None)
+                       for state in (change["before"], change["after"])), "; ".join(change["keys"]) or None)
+                    for change in self.changes if selection.from_ns <= change["time_ns"] < selection.to_ns]
+        self.assertEqual([tuple(row[name] for name in ("changed_ns", "what", "refused", "who", "through", "before", "after",
+                                                       "details")) for row in rows["changes"]], expected)
 
     def compare_classes(self, rows, chosen):
         def facts(row):
@@ -230,7 +272,9 @@ class Outputs(ReportTest):
             for verdict in verdicts:
                 verdict["run"] = f"{verdict['run'][:-3]}{day}{verdict['run'][-2:]}"
         cls.days[1][0]["lot"] = "</script><b>"
-        cls.path = make_archive(pathlib.Path(scratch.name), cls.days[0] + cls.days[1])
+        verdicts = cls.days[0] + cls.days[1]
+        cls.path = make_archive(pathlib.Path(scratch.name), verdicts, make_outcomes(1, verdicts)[0],
+                                make_changes(1, verdicts))
 
     def setUp(self):
         super().setUp()
@@ -279,6 +323,25 @@ class Outputs(ReportTest):
         self.assertEqual(made["tables"]["summary"]["rows"][0]["fruits"],
                          sum(verdict["lot"] == "Müller 17" for day in self.days for verdict in day))
         self.assertEqual(made["tables"]["lots"]["rows"][0]["grower"], "Rossi")
+
+    def test_an_older_archive_lacks_what_came_later(self):
+        path = self.folder / "older.sqlite"
+        path.write_bytes(self.path.read_bytes())
+        expected = self.shift()[1]["tables"]
+        for version, step, empty in (
+                (3, "DROP VIEW fruit_outcomes; ALTER TABLE outcomes DROP COLUMN result_id", {"outlets"}),
+                (2, "DROP TABLE outcomes", {"outlets"}),
+                (1, "DROP VIEW change_gaps; DROP TABLE changes", {"outlets", "changes"})):
+            database = sqlite3.connect(path)
+            database.executescript(f"{step}; PRAGMA user_version = {version}")
+            database.close()
+            ran = run(path, "--from", "2026-11-27 06:00", "--to", "2026-11-27 10:00", "--html", self.folder / "b.html",
+                      "--json", self.folder / "b.json")
+            self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+            made = json.loads((self.folder / "b.json").read_text())["tables"]
+            for name in ("outlets", "changes", "lanes", "worst"):
+                self.assertTrue(expected[name]["rows"])
+                self.assertEqual(made[name]["rows"], [] if name in empty else expected[name]["rows"], name)
 
     def test_csv_and_json_have_the_same(self):
         _, made = self.shift()

@@ -1,5 +1,8 @@
-"""Random verdicts of several lanes, in a verdict log, and what a report of them has to add up to."""
+"""Random verdicts of several lanes, in a verdict log, a sorter's outcomes of them, a log of changes, and what a report of
+them has to add up to."""
 import collections
+import datetime
+import hashlib
 import json
 import random
 import struct
@@ -53,7 +56,7 @@ def make_verdict(rng, run, lane, sequence, published_ns, lot="", recipe="", relo
 
 
 def write_log(folder, verdicts):
-    """One segment, in JSON."""
+    """One segment, in JSON, of verdicts or of a sorter's entries."""
     folder.mkdir(exist_ok=True)
     with open(folder / "cernita-0000000001.verdicts", "wb") as file:
         file.write(struct.pack("<4sHHQ", b"CRNV", 1, 16, 1))
@@ -81,6 +84,74 @@ def make_day(seed, begin_ns, seconds, count, lanes=3):
     last = {(verdict["run"], verdict["lane"]): verdict["sequence"] for verdict in verdicts}
     missing = sum(sequence + 1 for sequence in last.values()) - len(verdicts)
     return verdicts, missing
+
+
+def make_outcomes(seed, verdicts):
+    """A sorter's entries about these verdicts, in their order, and {(run, lane, sequence): (outlet, reason, result)} of them.
+    Of some fruits there is none, and some entries stand for several fruits in a row, also for such as the archive lacks."""
+    rng, entries, made = random.Random(seed), [], {}
+    lost_until = collections.Counter()
+    for verdict in verdicts:
+        key = run, lane, sequence = verdict["run"], verdict["lane"], verdict["sequence"]
+        if sequence < lost_until[run, lane]:
+            made[key] = "end", "lost", None
+            continue
+        lost_until[run, lane] = sequence + 1
+        if rng.random() < 0.03:
+            continue
+        common = {"outcome": 1, "sorter": "5eed", "run": run, "lane": lane, "sequence": sequence,
+                  "decided_ns": verdict["published_ns"] + 10**6}
+        if rng.random() < 0.03:
+            count = rng.randint(1, 5)
+            lost_until[run, lane] = sequence + count
+            entries.append({**common, "fruits": count, "fruit": 0, "outlet": "end", "reason": "lost", "rule": 0})
+            made[key] = "end", "lost", None
+            continue
+        outlet, rule = rng.choice((("end", 0), ("waste", 1), ("=second", 2)))
+        reason = "rule" if rule else rng.choice(("default", "partial"))
+        entries.append({**common, "fruits": 1, "fruit": verdict["fruit"], "outlet": outlet, "reason": reason, "rule": rule})
+        results = {"waste": ("confirmed",) * 5 + ("missed", "lost", "too_late", None), "=second": ("fired", None)}
+        result = rng.choice(results.get(outlet, (None,)))
+        made[key] = outlet, reason, result
+        if result:
+            entries.append({"firing": 1, "run": run, "lane": lane, "sequence": sequence, "result": result})
+    return entries, made
+
+
+def make_changes(seed, verdicts):
+    """A log of changes: one of each lot and recipe of the verdicts, some refused ones, a reload, and who did it."""
+    rng, changes = random.Random(seed), []
+    state = {"settings": verdicts[0]["settings"], "recipe": "", "lot": ""}
+    for verdict in verdicts:
+        after = {name: verdict[name] for name in state}
+        what = next((name for name in ("lot", "recipe") if after[name] != state[name]), "reload")
+        if after == state and rng.random() > 0.02:
+            continue
+        is_refused = rng.random() < 0.2
+        keys = ["contours.rot: 0.5 -> 0.6", "budget_ms: 50 -> 40"] if what == "reload" else []
+        changes.append({"time_ns": verdict["published_ns"] // 10**6 * 10**6, "what": what, "refused": is_refused,
+                        "name": rng.choice(("anna", "bruno", "=1+1")), "before": state,
+                        "after": state if is_refused else after, "keys": keys})
+        state = changes[-1]["after"]
+    return changes
+
+
+def write_changes(folder, changes):
+    """As the daemon writes them, each with the hash of the one before."""
+    folder.mkdir(exist_ok=True)
+    previous = "0" * 64
+    with open(folder / "changes.jsonl", "w", encoding="utf-8") as file:
+        for number, change in enumerate(changes, 1):
+            time = datetime.datetime.fromtimestamp(change["time_ns"] // NS_PER_S, datetime.timezone.utc)
+            entry = {"number": number,
+                     "time": f"{time:%Y-%m-%dT%H:%M:%S}.{change['time_ns'] // 10**6 % 1000:03}Z", "what": change["what"],
+                     **({"refused": True} if change["refused"] else {}),
+                     "by": {"through": "control", "user": 1000, "name": change["name"], "process": 77},
+                     "before": change["before"], "after": change["after"],
+                     **({"keys": change["keys"]} if change["keys"] else {}), "previous": previous}
+            text = json.dumps(entry, ensure_ascii=False, separators=(",", ":"))[:-1]
+            previous = hashlib.sha256(text.encode()).hexdigest()
+            file.write(f'{text},"hash":"{previous}"}}\n')
 
 
 def found_in(verdict):

@@ -41,6 +41,12 @@ _DEFECTS = """
 INSERT INTO defects SELECT t.fruit_id, value * 16 + class_id, value, class_id, 1, 0, 1, area_px, 0.8, 10, 10, 30, 30
 FROM totals t CROSS JOIN json_each(:view_list) WHERE t.fruit_id BETWEEN :first + 2 AND :end + 1 AND value <= (t.fruit_id & 1)"""
 
+_OUTCOMES = """
+INSERT INTO outcomes SELECT run_id, lane, sequence, 1, fruit,
+  CASE WHEN fruit_id * 2654435761 >> 6 & 7 = 0 THEN :waste ELSE :first_class END, :rule, 1, published_ns + 300000, :sorter,
+  CASE WHEN fruit_id * 2654435761 >> 6 & 7 = 0 THEN CASE WHEN fruit_id & 1008 = 0 THEN :missed ELSE :confirmed END END
+FROM fruits WHERE fruit_id BETWEEN :first + 2 AND :end + 1"""
+
 
 def begin_archive(programs, path):
     with tempfile.TemporaryDirectory() as folder:
@@ -58,7 +64,7 @@ def begin_archive(programs, path):
 def add_names(archive):
     """The words that the statements above use, by number."""
     words = ("complete", "partial", "late", "judged", "lost", "no_slot", "openmp", "plum",
-             *(f"class {index}" for index in range(CLASSES)))
+             "waste", "first", "rule", "sorter", "missed", "confirmed", *(f"class {index}" for index in range(CLASSES)))
     archive.executemany("INSERT OR IGNORE INTO names (name) VALUES (?)", [(word,) for word in words])
     number = dict(archive.execute("SELECT name, name_id FROM names"))
     for settings_id in (1, 2, 3):
@@ -66,6 +72,7 @@ def add_names(archive):
         archive.executemany("INSERT INTO levels VALUES (?, ?, 0.5)",
                             [(settings_id, number[f"class {index}"]) for index in range(CLASSES)])
     return {"complete": number["complete"], "partial": number["partial"], "late": number["late"], "judged": number["judged"],
+            **{name: number[name] for name in ("waste", "rule", "sorter", "missed", "confirmed")}, "first_class": number["first"],
             "lost": number["lost"], "reason": number["no_slot"], "openmp": number["openmp"], "recipe": number["plum"]}
 
 
@@ -89,7 +96,7 @@ def main():
                         [(1 + lot, str(4000 + lot)) for lot in range(count // given["per_lot"] + 1)])
     for first in range(0, count, BATCH):
         archive.execute("BEGIN")
-        for statement in (_FRUITS, _VIEWS, _TOTALS, _DEFECTS):
+        for statement in (_FRUITS, _VIEWS, _TOTALS, _DEFECTS, _OUTCOMES):
             archive.execute(statement, {**given, "first": first, "end": min(first + BATCH, count)})
         archive.execute("COMMIT")
     archive.close()

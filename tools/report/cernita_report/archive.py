@@ -27,7 +27,7 @@ def open_archive(path):
     _check_file(path)
     try:
         archive = _connect(path)
-        _check_schema(path, archive)
+        version_of(path, archive)
         archive.execute("PRAGMA cache_size = -65536")  # KiB; a piece is sorted within
         return archive
     except sqlite3.Error as fault:
@@ -76,7 +76,8 @@ def _connect(path):
     return archive
 
 
-def _check_schema(path, archive):
+def version_of(path, archive):
+    """The schema's version; a Failure if it is not one that this knows."""
     application, = archive.execute("PRAGMA application_id").fetchone()
     version, = archive.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION_ID:
@@ -84,6 +85,7 @@ def _check_schema(path, archive):
     if version > SCHEMA:
         raise Failure(f"{path}: has schema {version}, of a newer cernita-archive (this cernita-report knows up to {SCHEMA}): "
                       "use the cernita-report of that version")
+    return version
 
 
 def find_runs(archive):

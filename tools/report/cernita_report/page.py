@@ -16,7 +16,8 @@ _NO_BREAK = "\u00a0"
 _UNITS = {"ms": "ms", "px2": "px²", "mm2": "mm²"}
 _NUMBERS = ("count", "share", "rate", "ms", "px2", "mm2", "level", "lane", "u64")
 _FIGURES = ("fruits", "fruits_per_minute", "complete_share", "late", "with_defect_share", "availability")
-_FOLDED = ("gaps", "minutes")  # where they are long
+_FOLDED = ("gaps", "minutes", "outlet_lanes", "changes")  # where they are long
+_ONLY_WITH_ROWS = ("gaps", "outlet_lanes", "outlet_reasons")
 _LONG_ROWS = 10
 _SHARED = pathlib.Path(__file__).resolve().parents[3] / "src" / "http" / "page"
 
@@ -129,7 +130,7 @@ def _section(report, result, words):
     table = result.table
     title, note = words["tables"][table.name], words["notes"].get(table.name)
     if not result.rows:
-        shown = _element("p", words["none"], class_="empty")
+        shown = _element("p", words["empty"].get(table.name, words["none"]), class_="empty")
     elif table.name == "summary":
         shown = _transposed(report, result, words)
     elif "document" in table.columns.values():
@@ -251,7 +252,7 @@ def make_page(report, words, chart_js):
     if chart_js is not None:
         scripts.insert(0, chart_js.replace("</script", "<\\/script"))
         charts = _charts(report, words)
-    order = [result for result in report.results.values() if result.rows or result.table.name != "gaps"]
+    order = [result for result in report.results.values() if result.rows or result.table.name not in _ONLY_WITH_ROWS]
     body = (header + '<main class="report">' + _element("section", _notices(report, words, chart_js is not None), id="told")
             + _figures(report, words) + charts + "".join(_section(report, result, words) for result in order) + "</main>")
     licence = f"<!--\n{_read('licences.txt')}-->\n" if chart_js is not None else ""

@@ -47,31 +47,38 @@ class Report:
         return sum(row["missing"] for row in self.results["gaps"].rows)
 
 
-def _ask(connection, table, selection, sequences=()):
+def _ask(connection, version, table, selection, sequences=()):
+    if version < table.since:
+        return []
     sql = tables.sql_of(table, selection, sequences, is_alone=False)
     return [dict(zip(table.columns, row)) for row in connection.execute(sql)]
 
 
-def _ask_before(connection, selection, step):
+def _fill(connection, version, names, selection, step):
+    cells.fill(connection, [name for name in names if cells.CELLS[name].since <= version], selection, step)
+
+
+def _ask_before(connection, version, selection, step):
     """Rows by table; empty where it has no fruits."""
     compared = [table for table in tables.TABLES if table.is_compared]
-    cells.fill(connection, dict.fromkeys(name for table in compared for name in table.cells), selection, step)
+    _fill(connection, version, dict.fromkeys(name for table in compared for name in table.cells), selection, step)
     if not archive.find_runs(connection):
         return {}
-    return {table.name: _ask(connection, table, selection) for table in compared}
+    return {table.name: _ask(connection, version, table, selection) for table in compared}
 
 
 def make_report(path, choose, step=lambda share: None):
     """`choose(connection)` gives the selection, and the one before or None. `step(share)` is called as it goes on."""
     connection = archive.open_archive(path)
     try:
+        version = archive.version_of(path, connection)
         selection, before = choose(connection)
-        cells.fill(connection, cells.CELLS, selection, lambda share: step(share / 2))
+        _fill(connection, version, cells.CELLS, selection, lambda share: step(share / 2))
         if not archive.find_runs(connection):
             raise archive.no_fruits(path, connection, selection)
         sequences = archive.find_sequences(connection, selection)
-        rows = {table.name: _ask(connection, table, selection, sequences) for table in tables.TABLES}
-        beside = _ask_before(connection, before, lambda share: step(0.5 + share / 2)) if before else {}
+        rows = {table.name: _ask(connection, version, table, selection, sequences) for table in tables.TABLES}
+        beside = _ask_before(connection, version, before, lambda share: step(0.5 + share / 2)) if before else {}
         shift_ns = selection.from_ns - before.from_ns if beside else 0
         results = {table.name: Result(table, tables.sql_of(table, selection, sequences), rows[table.name],
                                       beside.get(table.name, []), shift_ns) for table in tables.TABLES}

@@ -22,6 +22,7 @@ class Table:
     sql: str
     cells: typing.Tuple[str, ...] = ("counted",)
     further: typing.Tuple[str, ...] = ()
+    since: int = 1  # schema of the archive that it asks; it is empty of an older one
     key: typing.Tuple[str, ...] = ()
     compared: typing.Tuple[str, ...] = ()
     pivot: typing.Tuple[str, ...] = ()
@@ -73,6 +74,24 @@ ORDER BY {key}fruits DESC, class"""}
 
 OF_CLASS = {"class": "text", "looked_for": "count", "fruits": "count", "share": "share", "defects": "count",
             "area_px": "px2", "measured": "count", "spots": "count", "area_mm2": "mm2"}
+
+
+def _sorted_by(columns, whole):
+    """Fruits by outlet and `columns`, with their share of those of the same `whole`."""
+    of = f"PARTITION BY {whole}" if whole else ""
+    results = ",\n  ".join(
+        f"IFNULL(SUM(s.fruits) FILTER (WHERE r.name {condition}), 0) AS {result}" for result, condition in (
+            ("fired", "IN ('fired', 'confirmed', 'missed')"), ("confirmed", "= 'confirmed'"), ("missed", "= 'missed'"),
+            ("too_late", "= 'too_late'"), ("lost", "= 'lost'")))
+    return f"""\
+SELECT {columns}o.name AS outlet, SUM(s.fruits) AS fruits, 1.0 * SUM(s.fruits) / SUM(SUM(s.fruits)) OVER ({of}) AS share,
+  {results}
+FROM sorted s LEFT JOIN names o ON o.name_id = outlet_id LEFT JOIN names r ON r.name_id = result_id
+GROUP BY {columns}outlet_id ORDER BY {columns}fruits DESC, outlet"""
+
+
+OF_OUTLET = {"outlet": "text", "fruits": "count", "share": "share", "fired": "count", "confirmed": "count",
+             "missed": "count", "too_late": "count", "lost": "count"}
 
 TABLES = (
     Table(
@@ -128,6 +147,17 @@ GROUP BY budget_us ORDER BY budget_us""",
     Table("classes", OF_CLASS, **_by_class(), key=("class",), compared=("fruits", "share")),
     Table("lanes", {"lane": "lane", **COUNTED}, _counted_by("lane", "lane"), key=("lane",),
           compared=("fruits", "with_defect_share")),
+    Table("outlets", OF_OUTLET, _sorted_by("", ""), cells=("sorted",), since=4, key=("outlet",),
+          compared=("fruits", "share")),
+    Table("outlet_lanes", {"lane": "lane", **OF_OUTLET}, _sorted_by("lane, ", "lane"), cells=("sorted",), since=4,
+          key=("lane", "outlet"), compared=("fruits", "share")),
+    Table(
+        "outlet_reasons", {"outlet": "text", "reason": "text", "fruits": "count"},
+        """\
+SELECT o.name AS outlet, r.name AS reason, SUM(fruits) AS fruits
+FROM sorted LEFT JOIN names o ON o.name_id = outlet_id LEFT JOIN names r ON r.name_id = reason_id
+GROUP BY outlet_id, reason_id ORDER BY fruits DESC, outlet, reason""",
+        cells=("sorted",), since=4, key=("outlet", "reason"), compared=("fruits",)),
     Table("class_lanes", {"lane": "lane", **OF_CLASS}, **_by_class("lane", "lane"), key=("lane", "class"),
           compared=("fruits", "share"), pivot=("lane", "class", "share")),
     Table("hours", {"at_ns": "time", **COUNTED}, _counted_by(f"{HOUR} AS at_ns", "at_ns"), key=("at_ns",),
@@ -160,6 +190,21 @@ FROM (
     WINDOW by_lane AS (PARTITION BY lane ORDER BY first_ns)))
 JOIN runs USING (run_id) LEFT JOIN settings USING (settings_id) LEFT JOIN names ON name_id = recipe_id
 GROUP BY nth, run_id, settings_id, recipe_id ORDER BY first_ns"""),
+    Table(
+        "changes",
+        {"changed_ns": "time", "what": "text", "refused": "text", "who": "text", "through": "text", "before": "text",
+         "after": "text", "details": "text"},
+        """\
+SELECT time_ns AS changed_ns, what, IIF(refused, 'refused', NULL) AS refused, IFNULL(user_name, user) AS who, through,
+  CASE what WHEN 'recipe' THEN rb.name WHEN 'lot' THEN lb.lot ELSE sb.hash END AS before,
+  CASE what WHEN 'recipe' THEN ra.name WHEN 'lot' THEN la.lot ELSE sa.hash END AS after,
+  REPLACE(keys, char(10), '; ') AS details
+FROM changes c
+LEFT JOIN settings sb ON sb.settings_id = before_settings_id LEFT JOIN settings sa ON sa.settings_id = c.settings_id
+LEFT JOIN names rb ON rb.name_id = before_recipe_id LEFT JOIN names ra ON ra.name_id = c.recipe_id
+LEFT JOIN lots lb ON lb.lot_id = before_lot_id LEFT JOIN lots la ON la.lot_id = c.lot_id
+WHERE time_ns >= {from_ns} AND time_ns < {to_ns} ORDER BY time_ns, change_id""",
+        cells=(), since=2),
     Table(
         "levels", {"settings": "text", "class": "text", "level": "level"},
         """\

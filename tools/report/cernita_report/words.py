@@ -20,6 +20,10 @@ ENGLISH = {
     "sql": "SQL",
     "asked_by": "To ask it again: sqlite3 -readonly FILE",
     "none": "None",
+    "empty": {
+        "outlets": "None in the archive: it has them where cernita-archive has the sorter's log (--sorter)",
+        "changes": "None in the archive: it has them where cernita-archive has the line's state folder (--state)",
+    },
     "unknown": "not known",
     "show": "Show",
     "more": "The first {count} of {all} rows: CSV and JSON have all",
@@ -29,7 +33,9 @@ ENGLISH = {
     "budget": "of a budget of {budget}",
     "tables": {
         "summary": "Summary", "gaps": "Verdicts that the archive does not have", "latency": "Latency against the budget",
-        "classes": "Defects by class", "lanes": "Lanes", "class_lanes": "Share of fruits with each class, by lane",
+        "classes": "Defects by class", "lanes": "Lanes", "outlets": "Outlets", "outlet_lanes": "Outlets by lane",
+        "outlet_reasons": "Why fruits went to their outlets", "changes": "Changes of settings, recipes and lots",
+        "class_lanes": "Share of fruits with each class, by lane",
         "hours": "Hours", "class_hours": "Share of fruits with each class, by hour",
         "incomplete": "Why fruits were partial or late", "in_force": "Settings and recipes in force",
         "levels": "Levels of these settings", "settings": "Texts of these settings", "lots": "Lots",
@@ -40,6 +46,13 @@ ENGLISH = {
         "classes": "Looked for: in so many fruits, late ones not among them. A class without a level is not looked for. "
                    "mm² only where surfaces are measured.",
         "summary": "Availability: the share of minutes with fruits, of those from the first to the last one.",
+        "outlets": "Where the sorter sent fruits; – are those of which the archive has no outcome. Fired: the PLC "
+                   "acknowledged the coil; of these confirmed: seen in the outlet, missed: not seen there. Too late, lost: "
+                   "meant for the outlet, but passed it. All 0 where the sorter has no ejector for the outlet.",
+        "outlet_lanes": "The share is of the lane's fruits.",
+        "outlet_reasons": "rule, default: as the rules say; partial, late, stale: judged in part or too late; unmeasured: "
+                          "a rule needs what was not measured; lost: the sorter never got the verdict.",
+        "changes": "From the line's log of changes; start and stop are those of the daemon.",
         "in_force": "A row is a run of the daemon with the same recipe and settings.",
         "incomplete": "Views that were not judged, or judged with a reservation; a fruit may have several.",
         "gaps": "By run and lane, between two verdicts that the archive has.",
@@ -56,7 +69,9 @@ ENGLISH = {
         "area_px": "area", "measured": "measured fruits", "spots": "spots", "area_mm2": "area", "verdict": "verdict",
         "state": "state of the view", "reason": "reason", "views": "views", "recipe": "recipe", "settings": "settings",
         "level": "level", "text": "text", "lot": "lot", "grower": "grower", "variety": "variety", "epoch": "epoch",
-        "fruit": "fruit",
+        "fruit": "fruit", "outlet": "outlet", "fired": "fired", "confirmed": "confirmed", "missed": "missed",
+        "too_late": "too late", "lost": "lost", "changed_ns": "time", "what": "what", "refused": "refused", "who": "who",
+        "through": "through", "before": "before", "after": "after", "details": "details",
     },
 }
 
