@@ -8,17 +8,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/formats/encoding/messagepack_json.h"
 #include "src/formats/recording/recording.h"
-#include "src/formats/verdict_log/reader.h"
 #include "tests/support/cleanup.h"
 #include "tests/support/line/daemon.h"
+#include "tests/support/line/same_verdicts.h"
 #include "tests/support/programs/shell.h"
 #include "tests/support/random.h"
 #include "tests/support/small_disk.h"
 
-#define FRUITS       12
-#define VERDICTS_MAX 64
+#define FRUITS 12
 
 static char folder[64], output[65536];
 
@@ -53,109 +51,19 @@ static void expect_same(const char *name, const char *other)
 
 /* --- verdicts, times apart --- */
 
-typedef struct kept_verdict {
-    uint64_t lane, fruit;
-    unsigned char *bytes;
-    crn_messagepack_json tree;
-} kept_verdict;
-
-typedef struct kept_log {
-    kept_verdict verdicts[VERDICTS_MAX];
-    int count;
-} kept_log;
-
-static void read_log(const char *name, kept_log *ret_log)
-{
-    char dir[128];
-    crn_verdict_reader *reader;
-    crn_logged_verdict logged;
-    crn_error error;
-    snprintf(dir, sizeof dir, "%s/%s", folder, name);
-    *ret_log = (kept_log){0};
-    if (crn_verdict_reader_open(dir, &reader, &error))
-        fail_msg("%s", error.text);
-    while (crn_verdict_reader_next(reader, &logged, &error) > 0) {
-        assert_true(ret_log->count < VERDICTS_MAX);
-        kept_verdict *it = &ret_log->verdicts[ret_log->count++];
-        it->bytes = malloc(logged.size);
-        assert_non_null(it->bytes);
-        memcpy(it->bytes, logged.bytes, logged.size);
-        assert_int_equal(crn_messagepack_json_init(&it->tree, it->bytes, logged.size, &error), 0);
-        const msgpack_object *root = &it->tree.tree.data;
-        assert_true(crn_value_unsigned(crn_value_get(root, "lane"), UINT64_MAX, &it->lane));
-        assert_true(crn_value_unsigned(crn_value_get(root, "fruit"), UINT64_MAX, &it->fruit));
-    }
-    crn_verdict_reader_close(&reader);
-}
-
-static void free_log(kept_log *log)
-{
-    for (int i = 0; i < log->count; i++) {
-        crn_messagepack_json_done(&log->verdicts[i].tree);
-        free(log->verdicts[i].bytes);
-    }
-}
-
-static bool is_in(const msgpack_object *key, const char *const *names)
-{
-    while (*names && !crn_value_is_text(key, *names))
-        names++;
-    return *names;
-}
-
-static bool is_equal(const msgpack_object *a, const msgpack_object *b, const char *const *but,
-                     char where[256])
-{
-    if (a->type == MSGPACK_OBJECT_MAP && b->type == a->type && a->via.map.size == b->via.map.size) {
-        for (uint32_t i = 0; i < a->via.map.size; i++) {
-            const msgpack_object_kv *one = &a->via.map.ptr[i], *two = &b->via.map.ptr[i];
-            if (!msgpack_object_equal(one->key, two->key))
-                return false;
-            if (!is_in(&one->key, but) && !is_equal(&one->val, &two->val, but, where)) {
-                snprintf(where + strlen(where), 256 - strlen(where), " < %.*s",
-                         (int)one->key.via.str.size, one->key.via.str.ptr);
-                return false;
-            }
-        }
-        return true;
-    }
-    if (a->type != MSGPACK_OBJECT_ARRAY || b->type != a->type ||
-        a->via.array.size != b->via.array.size)
-        return msgpack_object_equal(*a, *b);
-    for (uint32_t i = 0; i < a->via.array.size; i++)
-        if (!is_equal(&a->via.array.ptr[i], &b->via.array.ptr[i], but, where))
-            return false;
-    return true;
-}
-
-/* Each verdict of the one log is in the other, and equal but for the keys of `but`. */
-static void expect_verdicts(const char *name, const char *other, const char *const *but)
-{
-    static kept_log one, two;
-    read_log(name, &one);
-    read_log(other, &two);
-    assert_int_equal(one.count, FRUITS);
-    assert_int_equal(two.count, FRUITS);
-    for (int i = 0; i < one.count; i++) {
-        int at = 0;
-        char where[256] = "";
-        while (at < two.count && (two.verdicts[at].lane != one.verdicts[i].lane ||
-                                  two.verdicts[at].fruit != one.verdicts[i].fruit))
-            at++;
-        assert_true(at < two.count);
-        if (!is_equal(&one.verdicts[i].tree.tree.data, &two.verdicts[at].tree.tree.data, but,
-                      where))
-            fail_msg("fruit %d differs:%s", (int)one.verdicts[i].fruit, where);
-    }
-    free_log(&one);
-    free_log(&two);
-}
-
 /* What says when and where it ran; `epoch` stays. */
 static const char *const times[] = {"run",        "sequence",    "published_ns", "deadline_ns",
                                     "latency_ms", "assembly_ms", "received_ms",  "queue_ms",
                                     "run_ms",     NULL};
 static const char *const place[] = {"run", "sequence", NULL};
+
+static void expect_verdicts(const char *name, const char *other, const char *const *but)
+{
+    char one[128], two[128];
+    snprintf(one, sizeof one, "%s/%s", folder, name);
+    snprintf(two, sizeof two, "%s/%s", folder, other);
+    crn_test_same_verdicts(one, two, FRUITS, but);
+}
 
 /* --- recordings --- */
 
@@ -268,6 +176,16 @@ static void verdicts_do_not_depend_on_cuts(void **state)
     expect_verdicts("uncut", "whole", place);
 }
 
+/* Named in a wrong order each fruit is still judged once, and whole. */
+static void verdicts_do_not_depend_on_order(void **state)
+{
+    (void)state;
+    assert_int_equal(run(REPROCESS "order @/part4.tif @/part6.tif @/part1.tif @/part0.tif "
+                                   "@/part5.tif @/part2.tif @/part3.tif"),
+                     0);
+    expect_verdicts("whole", "order", times);
+}
+
 static void shards_in_any_order_give_the_same_bytes(void **state)
 {
     (void)state;
@@ -374,6 +292,26 @@ static void bad_recordings_are_told_and_the_others_judged(void **state)
     expect_said("; the views before are judged");
 }
 
+/* Another recording of the same name is another one; one that is mended is the same. */
+static void recordings_are_known_by_their_first_view(void **state)
+{
+    (void)state;
+    assert_int_equal(run("mkdir @/one @/two; cp @/part0.tif @/one/1.tif; cp @/part1.tif @/two/1.tif"
+                         "; echo no > @/one/2.tif"),
+                     0);
+    assert_int_equal(run(REPROCESS "named @/one"), 1);
+    assert_int_equal(run(REPROCESS "named @/two"), 1);
+    expect_said("/named: holds results of other recordings");
+    assert_int_equal(run("cp @/part1.tif @/one/2.tif"), 0);
+    assert_int_equal(run(REPROCESS "named @/one"), 0);
+    assert_int_equal(run("echo no > @/one/2.tif"), 0);
+    assert_int_equal(run(REPROCESS "named @/one"), 1);
+    expect_said("/2.tif: is not a recording");
+    assert_int_equal(run("echo no > @/named/recordings.txt"), 0);
+    assert_int_equal(run(REPROCESS "named @/one"), 1);
+    expect_said("/recordings.txt: cannot be read; remove it");
+}
+
 static void unsuitable_settings_are_told(void **state)
 {
     (void)state;
@@ -478,6 +416,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts_are_those_of_the_line),
         cmocka_unit_test(verdicts_do_not_depend_on_cuts),
+        cmocka_unit_test(verdicts_do_not_depend_on_order),
         cmocka_unit_test(shards_in_any_order_give_the_same_bytes),
         cmocka_unit_test(at_once_give_the_same_bytes),
         cmocka_unit_test(what_is_there_is_not_made_again),
@@ -485,6 +424,7 @@ int main(void)
         cmocka_unit_test(killed_runs_are_resumed),
         cmocka_unit_test(missing_views_make_fruits_partial),
         cmocka_unit_test(bad_recordings_are_told_and_the_others_judged),
+        cmocka_unit_test(recordings_are_known_by_their_first_view),
         cmocka_unit_test(unsuitable_settings_are_told),
         cmocka_unit_test(runs_are_compared),
         cmocka_unit_test(shards_are_checked),
