@@ -1,4 +1,4 @@
-/* How the rows find their conditions. Private to this folder. */
+/* How the rows find their conditions. Private to this folder and rows/. */
 #ifndef CRN_SRC_MONITOR_CONDITIONS_FIND_H
 #define CRN_SRC_MONITOR_CONDITIONS_FIND_H
 
@@ -92,7 +92,7 @@ bool crn_condition_is_raised(const crn_condition_found *found, int64_t lane);
 
 /* All rows; of the same severity those above come first, and the first is the headline: so what
  * may be the cause of others stands above them, as a machine that is busy above the pictures that
- * it loses. Each is defined in a file of this folder. */
+ * it loses. Each is defined in a file of rows/. */
 /* clang-format off */
 #define CRN_CONDITIONS(ROW) \
     ROW(line_hangs) \

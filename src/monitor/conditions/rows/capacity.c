@@ -200,15 +200,6 @@ const crn_condition crn_condition_defects_left_out = {
         "maps, or raise limits.points",
 };
 
-uint64_t crn_condition_over_budget(const crn_condition_look *look)
-{
-    uint64_t over = 0;
-    for (int32_t i = 0; i < look->now->lane_count; i++)
-        over += look->now->lanes[i].meters.over_budget -
-                crn_condition_lane_before(look, i)->meters.over_budget;
-    return over;
-}
-
 static void find_skipped(const crn_condition_look *look, crn_condition_found *found)
 {
     double count = (double)steps_skipped(look);

@@ -242,17 +242,6 @@ const crn_condition crn_condition_clock_jump = {
                "captured_ns are compared with it (chrony or PTP: `chronyc tracking`)",
 };
 
-/* Of the views, so many may come past their deadline. */
-#define OVER_SHARE 0.1
-
-/* Not if the line read them late. */
-bool crn_condition_deadlines_are_over(const crn_condition_look *look)
-{
-    uint64_t over = look->now->metrics.deadlines_over - look->before->metrics.deadlines_over;
-    return (double)over > OVER_SHARE * (double)crn_condition_losses_of(look).received &&
-           crn_condition_over_budget(look) == 0;
-}
-
 static void find_over(const crn_condition_look *look, crn_condition_found *found)
 {
     if (crn_condition_deadlines_are_over(look))

@@ -26,19 +26,6 @@
  * as many are missing, others never come. */
 #define MISSING_TO_LATE 2
 
-crn_condition_losses crn_condition_losses_of(const crn_condition_look *look)
-{
-    const crn_fruit_stats *now = &look->now->metrics.fruits,
-                          *before = &look->before->metrics.fruits;
-    return (crn_condition_losses){
-        .received = look->now->metrics.lanes.views - look->before->metrics.lanes.views,
-        .too_much = now->no_slot + now->discarded + now->unfinished - before->no_slot -
-                    before->discarded - before->unfinished,
-        .stragglers = now->stragglers - before->stragglers,
-        .forced = now->table_full + now->forced - before->table_full - before->forced,
-    };
-}
-
 /* The lane with the latest view; NULL before any. */
 static const crn_lane_snapshot *find_latest(const crn_snapshot *snapshot)
 {
