@@ -1,4 +1,4 @@
-/* How a verdict's maps become structs. Shared by decode.c and decode_surface.c only. */
+/* How a verdict's maps become structs. For decode.c and decode_surface.c only. */
 #ifndef CRN_SRC_FORMATS_VERDICT_DECODE_FIELDS_H
 #define CRN_SRC_FORMATS_VERDICT_DECODE_FIELDS_H
 
@@ -19,14 +19,17 @@ typedef struct crn_decode_field {
 int crn_decode_fields(const msgpack_object *map, const crn_decode_field *fields, void *target,
                       crn_error *error);
 
+/* False if it is not a number; null reads as NaN. */
+bool crn_decode_real(const msgpack_object *value, double *ret_real);
+
+/* False if it is not an array of `count` of these. */
+bool crn_decode_reals(const msgpack_object *value, uint32_t count, double *ret_reals);
+
 /* False if it is neither a text nor a whole number. */
 bool crn_decode_text(const msgpack_object *value, char ret_text[CRN_DECODED_TEXT_BYTES]);
 
 /* The map or array under a key, an empty one if the key is missing; NULL with *error otherwise. */
 const msgpack_object *crn_decode_many(const msgpack_object *map, const char *key,
                                       msgpack_object_type type, crn_error *error);
-
-/* Reads the verdict's measures into a zeroed struct. 0, -EBADMSG or -ENOMEM. */
-int crn_decode_surface(const msgpack_object *map, crn_decoded_surface *surface, crn_error *error);
 
 #endif

@@ -1,11 +1,12 @@
 /* The measures of a fruit in a verdict: crn_decoded.surface. */
-#include "src/formats/verdict/decode_fields.h"
+#include "src/formats/verdict/decode_surface.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "src/formats/verdict/decode_fields.h"
 #include "src/formats/verdict/fields.h"
 
 static const crn_decode_field surface_fields[] = {
