@@ -39,12 +39,15 @@ SELECT budget_us, total_us, COUNT(*) AS fruits FROM f WHERE total_us IS NOT NULL
 SELECT verdict_id, state_id, reason_id, COUNT(DISTINCT f.fruit_id) AS fruits, COUNT(*) AS views
 FROM f CROSS JOIN views USING (fruit_id)
 WHERE verdict_id <> (SELECT name_id FROM names WHERE name = 'complete') GROUP BY verdict_id, state_id, reason_id"""),
+    # An outcome of several fruits is that of its first one, and sought only where the fruit has none of its own.
     Cell("sorted", """\
-SELECT f.lane, outlet_id, reason_id, result_id, COUNT(*) AS fruits
-FROM f LEFT JOIN outcomes o ON o.run_id = f.run_id AND o.lane = f.lane AND f.sequence < o.sequence + o.fruits
-  AND o.sequence = (SELECT MAX(sequence) FROM outcomes
-    WHERE run_id = f.run_id AND lane = f.lane AND sequence <= f.sequence)
-WHERE EXISTS (SELECT 1 FROM outcomes) GROUP BY f.lane, outlet_id, reason_id, result_id""", since=4),
+SELECT f.lane, IFNULL(o.outlet_id, w.outlet_id) AS outlet_id, IFNULL(o.reason_id, w.reason_id) AS reason_id, o.result_id,
+  COUNT(*) AS fruits
+FROM f LEFT JOIN outcomes o ON o.run_id = f.run_id AND o.lane = f.lane AND o.sequence = f.sequence
+LEFT JOIN outcomes w ON w.run_id = f.run_id AND w.lane = f.lane AND f.sequence < w.sequence + w.fruits
+  AND w.sequence = CASE WHEN o.run_id IS NULL THEN (SELECT MAX(sequence) FROM outcomes
+    WHERE run_id = f.run_id AND lane = f.lane AND sequence <= f.sequence) END
+WHERE EXISTS (SELECT 1 FROM outcomes) GROUP BY 1, 2, 3, 4""", since=4),
     Cell("largest", """\
 SELECT fruit_id, (SELECT SUM(area_px) FROM totals WHERE totals.fruit_id = f.fruit_id) AS area_px
 FROM f ORDER BY area_px DESC, fruit_id LIMIT 20"""),
