@@ -200,12 +200,30 @@ static int check_page(crn_recording_reader *reader, TIFF *tiff, uint64_t page,
     return fault(reader, page, error, "lies outside the file");
 }
 
+/* True if the page's strips follow one another and have `bytes` together: they can be read at once.
+ * Of an uncompressed page, in a file of this machine's byte order, that is what libtiff returns. */
+static bool strips_are_one(TIFF *tiff, size_t bytes)
+{
+    uint32_t strips = TIFFNumberOfStrips(tiff);
+    uint64_t end = TIFFGetStrileOffset(tiff, 0), begin = end;
+    for (uint32_t i = 0; i < strips; i++) {
+        if (TIFFGetStrileOffset(tiff, i) != end)
+            return false;
+        end += TIFFGetStrileByteCount(tiff, i);
+    }
+    return end - begin == bytes;
+}
+
 static int read_page(crn_recording_reader *reader, TIFF *tiff, uint64_t page, unsigned char *to,
                      size_t bytes, crn_error *error)
 {
     uint32_t strips = TIFFNumberOfStrips(tiff);
     size_t strip_bytes = (size_t)TIFFStripSize(tiff);
     reader->past_end = false;
+    if (strips_are_one(tiff, bytes))
+        return read_at(reader, to, bytes, TIFFGetStrileOffset(tiff, 0)) == bytes
+                   ? 1
+                   : tiff_fault(reader, page, error);
     for (uint32_t i = 0; i < strips && bytes; i++) {
         size_t want = strip_bytes < bytes ? strip_bytes : bytes;
         if (TIFFReadEncodedStrip(tiff, i, to, (tmsize_t)want) != (tmsize_t)want)
