@@ -328,6 +328,35 @@ static void foreign_pages_are_a_fault(void **state)
     }
 }
 
+/* Strips, one per row, that lie in the file from last to first. */
+static void strips_may_lie_anywhere(void **state)
+{
+    (void)state;
+    TIFF *tiff = TIFFOpen(recorded_path, "w8");
+    assert_non_null(tiff);
+    TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, 7);
+    TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, 5);
+    TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, 1);
+    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 8);
+    TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, 1);
+    TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+    TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+    TIFFSetField(tiff, TIFFTAG_IMAGEDESCRIPTION, JSON_START JSON_REST);
+    for (uint32_t y = 5; y-- > 0;) {
+        unsigned char row[7];
+        memset(row, (int)y, sizeof row);
+        assert_int_equal(TIFFWriteEncodedStrip(tiff, y, row, sizeof row), sizeof row);
+    }
+    TIFFClose(tiff);
+    crn_recording_reader *reader = recorded_open(recorded_path);
+    crn_recorded_view got;
+    crn_error error;
+    assert_int_equal(crn_recording_next(reader, &got, &error), 1);
+    for (int at = 0; at < 35; at++)
+        assert_int_equal(got.maps[at], at / 7);
+    crn_recording_end(&reader);
+}
+
 static void what_is_no_recording_is_refused(void **state)
 {
     (void)state;
@@ -356,6 +385,7 @@ int main(void)
         cmocka_unit_test(a_loop_of_pages_is_a_fault),
         cmocka_unit_test(pixels_outside_the_file_end_it),
         cmocka_unit_test(foreign_pages_are_a_fault),
+        cmocka_unit_test(strips_may_lie_anywhere),
         cmocka_unit_test(what_is_no_recording_is_refused),
     };
     return cmocka_run_group_tests(tests, recorded_setup, recorded_teardown);
