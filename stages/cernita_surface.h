@@ -137,7 +137,8 @@ CRN_API void crn_surface_free(crn_surface **surface);
  *
  * Outlines are polygons, open ones closed by their chord. Left out are those whose centroid lies
  * beside the fruit, those without an area, and holes without an outline around them; points beyond
- * the fruit's outline, or less than 0.3 px within it, are moved to it. Missing views leave a gap in
+ * the fruit's outline, or less than 0.3 px within it, are moved to it. What comes within a pixel of
+ * a pole is one defect with what comes there in other views. Missing views leave a gap in
  * `coverage` if no other view sees what they would have. Neither the order of the views nor the
  * instant at which the roll is 0 changes a result, but for rounding and the order of defects.
  *

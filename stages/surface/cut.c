@@ -7,6 +7,7 @@
 #define STEP_MAX      0.1 /* of an edge, in radians and radii: longer ones are divided */
 #define DIVISIONS_MAX 64
 #define NEAREST_TRIED 256 /* vertices of an outline that are compared with a hole's */
+#define POLE_PX       1.0 /* from a pole, along the axis in the picture: what is nearer reaches it */
 
 enum { BELOW = -1, WITHIN = 0, ABOVE = 1 };
 
@@ -25,6 +26,7 @@ typedef struct surface_walk {
     double near_to[2];
     double cos_border[2], sin_border[2]; /* of the lower, the upper one */
     double reach_max;                    /* of what is near */
+    double pole_v;                       /* beyond, a point reaches the pole */
 } surface_walk;
 
 /* A place in the ellipse. Its chart point is complete where it was needed: it takes most of the
@@ -144,6 +146,20 @@ static void note_near(surface_walk *walk, const crn_chart_point *point)
         }
 }
 
+/* What reaches a pole from several sides is one defect: the pictures' last pixel hides how it goes
+ * on there. */
+static void note_pole(const surface_walk *walk, double v)
+{
+    crn_surface *surface = walk->surface;
+    uint32_t *first = &surface->at_pole[v > 0][walk->outline.channel];
+    if (fabs(v) < walk->pole_v || walk->outline.hole)
+        return;
+    if (*first == NO_RUN)
+        *first = walk->run;
+    else
+        crn_surface_join(surface, *first, walk->run);
+}
+
 /* Appends a vertex to the run at hand. */
 static void append(surface_walk *walk, const crn_chart_point *point)
 {
@@ -162,6 +178,7 @@ static void append(surface_walk *walk, const crn_chart_point *point)
         (float)(a * (z * lens->cos_roll + x * lens->sin_roll))};
     surface->runs[walk->run].point_count++;
     note_near(walk, point);
+    note_pole(walk, point->v);
 }
 
 /* A crossing closes the area along the upper border; the lower one is where lambda counts 0. */
@@ -317,6 +334,7 @@ static bool cut(crn_surface *surface, const crn_surface_view *views, int32_t vie
                        lens->hi < M_PI / 2 ? cos(lens->hi) : 0},
         .sin_border = {lens->lo > -M_PI / 2 ? sin(lens->lo) : -1,
                        lens->hi < M_PI / 2 ? sin(lens->hi) : 1},
+        .pole_v = crn_surface_lens_pole(lens, POLE_PX),
         .reach_max = surface->settings.roll_error_rad + 1 / (lens->across_px * STEP_MAX),
         .sign = (area > 0) == (outline->hole != mirrored) ? -1 : 1,
     };

@@ -23,10 +23,11 @@ void crn_surface_join(crn_surface *surface, uint32_t a, uint32_t b)
         surface->runs[a].joined = b;
 }
 
-/* What overlaps within a pixel along the border. */
+/* How far ranges may miss each other along the border: a pixel, and as two views' poses may. */
 static double reach_of(const crn_surface *surface, const crn_surface_mark *range)
 {
-    return 1 / surface->lenses[surface->runs[range->run].view].along_px;
+    return surface->settings.roll_error_rad +
+           1 / surface->lenses[surface->runs[range->run].view].along_px;
 }
 
 void crn_surface_join_strips(crn_surface *surface)

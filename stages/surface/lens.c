@@ -108,3 +108,8 @@ crn_point crn_surface_lens_pixel(const crn_surface_lens *lens, const crn_sphere_
     return (crn_point){lens->x + u * across2 * lens->across_x + v * along2 * lens->along_x,
                        lens->y + u * across2 * lens->across_y + v * along2 * lens->along_y};
 }
+
+double crn_surface_lens_pole(const crn_surface_lens *lens, double px)
+{
+    return look_at(lens, 0, fmax(0, 1 - px / lens->along_px)).y;
+}

@@ -139,6 +139,7 @@ static void begin_fruit(crn_surface *surface, const crn_surface_view *views)
 {
     surface->vertex_count = surface->run_count = surface->crossing_count = 0;
     surface->range_count = 0;
+    memset(surface->at_pole, 0xff, sizeof surface->at_pole);
     surface->full = false;
     const crn_spheroid *shape = &surface->spheroid;
     crn_surface_fruit *fruit = &surface->fruit;

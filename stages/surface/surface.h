@@ -93,6 +93,9 @@ static inline double crn_surface_within(double value, double least, double most)
     return value > least ? value < most ? value : most : least;
 }
 
+/** The v that the picture shows, on the middle meridian, so many pixels within the fruit's end. */
+double crn_surface_lens_pole(const crn_surface_lens *lens, double px);
+
 /** The value at a place of a photograph, between its pixels; that of its border beyond it. Inline,
  * as a pose and a roll mostly consist of it. */
 static inline float crn_surface_value_at(const crn_image *image, double x, double y)
@@ -160,7 +163,8 @@ struct crn_surface {
     uint32_t *next_hole;         /**< of the same outline */
     uint32_t vertex_count, run_count, crossing_count, range_count;
     uint32_t vertex_capacity, run_capacity, crossing_capacity, range_capacity;
-    bool full; /**< something did not fit */
+    uint32_t at_pole[2][CRN_SURFACE_CLASSES_MAX]; /**< a run that reaches it; UINT32_MAX: none */
+    bool full;                                    /**< something did not fit */
 
     crn_surface_total totals[CRN_SURFACE_CLASSES_MAX];
     crn_surface_defect *defects;

@@ -170,6 +170,32 @@ static void two_spots_side_by_side_at_a_border_stay_two(void **state)
     assert_int_equal(fruit->defects[0].part_count, 2);
 }
 
+/* A patch in the middle of the view's upper end, from a height on, of 40 px. */
+static void draw_patch(int view, double from_px, double to_px, int32_t channel)
+{
+    const float xy[] = {48, (float)(47 + from_px), 52, (float)(47 + from_px),
+                        52, (float)(47 + to_px),   48, (float)(47 + to_px)};
+    outlines_add(&drawn[view], xy, 4)->channel = channel;
+}
+
+/* What views on opposite sides show of a spot over a pole has no border in common. */
+static void what_reaches_a_pole_from_two_sides_is_one(void **state)
+{
+    (void)state;
+    draw_nothing(4);
+    draw_patch(0, 34, 39.3, 0);
+    draw_patch(2, 34, 39.3, 0);
+    measure(4);
+    assert_int_equal(fruit->defect_count, 1);
+    assert_int_equal(fruit->defects[0].views, 5);
+    outlines_clear(&drawn[2]);
+    draw_patch(2, 34, 38.5, 0); /* ends before the pole */
+    draw_patch(2, -34, -39.3, 0);
+    draw_patch(2, 34, 39.3, 1);
+    measure(4);
+    assert_int_equal(fruit->defect_count, 4);
+}
+
 static void a_hole_is_subtracted_from_its_own_defect(void **state)
 {
     (void)state;
@@ -458,6 +484,7 @@ int main(void)
         cmocka_unit_test(a_spot_of_one_view_has_its_area_up_to_the_limb),
         cmocka_unit_test(what_no_view_sees_is_not_measured),
         cmocka_unit_test(two_spots_side_by_side_at_a_border_stay_two),
+        cmocka_unit_test(what_reaches_a_pole_from_two_sides_is_one),
         cmocka_unit_test(a_hole_is_subtracted_from_its_own_defect),
         cmocka_unit_test(a_concave_outline_is_not_glued),
         cmocka_unit_test(lengths_and_widths_are_those_of_the_surface),
