@@ -137,9 +137,9 @@ int crn_surface_bench_fruit(crn_surface_bench *bench, const crn_surface_row *row
     int r = crn_known_look_at(seen, &fruit, error);
     if (r < 0)
         return r;
-    crn_surface_free(&bench->surface);
-    if (crn_surface_open(seen->context, &settings, &bench->surface) < 0)
+    if (!bench->surface && crn_surface_open(seen->context, &settings, &bench->surface) < 0)
         return crn_error_set(error, -EINVAL, "%s", crn_context_error(seen->context));
+    crn_surface_set_camera(bench->surface, CRN_ROLL_AXIS_Y, fruit.distance_mm);
     ret_errors->is_measured = 1;
     if (!row->photographs)
         spoil_poses(seen, row, &random);

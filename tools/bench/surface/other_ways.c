@@ -46,16 +46,19 @@ double crn_surface_grid_mm2(const crn_known_seen *seen, const crn_known_fruit *f
     enum { ROWS = 96, COLUMNS = 192 };
     size_t plane = (size_t)fruit->height * (size_t)fruit->width * (size_t)channel;
     double area = 0;
-    for (int i = 0; i < ROWS * COLUMNS; i++) {
-        double v = 2 * (i / COLUMNS + 0.5) / ROWS - 1, r = sqrt(1 - v * v), local;
-        int view = facing_view(seen, 2 * M_PI * (i % COLUMNS + 0.5) / COLUMNS, &local);
+    for (int column = 0; column < COLUMNS; column++) {
+        double local;
+        int view = facing_view(seen, 2 * M_PI * (column + 0.5) / COLUMNS, &local);
         const crn_surface_view *of = &seen->views[view];
         double a = of->pose.rx * of->mm_per_px, c = of->pose.ry * of->mm_per_px;
-        double value =
-            value_at(fruit, seen->maps[view] + plane, of->pose.x + of->pose.rx * r * sin(local),
-                     of->pose.y + of->pose.ry * v);
-        if (value > 0.5)
-            area += 4 * M_PI / (ROWS * COLUMNS) * a * hypot(c * r, a * v);
+        double across_px = of->pose.rx * sin(local);
+        for (int row = 0; row < ROWS; row++) {
+            double v = 2 * (row + 0.5) / ROWS - 1, r = sqrt(1 - v * v);
+            double value = value_at(fruit, seen->maps[view] + plane, of->pose.x + r * across_px,
+                                    of->pose.y + of->pose.ry * v);
+            if (value > 0.5)
+                area += 4 * M_PI / (ROWS * COLUMNS) * a * hypot(c * r, a * v);
+        }
     }
     return area;
 }
