@@ -6,7 +6,7 @@ import subprocess
 
 from live.daemon import Daemon
 from page_tests import DESKTOP, PHONE
-from workbench_fruits import bench_of, make_line, show_fruits
+from workbench_fruits import bench_of, find, make_line, show_fruits
 from workbench_screen import SCREENS
 
 FRUITS = 6
@@ -166,6 +166,33 @@ def a_verdict_that_is_gone_is_said(test):
         assert test.browser.run("return document.querySelector('#fruit-surface .alert').lang") == "en"
 
 
+def what_is_recorded_later_is_found(test):
+    """Find also finds what came into the folder and the log since the page was opened; a fruit that is open stays the same."""
+    line, later = make_line(test), make_measured(test)
+    folder, log = test.folder / "growing", test.folder / "growing-log"
+    shutil.copytree(line["recordings"], folder)
+    shutil.copytree(line["log"], log)
+    with bench_of(test, "--log", log, folder) as workbench:
+        show_fruits(test, workbench)
+        known = find(test, "")
+        test.browser.run("document.querySelector('#fruits li button').click()")
+        name = test.browser.wait("the first fruit", lambda: test.browser.text("#fruit-bar strong"))
+        for recording in later["recordings"].iterdir():
+            shutil.copy(recording, folder / f"later-{recording.name}")
+        last = max(int(path.stem.split("-")[1]) for path in log.iterdir())
+        for segment in later["log"].iterdir():
+            number = last + int(segment.stem.split("-")[1])
+            shutil.copy(segment, log / f"cernita-{number:010}{segment.suffix}")
+        test.browser.run("document.querySelector('#fruit-bar [data-does=back]').click()")
+        found = find(test, "")
+        assert len(found) == len(known) + FRUITS, (len(known), len(found))
+        total = len(line["verdicts"]) + FRUITS
+        test.browser.wait_text("#fruits-help", f"{total} of {total} fruits have a verdict")
+        test.browser.run("""
+            [...document.querySelectorAll('#fruits li button')].find((one) => arguments[0].startsWith(one.querySelector('strong').textContent)).click()""", name)
+        test.browser.wait("the same fruit", lambda: test.browser.text("#fruit-bar strong") == name)
+
+
 def surfaces_on_screens(test):
     """At 1280 × 900, 1024 × 600 and on a phone nothing is cut off at the sides, in both languages and themes."""
     line = make_measured(test)
@@ -184,4 +211,4 @@ def surfaces_on_screens(test):
 
 
 SURFACE_TESTS = [the_map_is_that_of_the_verdict, another_fruit_has_another_map, without_a_map_it_says_how_to_get_one,
-                 a_verdict_that_is_gone_is_said, surfaces_on_screens]
+                 a_verdict_that_is_gone_is_said, what_is_recorded_later_is_found, surfaces_on_screens]

@@ -10,6 +10,7 @@
 
 #include "stages/base/buffer/array.h"
 #include "tools/common/recordings.h"
+#include "tools/workbench/fruits/sources.h"
 #include "tools/workbench/tasks/tasks.h"
 
 /* Of processor time, for a file of the command line. */
@@ -91,15 +92,14 @@ int crn_given_open(crn_workbench *bench, const char *path, crn_stored **ret_pict
 }
 
 /* Takes ownership of the whole path. */
-static int add_recording(crn_workbench *bench, char *path)
+static int add_named(crn_workbench *bench, char *path)
 {
     crn_fruit_sources *sources = &bench->sources;
-    if (!path ||
-        crn_array_grow(&sources->recordings, (size_t)sources->recording_count, sizeof path) < 0) {
+    if (!path || crn_array_grow(&sources->named, (size_t)sources->named_count, sizeof path) < 0) {
         free(path);
         return -ENOMEM;
     }
-    sources->recordings[sources->recording_count++] = path;
+    sources->named[sources->named_count++] = path;
     return 0;
 }
 
@@ -115,31 +115,26 @@ static void tell(const char *text)
 
 /* --- folders ---------------------------------------------------------------------------------- */
 
-static bool lies_in(const char *path, const char *folder)
-{
-    size_t length = strlen(folder);
-    return strncmp(path, folder, length) == 0 && (path[length] == '/' || length == 1);
-}
-
 /* A file of a folder that cannot be read is told, and the others are opened. 0, or -ENOMEM or
  * -EINTR. */
 static int open_in_folder(crn_workbench *bench, const char *folder, const char *path, bool in_list,
                           crn_error *error)
 {
-    char *whole = realpath(path, NULL);
-    if (!whole || !lies_in(whole, folder)) {
+    char *whole = NULL;
+    int r = crn_fruit_source_in(folder, path, &whole);
+    if (r == -ENOMEM)
+        return no_memory(path, error);
+    if (r < 0) {
         fprintf(stderr,
-                whole ? "cernita-workbench: %s: passed over: a link that leads out of the "
-                        "folder: name its file itself\n"
-                      : "cernita-workbench: %s: passed over: a link that leads nowhere, or "
-                        "not a file of this user\n",
+                r == -EXDEV ? "cernita-workbench: %s: passed over: a link that leads out of the "
+                              "folder: name its file itself\n"
+                            : "cernita-workbench: %s: passed over: a link that leads nowhere, or "
+                              "not a file of this user\n",
                 path);
-        free(whole);
         return 0;
     }
-    if (add_recording(bench, whole) < 0)
-        return no_memory(path, error);
-    int r = in_list ? crn_given_open(bench, path, NULL, error) : 0;
+    free(whole);
+    r = in_list ? crn_given_open(bench, path, NULL, error) : 0;
     if (r < 0 && r != -EINTR)
         tell(error->text);
     return r == -EINTR ? r : 0;
@@ -159,7 +154,10 @@ static int open_folder(crn_workbench *bench, const char *path, crn_error *error)
                 "the Fruits mode has the fruits of all\n",
                 path, FOLDER_OPENED_MAX, list.count);
     crn_recordings_free(&list);
-    free(folder);
+    if (r == 0 && add_named(bench, folder) < 0)
+        return no_memory(path, error);
+    if (r < 0)
+        free(folder);
     return r;
 }
 
@@ -168,7 +166,7 @@ static int open_file(crn_workbench *bench, const char *path, crn_error *error)
     crn_stored *picture = NULL;
     int r = crn_given_open(bench, path, &picture, error);
     if (r == 0 && picture->facts.kind == CRN_PICTURE_RECORDING &&
-        add_recording(bench, realpath(path, NULL)) < 0)
+        add_named(bench, realpath(path, NULL)) < 0)
         r = no_memory(path, error);
     return r;
 }
@@ -202,8 +200,8 @@ int crn_given_open_all(crn_workbench *bench, int count, char *const *paths, crn_
 
 void crn_given_close(crn_workbench *bench)
 {
-    for (int32_t i = 0; i < bench->sources.recording_count; i++)
-        free(bench->sources.recordings[i]);
-    free(bench->sources.recordings);
+    for (int32_t i = 0; i < bench->sources.named_count; i++)
+        free(bench->sources.named[i]);
+    free(bench->sources.named);
     bench->sources = (crn_fruit_sources){0};
 }

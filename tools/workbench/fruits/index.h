@@ -1,7 +1,11 @@
 /*
  * The recorded fruits of the folders and files that the command line names: which views a fruit
- * has, where they lie, and what its verdict says, if an archive or a log has it. Made once, by a
- * job, as a file in the pictures' folder (memory); later jobs map it and read it only.
+ * has, where they lie, and what its verdict says, if an archive or a log has it. Made by a job as a
+ * file in the pictures' folder (memory), which other jobs map and read only.
+ *
+ * It is renewed when it is asked for and files were added or changed: of the recordings those are
+ * read, and of the verdicts those that may be of their fruits. A fruit keeps its number. What was
+ * removed is told when it is opened.
  *
  * The file is this process's own: only a job of the same program has written it.
  */
@@ -21,8 +25,8 @@
 
 /* What to read. Texts are whole paths, valid as long as the job. */
 typedef struct crn_fruit_sources {
-    char **recordings;
-    int32_t recording_count;
+    char **named; /* recordings and folders of them */
+    int32_t named_count;
     const char *archive, *log; /* of the verdicts; NULL: none. Not both */
 } crn_fruit_sources;
 
@@ -48,14 +52,22 @@ typedef struct crn_recorded_fruit {
 
 typedef struct crn_view_place {
     uint64_t offset;    /* of crn_recording_go_to() */
-    uint32_t recording; /* in crn_fruit_sources */
+    uint32_t recording; /* in the index */
     uint32_t view;      /* the header's */
 } crn_view_place;
 
-/* The file's begin. Fruits follow, oldest first, then views, lots (CRN_CLASS_NAME_MAX bytes each,
- * the first is empty), and notes: a line for each recording that was not read whole. */
+/* A recording as it was when it was read. */
+typedef struct crn_indexed_recording {
+    uint64_t path; /* offset in the index's texts, which end with a zero each */
+    int64_t bytes, modified_ns;
+} crn_indexed_recording;
+
+/* The file's begin. Fruits follow by their number, then their numbers by time, the oldest first,
+ * views, recordings, lots (CRN_CLASS_NAME_MAX bytes each, the first is empty), paths, and notes: a
+ * line for each recording that was not read whole. */
 typedef struct crn_fruit_index {
-    uint64_t fruit_count, view_count, lot_count, note_bytes;
+    uint64_t fruit_count, view_count, recording_count, lot_count, path_bytes, note_bytes;
+    uint64_t verdict_stamp;   /* changes with the archive or the log */
     uint64_t verdicts;        /* fruits that have one */
     int32_t has_verdicts;     /* an archive or a log was read */
     crn_classes classes;      /* of the recordings, and those that only verdicts name behind them */
@@ -69,9 +81,11 @@ uint64_t crn_fruit_class_bit(const crn_fruit_index *index, const char *name);
 typedef struct crn_fruit_table {
     const crn_fruit_index *head;
     const crn_recorded_fruit *fruits;
+    const uint64_t *by_time; /* fruit_count numbers */
     const crn_view_place *views;
+    const crn_indexed_recording *recordings;
     const char (*lots)[CRN_CLASS_NAME_MAX];
-    const char *notes;
+    const char *paths, *notes;
     size_t bytes;
 } crn_fruit_table;
 
@@ -83,12 +97,19 @@ void crn_fruit_table_close(crn_fruit_table *table);
 int crn_fruit_table_get(const crn_fruit_table *table, int64_t number,
                         const crn_recorded_fruit **ret_fruit, crn_error *error);
 
+/* The path of a view's recording. */
+static inline const char *crn_fruit_table_path(const crn_fruit_table *table,
+                                               const crn_view_place *view)
+{
+    return table->paths + table->recordings[view->recording].path;
+}
+
 /*
- * Reads the sources and writes the index to the current folder, with progress. A recording that
- * cannot be read, or only in part, is a note; an archive or a log that cannot be read is an error:
- * 0, or negative errno with one line.
+ * Makes the index of the current folder, with progress, or renews it if the sources have changed. A
+ * recording that cannot be read, or only in part, is a note; an archive or a log that cannot be
+ * read is an error: 0, or negative errno with one line, and the former index stays.
  */
-int crn_fruit_index_make(const crn_fruit_sources *sources, crn_error *error);
+int crn_fruit_index_renew(const crn_fruit_sources *sources, crn_error *error);
 
 /* Whether the archive or the log can be read at all: 0, or negative errno with one line. */
 int crn_fruit_sources_check(const crn_fruit_sources *sources, crn_error *error);

@@ -26,10 +26,11 @@ int32_t crn_fruits_find(const crn_fruit_table *table, const crn_fruit_search *se
     uint64_t bit = search->class ? crn_fruit_class_bit(table->head, search->class) : 0, total = 0;
     int32_t count = 0;
     for (uint64_t i = 0; i < table->head->fruit_count; i++) {
-        if (!matches(table, search, bit, &table->fruits[i]))
+        uint64_t number = table->by_time[i];
+        if (!matches(table, search, bit, &table->fruits[number]))
             continue;
         if (total++ >= (uint64_t)search->skip && count < CRN_FRUITS_SHOWN_MAX)
-            ret_numbers[count++] = (int64_t)i;
+            ret_numbers[count++] = (int64_t)number;
     }
     *ret_total = total;
     return count;
@@ -155,16 +156,17 @@ static void write_notes(const crn_fruit_table *table, crn_encoder *encoder)
 void crn_fruits_write_summary(const crn_fruit_table *table, crn_encoder *encoder)
 {
     const crn_fruit_index *head = table->head;
-    const crn_recorded_fruit *last = table->fruits + head->fruit_count;
+    uint64_t count = head->fruit_count;
     crn_encoder_map(encoder, 11);
     crn_encoder_pair_unsigned(encoder, "fruits", head->fruit_count);
     crn_encoder_pair_unsigned(encoder, "views", head->view_count);
     crn_encoder_pair_bool(encoder, "has_verdicts", head->has_verdicts);
     crn_encoder_pair_unsigned(encoder, "verdicts", head->verdicts);
     crn_encoder_text(encoder, "from_ms");
-    crn_encoder_integer(encoder, head->fruit_count ? table->fruits[0].time_ns / MS_NS : 0);
+    crn_encoder_integer(encoder, count ? table->fruits[table->by_time[0]].time_ns / MS_NS : 0);
     crn_encoder_text(encoder, "to_ms");
-    crn_encoder_integer(encoder, head->fruit_count ? last[-1].time_ns / MS_NS : 0);
+    crn_encoder_integer(encoder,
+                        count ? table->fruits[table->by_time[count - 1]].time_ns / MS_NS : 0);
     crn_encoder_pair_unsigned(encoder, "recorded_classes", (uint64_t)head->recorded_classes);
     write_lanes(table, encoder);
     write_names(encoder, "classes", head->classes.name, (uint64_t)head->classes.count);

@@ -33,8 +33,7 @@ int crn_task_recordings(const void *settings, crn_job_report *report)
     crn_fruit_table table = {0};
     crn_error error = {0};
     (void)report;
-    int r =
-        access(CRN_FRUIT_INDEX_NAME, F_OK) == 0 ? 0 : crn_fruit_index_make(&task->sources, &error);
+    int r = crn_fruit_index_renew(&task->sources, &error);
     if (r == 0)
         r = crn_fruit_table_open(&table, &error);
     if (r == 0)
@@ -78,11 +77,11 @@ typedef int read_recorded(crn_recording_reader *reader, crn_recorded_view *ret_v
                           crn_error *error);
 
 /* Reads a view by `read`; it is valid until the reader is ended. */
-static int read_view(const crn_task *task, const crn_view_place *at, read_recorded *read,
+static int read_view(const crn_fruit_table *table, const crn_view_place *at, read_recorded *read,
                      crn_recording_reader **ret_reader, crn_recorded_view *ret_view,
                      crn_error *error)
 {
-    const char *path = task->sources.recordings[at->recording];
+    const char *path = crn_fruit_table_path(table, at);
     int r = crn_recording_open(path, ret_reader, error);
     if (r < 0)
         return r;
@@ -90,8 +89,7 @@ static int read_view(const crn_task *task, const crn_view_place *at, read_record
     r = read(*ret_reader, ret_view, error);
     if (r == 0)
         r = crn_error_set(error, -EBADMSG,
-                          "%s: has become shorter since it was read: start the workbench again",
-                          path);
+                          "%s: has become shorter since it was read: find its fruits again", path);
     return r < 0 ? r : 0;
 }
 
@@ -123,7 +121,7 @@ int crn_task_fruit_view(const void *settings, crn_job_report *report)
     if (r == 0)
         r = find_view(&table, fruit, task->count, &at, &error);
     if (r == 0)
-        r = read_view(task, at, crn_recording_next, &reader, &view, &error);
+        r = read_view(&table, at, crn_recording_next, &reader, &view, &error);
     if (r == 0)
         r = crn_task_write_view(task, &view, report, &error);
     crn_recording_end(&reader);
@@ -176,8 +174,7 @@ static void shrink(const crn_recorded_view *view, unsigned char *ret_small)
 }
 
 /* One that cannot be read has no picture in the list; opening it tells why. */
-static void print_small(const crn_task *task, const crn_fruit_table *table,
-                        const crn_recorded_fruit *fruit)
+static void print_small(const crn_fruit_table *table, const crn_recorded_fruit *fruit)
 {
     unsigned char small[1 + CRN_SMALL_WIDTH * CRN_SMALL_HEIGHT] = {0};
     const crn_view_place *at = NULL;
@@ -185,7 +182,7 @@ static void print_small(const crn_task *task, const crn_fruit_table *table,
     crn_recorded_view view;
     crn_error ignored;
     if (find_view(table, fruit, fruit->shown_view, &at, &ignored) == 0 &&
-        read_view(task, at, crn_recording_intensity, &reader, &view, &ignored) == 0 &&
+        read_view(table, at, crn_recording_intensity, &reader, &view, &ignored) == 0 &&
         view.intensity) {
         small[0] = 1;
         shrink(&view, small + 1);
@@ -206,7 +203,7 @@ int crn_task_fruit_pictures(const void *settings, crn_job_report *report)
     if (r == 0) {
         int32_t count = crn_fruits_find(&table, &task->search, numbers, &total);
         for (int32_t i = 0; i < count; i++)
-            print_small(task, &table, &table.fruits[numbers[i]]);
+            print_small(&table, &table.fruits[numbers[i]]);
     }
     crn_fruit_table_close(&table);
     return crn_task_end(r, &error);

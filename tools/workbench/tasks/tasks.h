@@ -75,8 +75,8 @@ int crn_task_levels(const void *task, crn_job_report *report);
 /* Prints the scale of a camera, and what of the target was found in the picture `in`, as JSON. */
 int crn_task_calibrate(const void *task, crn_job_report *report);
 
-/* Reads the recorded fruits of `sources`, unless that was done before, and prints what there is to
- * search for, as JSON. */
+/* Reads the recorded fruits of `sources` as far as they have changed since that was done before,
+ * and prints what there is to search for, as JSON. */
 int crn_task_recordings(const void *task, crn_job_report *report);
 
 /* Prints the fruits of `search`, as JSON. */

@@ -13,7 +13,7 @@
 static bool begin(crn_request *request)
 {
     request->task.sources = request->bench->sources;
-    if (request->task.sources.recording_count > 0)
+    if (request->task.sources.named_count > 0)
         return true;
     crn_answer_refusal(request, MHD_HTTP_NOT_FOUND,
                        "no recording was named: start cernita-workbench with a folder of "

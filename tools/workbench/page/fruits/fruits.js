@@ -57,12 +57,14 @@ class Fruits {
     this.input.value = app.settings.get('fruits').search ?? '';
   }
 
-  // Reads the recordings once, when the mode is shown first.
+  // Reads the recordings when the mode is shown first.
   follow() {
-    if (this.section.clientWidth > 0 && !this.summary && !this.token) this.read();
+    if (this.section.clientWidth > 0 && !this.summary && !this.token) this.find();
   }
 
+  // Reads what there is, or what was added since; true if that is known.
   async read() {
+    if (this.token) return false; // it is being read
     this.token = newToken();
     const watch = setInterval(() => this.watch(), WATCH_MS);
     this.cancel.hidden = false;
@@ -70,15 +72,17 @@ class Fruits {
     try {
       this.summary = await post(`/recordings?job=${this.token}`);
       this.app.recordedClasses = this.summary.classes.slice(0, this.summary.recorded_classes);
+      this.showSummary();
+      return true;
     } catch (error) {
       this.fail(error);
+      return false;
     } finally {
       clearInterval(watch);
       this.token = '';
       this.cancel.hidden = true;
       setText(this.status, '');
     }
-    if (this.summary) this.showSummary();
   }
 
   async watch() {
@@ -88,14 +92,12 @@ class Fruits {
 
   showSummary() {
     const { fruits, has_verdicts: hasVerdicts, verdicts, lanes, classes, notes } = this.summary;
-    this.form.hidden = fruits === 0;
+    this.form.hidden = false;
     const example = ['lane', lanes.at(-1) ?? 0, hasVerdicts ? classes[1] ?? classes[0] : ''];
     setText(this.help, `${say('fruits_help', example[1], example[2])} ${hasVerdicts ? say('fruits_verdicts', number(verdicts), number(fruits))
       : say('fruits_no_verdicts')}`);
     this.notes.hidden = notes.length === 0;
     this.notes.replaceChildren(make('summary', {}, say('fruits_notes', notes.length)), make('ul', { lang: 'en' }, ...notes.map((note) => make('li', {}, note))));
-    if (fruits === 0) setText(this.status, say('fruits_none_recorded'));
-    else this.find();
   }
 
   fail(error) {
@@ -103,8 +105,13 @@ class Fruits {
     setText(this.alert, error.message);
   }
 
-  find() {
-    setText(this.alert, '');
+  // Also among what was recorded since the last time.
+  async find() {
+    if (!await this.read()) return;
+    if (this.summary.fruits === 0) {
+      setText(this.status, say('fruits_none_recorded'));
+      return;
+    }
     const text = this.input.value.trim();
     let asked;
     try {
