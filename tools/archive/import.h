@@ -1,5 +1,5 @@
 /*
- * A verdict log, or a sorter's log of outcomes, into an archive: from where the last run ended to
+ * A verdict log, or a sorter's log of outcomes, to a destination: from where the last run ended to
  * the log's end, and on from there as long as the daemon writes.
  *
  * Rows and the position in the log are of one transaction, so that a program that is killed at any
@@ -22,15 +22,16 @@ typedef struct crn_import_settings {
     crn_intake_teller *tell;
 } crn_import_settings;
 
-/* The archive must outlive it. 0, or a negative errno with *error. */
-int crn_import_open(crn_archive *archive, const crn_import_settings *settings,
+/* The destination must outlive it. 0, or a negative errno with *error. */
+int crn_import_open(crn_destination *destination, const crn_import_settings *settings,
                     crn_import **ret_import, crn_error *error);
 void crn_import_close(crn_import **import);
 
 /*
- * Archives the next verdicts, some thousand at most, in one transaction. 1: there may be more;
- * 0: the log's end; a negative errno with *error: the transaction is undone, or it ends before what
- * cannot be read. With `follow` that is told once instead, and read again by each step.
+ * Adds the next verdicts, some thousand at most, in one transaction. 1: there may be more; 0: the
+ * log's end; a negative errno with *error: the transaction is undone, or it ends before what cannot
+ * be read or is longer than the destination takes. With `follow` that, and a destination that
+ * cannot be reached, are told once instead, and tried again by each step.
  */
 int crn_import_step(crn_import *import, crn_error *error);
 

@@ -9,20 +9,12 @@
 #include "src/formats/verdict/decode.h"
 #include "src/formats/verdict_log/format.h"
 
-/* Limits of a transaction. */
-#define VERDICTS_MAX 10000
-#define BYTES_MAX    CRN_ARCHIVE_TRANSACTION_BYTES
-
-int crn_intake_init(crn_intake *intake, crn_archive *archive, crn_intake_kind kind,
+int crn_intake_init(crn_intake *intake, crn_destination *destination, crn_intake_kind kind,
                     const char *source, crn_intake_teller *tell, crn_error *error)
 {
-    *intake = (crn_intake){.archive = archive, .kind = kind, .tell = tell};
+    *intake = (crn_intake){.destination = destination, .kind = kind, .tell = tell};
     intake->source = strdup(source);
-    if (!intake->source)
-        return crn_error_set(error, -ENOMEM, "%s: no memory", source);
-    return kind == CRN_INTAKE_OUTCOMES
-               ? crn_archive_outcomes_init(&intake->outcomes, archive, error)
-               : crn_archive_rows_init(&intake->rows, archive, error);
+    return intake->source ? 0 : crn_error_set(error, -ENOMEM, "%s: no memory", source);
 }
 
 void crn_intake_done(crn_intake *intake)
@@ -33,10 +25,10 @@ void crn_intake_done(crn_intake *intake)
 
 int crn_intake_begin(crn_intake *intake, crn_error *error)
 {
-    intake->verdicts = 0;
+    intake->entries = 0;
     intake->bytes = 0;
-    intake->coming = (crn_intake_stats){0};
-    return crn_archive_begin(intake->archive, error);
+    memset(intake->coming, 0, sizeof intake->coming);
+    return intake->destination->functions->begin(intake->destination, error);
 }
 
 static void count(crn_intake_stats *stats, const crn_intake_stats *more)
@@ -51,24 +43,26 @@ static void count(crn_intake_stats *stats, const crn_intake_stats *more)
 int crn_intake_end(crn_intake *intake, int r, crn_error *error)
 {
     if (r >= 0) {
-        int committed = crn_archive_commit(intake->archive, error);
+        int committed = intake->destination->functions->commit(intake->destination, error);
         if (committed < 0)
             return committed;
-        count(&intake->stats, &intake->coming);
+        for (int kind = 0; kind < CRN_INTAKE_KINDS; kind++)
+            count(&intake->stats[kind], &intake->coming[kind]);
         return r;
     }
-    crn_archive_undo(intake->archive);
+    intake->destination->functions->undo(intake->destination);
     return r;
 }
 
 bool crn_intake_is_full(const crn_intake *intake)
 {
-    return intake->verdicts >= VERDICTS_MAX || intake->bytes >= BYTES_MAX;
+    return intake->entries >= intake->destination->entries_max ||
+           intake->bytes >= intake->destination->bytes_max;
 }
 
 void crn_intake_pass_over(crn_intake *intake, const char *line)
 {
-    intake->coming.unreadable++;
+    intake->coming[intake->kind].unreadable++;
     intake->tell(line);
 }
 
@@ -96,6 +90,9 @@ static int set_fault(const crn_intake *intake, const crn_verdict_position *at, i
 {
     char path[PATH_MAX];
     const char *what = intake->kind == CRN_INTAKE_OUTCOMES ? "entry" : "verdict";
+    if (!at && intake->message)
+        return crn_error_set(error, r, "%s: message %" PRIu64 " %s", intake->source,
+                             intake->message, fault);
     if (!at)
         return crn_error_set(error, r, "%s: a verdict %s", intake->source, fault);
     crn_verdict_log_path(path, sizeof path, intake->source, at->number);
@@ -118,61 +115,67 @@ static int take_fault(crn_intake *intake, const crn_verdict_position *at, int r,
     return 0;
 }
 
-static int add_result(crn_intake *intake, const crn_firing_outcome *firing, crn_error *error)
+static int add_result(crn_intake *intake, const crn_entry *entry, const crn_firing_outcome *firing,
+                      crn_error *error)
 {
-    crn_archive_result result;
-    int r = crn_archive_outcomes_set_result(&intake->outcomes, firing, &result, error);
+    crn_intake_stats *coming = &intake->coming[intake->kind];
+    crn_added_result result;
+    int r = intake->destination->functions->add_result(intake->destination, entry, firing, &result,
+                                                       error);
     if (r < 0)
         return r;
-    intake->coming.results += result == CRN_ARCHIVE_RESULT_ADDED;
-    intake->coming.known += result == CRN_ARCHIVE_RESULT_KNOWN;
-    intake->coming.missing += result == CRN_ARCHIVE_RESULT_MISSING;
+    coming->results += result == CRN_RESULT_ADDED;
+    coming->known += result == CRN_RESULT_KNOWN;
+    coming->missing += result == CRN_RESULT_MISSING;
     return 0;
 }
 
-static int add_outcome(crn_intake *intake, const void *bytes, size_t size,
-                       const crn_verdict_position *at, crn_error *error)
+static int add_outcome(crn_intake *intake, const crn_entry *entry, crn_error *error)
 {
-    crn_outcome_entry entry;
+    crn_intake_stats *coming = &intake->coming[intake->kind];
+    crn_outcome_entry decoded;
     crn_error fault;
     bool is_new;
-    int r = crn_outcome_parse(bytes, size, &entry, &fault);
+    int r = crn_outcome_parse(entry->bytes, entry->size, &decoded, &fault);
     if (r < 0)
-        return take_fault(intake, at, r, &fault, error);
-    if (entry.is_firing)
-        return add_result(intake, &entry.firing, error);
-    r = crn_archive_outcomes_add(&intake->outcomes, &entry.outcome, &is_new, error);
+        return take_fault(intake, entry->at, r, &fault, error);
+    if (decoded.is_firing)
+        return add_result(intake, entry, &decoded.firing, error);
+    r = intake->destination->functions->add_outcome(intake->destination, entry, &decoded.outcome,
+                                                    &is_new, error);
     if (r < 0)
         return r;
-    intake->coming.added += is_new;
-    intake->coming.known += !is_new;
+    coming->added += is_new;
+    coming->known += !is_new;
     return 0;
 }
 
-static int add_verdict(crn_intake *intake, const void *bytes, size_t size,
-                       const crn_verdict_position *at, crn_error *error)
+static int add_verdict(crn_intake *intake, const crn_entry *entry, crn_error *error)
 {
+    crn_intake_stats *coming = &intake->coming[intake->kind];
     crn_decoded *verdict = NULL;
-    crn_archive_added added;
+    crn_added added;
     crn_error fault;
-    int r = decode(bytes, size, &verdict, &fault);
+    int r = decode(entry->bytes, entry->size, &verdict, &fault);
     if (r < 0)
-        return take_fault(intake, at, r, &fault, error);
-    r = crn_archive_rows_add(&intake->rows, verdict, &added, error);
+        return take_fault(intake, entry->at, r, &fault, error);
+    r = intake->destination->functions->add_verdict(intake->destination, entry, verdict, &added,
+                                                    error);
     crn_decoded_free(&verdict);
     if (r < 0)
         return r;
-    intake->coming.added += added.is_new;
-    intake->coming.known += !added.is_new;
-    intake->coming.missing += added.missing;
+    coming->added += added.is_new;
+    coming->known += !added.is_new;
+    coming->missing += added.missing;
     return 0;
 }
 
 int crn_intake_add(crn_intake *intake, const void *bytes, size_t size,
                    const crn_verdict_position *at, crn_error *error)
 {
-    intake->verdicts++;
+    crn_entry entry = {.bytes = bytes, .size = size, .at = at};
+    intake->entries++;
     intake->bytes += size;
-    return intake->kind == CRN_INTAKE_OUTCOMES ? add_outcome(intake, bytes, size, at, error)
-                                               : add_verdict(intake, bytes, size, at, error);
+    return intake->kind == CRN_INTAKE_OUTCOMES ? add_outcome(intake, &entry, error)
+                                               : add_verdict(intake, &entry, error);
 }

@@ -1,6 +1,7 @@
 /*
- * Verdicts, or a sorter's outcomes, into an archive, in transactions, wherever they come from: what
- * is counted of them, and what a person has to know. Memory does not depend on how many there are.
+ * Verdicts, or a sorter's outcomes, to a destination, in transactions, wherever they come from:
+ * what is counted of them, and what a person has to know. Memory does not depend on how many there
+ * are.
  *
  * After a negative errno it is of no more use: its transaction is undone, with the names in it.
  */
@@ -12,13 +13,13 @@
 #include <stdint.h>
 
 #include "stages/base/error.h"
-#include "tools/archive/rows/outcomes.h"
-#include "tools/archive/rows/verdict.h"
+#include "tools/archive/destination.h"
 
 /* What a source has. */
 typedef enum crn_intake_kind {
     CRN_INTAKE_VERDICTS,
     CRN_INTAKE_OUTCOMES,
+    CRN_INTAKE_KINDS,
 } crn_intake_kind;
 
 typedef struct crn_intake_stats {
@@ -26,7 +27,7 @@ typedef struct crn_intake_stats {
     uint64_t results;    /* of outcomes: how it ended with their fruits */
     uint64_t known;      /* came again, and in the archive already */
     uint64_t missing;    /* sequences that did not come, before those that were added; of outcomes:
-                            those    of results, which are passed over */
+                            those of results, which are passed over */
     uint64_t unreadable; /* what is not one, or damaged */
 } crn_intake_stats;
 
@@ -34,25 +35,24 @@ typedef struct crn_intake_stats {
 typedef void crn_intake_teller(const char *line);
 
 typedef struct crn_intake {
-    crn_archive *archive;
-    crn_intake_kind kind;
-    crn_archive_rows rows;         /* of verdicts */
-    crn_archive_outcomes outcomes; /* of these */
-    crn_intake_stats stats;        /* of what is committed */
-    crn_intake_stats coming;       /* of this transaction */
-    char *source;                  /* for messages, and the key of a log's position */
+    crn_destination *destination;
+    crn_intake_kind kind;                      /* of what is added next */
+    crn_intake_stats stats[CRN_INTAKE_KINDS];  /* of what is committed */
+    crn_intake_stats coming[CRN_INTAKE_KINDS]; /* of this transaction */
+    char *source;                              /* for messages, and the key of its position */
+    uint64_t message; /* of a stream: the number of what is added next; else 0 */
     crn_intake_teller *tell;
-    int verdicts; /* of this transaction */
+    int entries; /* of this transaction */
     uint64_t bytes;
 } crn_intake;
 
-/* The source is copied. 0, or a negative errno with *error; done cleans up in either case. */
-int crn_intake_init(crn_intake *intake, crn_archive *archive, crn_intake_kind kind,
+/* The source is copied; the destination must outlive it. 0, or a negative errno with *error; done
+ * cleans up in either case. */
+int crn_intake_init(crn_intake *intake, crn_destination *destination, crn_intake_kind kind,
                     const char *source, crn_intake_teller *tell, crn_error *error);
 void crn_intake_done(crn_intake *intake);
 
-/* Begins a transaction, if the disk has room for it and for others. 0, or a negative errno with
- * *error. */
+/* Begins a transaction. 0, or a negative errno with *error. */
 int crn_intake_begin(crn_intake *intake, crn_error *error);
 
 /* Ends it: undoes it if `r`, the result so far, is negative. Returns `r`, or the commit's error. */

@@ -17,14 +17,14 @@ struct crn_subscriber {
     bool heard; /* any message came, or its absence was told */
 };
 
-int crn_subscriber_open(crn_archive *archive, const crn_subscriber_settings *settings,
+int crn_subscriber_open(crn_destination *destination, const crn_subscriber_settings *settings,
                         crn_subscriber **ret_subscriber, crn_error *error)
 {
     crn_subscriber *subscriber = calloc(1, sizeof *subscriber);
     if (!subscriber)
         return crn_error_set(error, -ENOMEM, "%s: no memory", settings->endpoint);
-    int r = crn_intake_init(&subscriber->intake, archive, CRN_INTAKE_VERDICTS, settings->endpoint,
-                            settings->tell, error);
+    int r = crn_intake_init(&subscriber->intake, destination, CRN_INTAKE_VERDICTS,
+                            settings->endpoint, settings->tell, error);
     if (r == 0)
         r = crn_connection_open(&subscriber->connection, settings->endpoint, false, CRN_ALL_LANES,
                                 &settings->keys, error);
@@ -49,7 +49,7 @@ void crn_subscriber_close(crn_subscriber **subscriber)
 
 const crn_intake_stats *crn_subscriber_get_stats(const crn_subscriber *subscriber)
 {
-    return &subscriber->intake.stats;
+    return &subscriber->intake.stats[CRN_INTAKE_VERDICTS];
 }
 
 /* 1, 0: no message waits, or a negative errno with *error. */

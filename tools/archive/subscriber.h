@@ -17,9 +17,9 @@ typedef struct crn_subscriber_settings {
     crn_intake_teller *tell;
 } crn_subscriber_settings;
 
-/* Connects, to a line that runs or will; the archive and the settings' texts must outlive it. 0, or
- * a negative errno with *error. */
-int crn_subscriber_open(crn_archive *archive, const crn_subscriber_settings *settings,
+/* Connects, to a line that runs or will; the destination and the settings' texts must outlive it.
+ * 0, or a negative errno with *error. */
+int crn_subscriber_open(crn_destination *destination, const crn_subscriber_settings *settings,
                         crn_subscriber **ret_subscriber, crn_error *error);
 void crn_subscriber_close(crn_subscriber **subscriber);
 

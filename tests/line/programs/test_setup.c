@@ -120,15 +120,20 @@ static void it_asks_for_what_the_mode_needs(void **state)
     assert_string_equal(asked, "");
 }
 
-static void the_service_of_prometheus_is_masked_before_it_is_there(void **state)
+static void services_are_masked_before_they_are_there(void **state)
 {
     (void)state;
-    assert_int_equal(setup("--check", ""), 0);
-    const char *masked = strstr(asked, "systemctl mask prometheus.service\n");
-    assert_non_null(masked);
-    assert_true(masked < strstr(asked, " install "));
-    assert_int_equal(setup("--check", "prometheus"), 0);
-    assert_null(strstr(asked, "systemctl"));
+    const char *const services[] = {"prometheus", "nats-server"};
+    for (size_t i = 0; i < sizeof services / sizeof *services; i++) {
+        char wanted[64];
+        snprintf(wanted, sizeof wanted, "systemctl mask %s.service\n", services[i]);
+        assert_int_equal(setup("--check", ""), 0);
+        const char *masked = strstr(asked, wanted);
+        assert_non_null(masked);
+        assert_true(masked < strstr(asked, " install "));
+        assert_int_equal(setup("--check", services[i]), 0);
+        assert_null(strstr(asked, wanted));
+    }
 }
 
 static void it_asks_for_nothing_that_is_there(void **state)
@@ -140,7 +145,7 @@ static void it_asks_for_nothing_that_is_there(void **state)
         "libyajl-dev libcairo2-dev libmicrohttpd-dev libcurl4-openssl-dev libjs-chart.js "
         "libsystemd-dev "
         "libncurses-dev libmodbus-dev libmosquitto-dev libjpeg-dev libsqlite3-dev libsodium-dev "
-        "zlib1g-dev";
+        "zlib1g-dev libnats-dev";
     char all[512];
     assert_int_equal(setup("", most), 0);
     assert_non_null(strstr(asked, "install -y -qq --no-install-recommends libpng-dev \n"));
@@ -215,7 +220,7 @@ int main(void)
 #define WITH_FAKES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         WITH_FAKES(it_asks_for_what_the_mode_needs),
-        WITH_FAKES(the_service_of_prometheus_is_masked_before_it_is_there),
+        WITH_FAKES(services_are_masked_before_they_are_there),
         WITH_FAKES(it_asks_for_nothing_that_is_there),
         WITH_FAKES(help_is_its_own_head),
         WITH_FAKES(it_waits_for_a_locked_package_database),

@@ -9,6 +9,7 @@
 
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/parts/logged.h"
+#include "tools/archive/rows/tables.h"
 
 char archived_path[128];
 char archived_notice[1024];
@@ -27,6 +28,7 @@ void archived_write(archived_line *line, crn_format format, uint64_t segment_byt
     crn_encoder *encoder;
     crn_error error;
     uint32_t lanes = line->lanes ? line->lanes : CRN_ARCHIVED_LANES;
+    const char *run = line->run ? line->run : CRN_ARCHIVED_RUN;
     crn_verdict_writer *made = line->writer ? NULL : logged_writer(segment_bytes, 0);
     crn_verdict_writer *writer = line->writer ? line->writer : made;
     assert_int_equal(crn_encoder_create(format, &encoder), 0);
@@ -35,8 +37,8 @@ void archived_write(archived_line *line, crn_format format, uint64_t segment_byt
         const unsigned char *bytes;
         size_t size;
         crn_made_verdict(encoder, &line->random,
-                         &(crn_made_facts){CRN_ARCHIVED_RUN, lane, line->verdicts / lanes},
-                         &line->sums, &bytes, &size);
+                         &(crn_made_facts){run, lane, line->verdicts / lanes}, &line->sums, &bytes,
+                         &size);
         assert_int_equal(crn_verdict_writer_append(writer, lane, bytes, size, &error), 0);
     }
     crn_encoder_free(&encoder);
@@ -52,14 +54,17 @@ static void keep_notice(const char *line)
 int archived_import(bool follow, crn_intake_stats *ret_stats, crn_error *ret_error)
 {
     crn_archive archive;
+    crn_archive_tables tables;
     crn_import *import = NULL;
     archived_notice[0] = ret_error->text[0] = '\0';
     archived_notices = 0;
     *ret_stats = (crn_intake_stats){0};
     int r = crn_archive_open(&archive, archived_path, ret_error);
     if (r == 0)
+        r = crn_archive_tables_init(&tables, &archive, ret_error);
+    if (r == 0)
         r = crn_import_open(
-            &archive,
+            &tables.destination,
             &(crn_import_settings){.dir = logged_folder, .follow = follow, .tell = keep_notice},
             &import, ret_error);
     if (r == 0) {

@@ -23,6 +23,7 @@ typedef struct archived_line {
     crn_random random;
     crn_verdict_writer *writer; /* NULL: made for each call */
     uint32_t lanes;             /* 0: CRN_ARCHIVED_LANES */
+    const char *run;            /* NULL: CRN_ARCHIVED_RUN */
     uint64_t verdicts;          /* so far */
     crn_made_sums sums;
 } archived_line;

@@ -111,8 +111,8 @@ int crn_archive_outcomes_add(crn_archive_outcomes *outcomes, const crn_outcome *
 }
 
 int crn_archive_outcomes_set_result(crn_archive_outcomes *outcomes,
-                                    const crn_firing_outcome *firing,
-                                    crn_archive_result *ret_result, crn_error *error)
+                                    const crn_firing_outcome *firing, crn_added_result *ret_result,
+                                    crn_error *error)
 {
     sqlite3_stmt *update = outcomes->set_result;
     int64_t key[3] = {0, (int64_t)firing->lane, (int64_t)firing->sequence}, result_id = 0, is_there;
@@ -126,10 +126,10 @@ int crn_archive_outcomes_set_result(crn_archive_outcomes *outcomes,
         sqlite3_bind_int64(update, i + 1, key[i]);
     sqlite3_bind_int64(update, 4, result_id);
     r = crn_archive_run(outcomes->archive, update, error);
-    *ret_result = CRN_ARCHIVE_RESULT_ADDED;
+    *ret_result = CRN_RESULT_ADDED;
     if (r < 0 || sqlite3_changes(outcomes->archive->database) == 1)
         return r;
     r = ask(outcomes, outcomes->result, key, 0, &is_there, error);
-    *ret_result = is_there ? CRN_ARCHIVE_RESULT_KNOWN : CRN_ARCHIVE_RESULT_MISSING;
+    *ret_result = is_there ? CRN_RESULT_KNOWN : CRN_RESULT_MISSING;
     return r;
 }

@@ -6,6 +6,7 @@
 
 #include "src/formats/outcomes/outcome.h"
 #include "tools/archive/database.h"
+#include "tools/archive/destination.h"
 #include "tools/archive/rows/names.h"
 
 typedef struct crn_archive_outcomes {
@@ -26,17 +27,10 @@ int crn_archive_outcomes_init(crn_archive_outcomes *outcomes, crn_archive *archi
 int crn_archive_outcomes_add(crn_archive_outcomes *outcomes, const crn_outcome *outcome,
                              bool *ret_is_new, crn_error *error);
 
-/* What became of it. */
-typedef enum crn_archive_result {
-    CRN_ARCHIVE_RESULT_ADDED,
-    CRN_ARCHIVE_RESULT_KNOWN,   /* the fruit has one: the first one holds */
-    CRN_ARCHIVE_RESULT_MISSING, /* the fruit has no outcome, which did not come */
-} crn_archive_result;
-
 /* Sets how it ended with a fruit that has an outcome, in the transaction of the caller. 0, or a
  * negative errno with *error: the transaction is then to be undone. */
 int crn_archive_outcomes_set_result(crn_archive_outcomes *outcomes,
-                                    const crn_firing_outcome *firing,
-                                    crn_archive_result *ret_result, crn_error *error);
+                                    const crn_firing_outcome *firing, crn_added_result *ret_result,
+                                    crn_error *error);
 
 #endif

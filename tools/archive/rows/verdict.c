@@ -281,12 +281,12 @@ static int count_missing(crn_archive_rows *rows, int64_t run_id, const crn_decod
     return r;
 }
 
-int crn_archive_rows_add(crn_archive_rows *rows, const crn_decoded *verdict,
-                         crn_archive_added *ret_added, crn_error *error)
+int crn_archive_rows_add(crn_archive_rows *rows, const crn_decoded *verdict, crn_added *ret_added,
+                         crn_error *error)
 {
     sqlite3 *database = rows->archive->database;
     int64_t run_id;
-    crn_archive_added added = {.is_new = false};
+    crn_added added = {.is_new = false};
     int r = crn_archive_names_id(&rows->names, CRN_ARCHIVE_RUNS, verdict->run, &run_id, error);
     if (r == 0)
         r = count_missing(rows, run_id, verdict, &added.missing, error);

@@ -17,6 +17,7 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/parts/archived.h"
 #include "tests/support/parts/logged.h"
+#include "tools/archive/rows/tables.h"
 
 #define SEGMENT_BYTES 100000
 #define ONE_SEGMENT   UINT64_MAX
@@ -196,13 +197,15 @@ static void one_archive_follows_a_log(void **state)
 {
     (void)state;
     crn_archive other;
+    crn_archive_tables tables;
     crn_import *import;
     char path[128];
     archived_write(&line, CRN_FORMAT_MSGPACK, ONE_SEGMENT, 30);
     snprintf(path, sizeof path, "%s/other.sqlite", logged_folder);
     crn_import_settings settings = {.dir = logged_folder, .follow = true};
     assert_int_equal(crn_archive_open(&other, path, &error), 0);
-    assert_int_equal(crn_import_open(&other, &settings, &import, &error), 0);
+    assert_int_equal(crn_archive_tables_init(&tables, &other, &error), 0);
+    assert_int_equal(crn_import_open(&tables.destination, &settings, &import, &error), 0);
     assert_int_equal(archived_import(true, &stats, &error), -EBUSY);
     assert_non_null(strstr(error.text, "another cernita-archive (process "));
     archived_expect_added(30);

@@ -14,6 +14,7 @@
 #include "tests/support/parts/archived.h"
 #include "tests/support/parts/logged.h"
 #include "tools/archive/schema.h"
+#include "tools/archive/database.h"
 
 #define NOBODY 65534
 

@@ -15,6 +15,7 @@
 #include "tests/support/parts/archived.h"
 #include "tests/support/parts/logged.h"
 #include "tests/support/programs/shell.h"
+#include "tools/archive/rows/tables.h"
 
 #define PROGRAM     CRN_BIN "/cernita-archive"
 #define LANES       3
@@ -129,13 +130,16 @@ static void keep_notice(const char *line)
 static int import_as(crn_intake_kind kind)
 {
     crn_archive archive;
+    crn_archive_tables tables;
     crn_import *import = NULL;
     notice[0] = '\0';
     stats = (crn_intake_stats){0};
     int r = crn_archive_open(&archive, archived_path, &error);
     if (r == 0)
+        r = crn_archive_tables_init(&tables, &archive, &error);
+    if (r == 0)
         r = crn_import_open(
-            &archive,
+            &tables.destination,
             &(crn_import_settings){.dir = logged_folder, .kind = kind, .tell = keep_notice},
             &import, &error);
     int more = 1;

@@ -13,6 +13,7 @@
 #include "tests/support/parts/archived.h"
 #include "tests/support/parts/logged.h"
 #include "tests/support/peers/peer.h"
+#include "tools/archive/rows/tables.h"
 
 #define LANE      2
 #define VERDICTS  UINT64_C(500) /* below the limit of what libzmq queues for a viewer */
@@ -25,6 +26,7 @@ typedef struct subscribed {
     crn_random random;
     crn_made_sums sums;
     crn_archive archive;
+    crn_archive_tables tables;
     crn_subscriber *subscriber;
 } subscribed;
 
@@ -49,8 +51,10 @@ static int set_up(void **state)
     assert_int_equal(zmq_getsockopt(f.publisher, ZMQ_LAST_ENDPOINT, endpoint, &size), 0);
     assert_int_equal(crn_encoder_create(CRN_FORMAT_MSGPACK, &f.encoder), 0);
     assert_int_equal(crn_archive_open(&f.archive, archived_path, &error), 0);
+    assert_int_equal(crn_archive_tables_init(&f.tables, &f.archive, &error), 0);
     crn_subscriber_settings settings = {.endpoint = endpoint, .tell = tell};
-    assert_int_equal(crn_subscriber_open(&f.archive, &settings, &f.subscriber, &error), 0);
+    assert_int_equal(crn_subscriber_open(&f.tables.destination, &settings, &f.subscriber, &error),
+                     0);
     for (int subscriptions = 0; subscriptions < 2; subscriptions++)
         assert_true(zmq_recv(f.publisher, topic, sizeof topic, 0) > 0);
     *state = &f;
