@@ -114,22 +114,29 @@ static uint64_t *number_fruits(crn_fruit_builder *builder, uint64_t next)
 
 /* --- the file --------------------------------------------------------------------------------- */
 
+/* An empty array may be NULL, which fwrite does not take. */
+static void write_array(const void *array, size_t size, size_t count, FILE *file)
+{
+    if (count)
+        fwrite(array, size, count, file);
+}
+
 static int write_file(const crn_fruit_builder *builder, const uint64_t *by_time, crn_error *error)
 {
     const crn_fruit_index *head = &builder->head;
     FILE *file = fopen(UNFINISHED_NAME, "we");
     if (!file)
         return crn_error_set(error, -errno, "the index cannot be stored: %s", strerror(errno));
-    fwrite(head, sizeof *head, 1, file);
+    write_array(head, sizeof *head, 1, file);
     for (uint64_t i = 0; i < head->fruit_count; i++)
-        fwrite(&builder->fruits[i].of, sizeof builder->fruits[i].of, 1, file);
-    fwrite(by_time, sizeof *by_time, head->fruit_count, file);
+        write_array(&builder->fruits[i].of, sizeof builder->fruits[i].of, 1, file);
+    write_array(by_time, sizeof *by_time, head->fruit_count, file);
     for (size_t i = 0; i < builder->met_count; i++)
-        fwrite(&builder->met[i].at, sizeof builder->met[i].at, 1, file);
-    fwrite(builder->recordings, sizeof *builder->recordings, head->recording_count, file);
-    fwrite(builder->lots, sizeof *builder->lots, head->lot_count, file);
-    fwrite(builder->paths, 1, head->path_bytes, file);
-    fwrite(builder->notes ? builder->notes : "", 1, head->note_bytes, file);
+        write_array(&builder->met[i].at, sizeof builder->met[i].at, 1, file);
+    write_array(builder->recordings, sizeof *builder->recordings, head->recording_count, file);
+    write_array(builder->lots, sizeof *builder->lots, head->lot_count, file);
+    write_array(builder->paths, 1, head->path_bytes, file);
+    write_array(builder->notes, 1, head->note_bytes, file);
     bool failed = ferror(file) != 0;
     failed = fclose(file) != 0 || failed;
     if (!failed && rename(UNFINISHED_NAME, CRN_FRUIT_INDEX_NAME) == 0)
