@@ -9,10 +9,11 @@
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "stages/config/config.h"
-#include "tests/simulation/descriptors.h"
-#include "tests/simulation/schedule.h"
+#include "tests/simulation/machine/descriptors.h"
+#include "tests/simulation/disk.h"
+#include "tests/simulation/machine/schedule.h"
 #include "tests/simulation/senders.h"
-#include "tests/simulation/sockets.h"
+#include "tests/simulation/machine/sockets.h"
 
 typedef struct scenario {
     const char *folder;
@@ -21,7 +22,7 @@ typedef struct scenario {
     crn_error error;
     sim_sender_settings senders[CRN_SIM_LANES_MAX];
     uint32_t lanes;
-    bool grader_stalls, grader_dies, clock_is_set;
+    bool grader_stalls, grader_dies, clock_is_set, disk_fails;
     bool ended; /* senders have sent all */
 } scenario;
 
@@ -38,7 +39,18 @@ static uint32_t draw_rate(void)
 
 /* --- the line's settings ---------------------------------------------------------------------- */
 
-static void write_file(const char *path)
+/* Half of the lines keep a log. */
+static void write_log(const char *folder, FILE *file)
+{
+    char dir[256];
+    if (draw(0, 1))
+        return;
+    snprintf(dir, sizeof dir, "%s/log", folder);
+    sim_disk_clear(dir);
+    fprintf(file, "  log: {dir: '%s', segment_mib: 1}\n", dir);
+}
+
+static void write_file(const char *folder, const char *path)
 {
     FILE *file = fopen(path, "w");
     if (!file)
@@ -54,11 +66,11 @@ static void write_file(const char *path)
             "ingest: {bind: ['tcp://127.0.0.1:5555'], high_water_mark: %d}\n"
             "publish:\n"
             "  grader: {bind: 'tcp://127.0.0.1:5556', high_water_mark: %d, alive_ms: %d}\n"
-            "  viewers: {bind: 'tcp://127.0.0.1:5557'}\n"
-            "monitor: {http: ''}\n"
-            "log: {level: error}\n",
+            "  viewers: {bind: 'tcp://127.0.0.1:5557'}\n",
             workers, draw(1, 100), budget_ms, draw(20, 200), draw(0, 3), draw(4, 24), draw(3, 16),
             CRN_SIM_VIEWS_MAX, CRN_SIM_LANES_MAX, draw(2, 32), draw(2, 64), draw(0, 1) * 100);
+    write_log(folder, file);
+    fprintf(file, "monitor: {http: ''}\nlog: {level: error}\n");
     fclose(file);
 }
 
@@ -66,7 +78,7 @@ static void load_config(scenario *self)
 {
     char path[256];
     snprintf(path, sizeof path, "%s/line.yaml", self->folder);
-    write_file(path);
+    write_file(self->folder, path);
     if (crn_config_load(path, stderr, &self->config) < 0)
         sim_fail("%s is not a line's file", path);
     crn_config_resolve(&self->config, 2);
@@ -115,6 +127,7 @@ static void draw_faults(scenario *self)
     self->grader_stalls = draw(0, 1);
     self->grader_dies = draw(0, 1);
     self->clock_is_set = draw(0, 3) == 0;
+    self->disk_fails = draw(0, 1);
 }
 
 /* --- threads beside the line ------------------------------------------------------------------ */
@@ -169,6 +182,18 @@ static void *set_clock(void *argument)
     return NULL;
 }
 
+/* The disk is full, fails or is slow for a while, and sound again. */
+static void *spoil_disk(void *argument)
+{
+    const scenario *self = argument;
+    while (!self->ended) {
+        sim_sleep_until(sim_now_ns() + draw(1, 300) * CRN_NS_PER_MS);
+        sim_disk_set(draw(0, 1) ? CRN_SIM_DISK_SOUND
+                                : (sim_disk_state)draw(1, CRN_SIM_DISK_STATES - 1));
+    }
+    return NULL;
+}
+
 static void run_scenario(void *argument)
 {
     scenario *self = argument;
@@ -183,6 +208,7 @@ static void run_scenario(void *argument)
     sim_thread *line = sim_start(run_line, self);
     sim_thread *grader = sim_start(run_grader, self);
     sim_thread *clock = self->clock_is_set ? sim_start(set_clock, self) : NULL;
+    sim_thread *disk = self->disk_fails ? sim_start(spoil_disk, self) : NULL;
     if (draw(0, 1))
         sim_connect_viewer();
     for (uint32_t i = 0; i < self->lanes; i++)
@@ -201,11 +227,13 @@ static void run_scenario(void *argument)
     sim_join(grader);
     if (clock)
         sim_join(clock);
+    if (disk)
+        sim_join(disk);
     sim_senders_end();
     crn_line_close(&sim_w.line);
     read_all();
-    crn_config_done(&self->config);
     sim_check_closed();
+    crn_config_done(&self->config);
 }
 
 sim_outcome sim_run_line(uint64_t seed, const char *folder, uint32_t fruits)

@@ -6,7 +6,7 @@
 #include "src/formats/view/wire.h"
 #include "stages/base/clock.h"
 #include "stages/stage/classes.h"
-#include "tests/simulation/schedule.h"
+#include "tests/simulation/machine/schedule.h"
 #include "tests/simulation/world.h"
 
 #define SIDE_PX   12

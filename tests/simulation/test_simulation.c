@@ -95,6 +95,7 @@ static void test_invariants_hold(void **state)
     /* Else the simulation provokes nothing. */
     if (cases >= CASES) {
         assert_true(sum.complete && sum.partial && sum.late && sum.stale && sum.lost_in_transit);
+        assert_true(sum.logged && sum.log_dropped && sum.log_failed);
         assert_true(sum.duplicates && sum.stragglers && sum.refused && sum.lost_before);
     }
 }

@@ -8,13 +8,9 @@
 #include "src/monitor/resources/resources.h"
 #include "stages/base/clock.h"
 #include "stages/chain/chain.h"
-#include "tests/simulation/schedule.h"
+#include "tests/simulation/machine/schedule.h"
 #include "tests/simulation/world.h"
-
-#define WRAP(type, name, ...)                                                                      \
-    type __real_##name(__VA_ARGS__);                                                               \
-    type __wrap_##name(__VA_ARGS__);                                                               \
-    type __wrap_##name(__VA_ARGS__)
+#include "tests/simulation/machine/wrap.h"
 
 /* Passes of the line's loop between two looks at its counters. */
 #define LOOK_EVERY 8
@@ -55,8 +51,8 @@ static bool is_cancelled(void *flag)
 }
 
 /* A step of the chain looks at the clock and the flag every few milliseconds. */
-WRAP(int, crn_chain_run, crn_chain *chain, const crn_chain_input *input, crn_defects *defects,
-     crn_judgement *judgement)
+CRN_SIM_WRAP(int, crn_chain_run, crn_chain *chain, const crn_chain_input *input,
+             crn_defects *defects, crn_judgement *judgement)
 {
     crn_random *random = sim_random();
     int64_t work_ns =
@@ -83,7 +79,7 @@ WRAP(int, crn_chain_run, crn_chain *chain, const crn_chain_input *input, crn_def
     return r;
 }
 
-WRAP(crn_output *, crn_engine_collect, crn_engine *engine)
+CRN_SIM_WRAP(crn_output *, crn_engine_collect, crn_engine *engine)
 {
     crn_output *output = __real_crn_engine_collect(engine);
     if (output)
@@ -92,8 +88,8 @@ WRAP(crn_output *, crn_engine_collect, crn_engine *engine)
     return output;
 }
 
-WRAP(void, crn_publish_verdict, crn_publish *publish, const crn_fruit *fruit,
-     const crn_result_store *store, int64_t now_ns)
+CRN_SIM_WRAP(void, crn_publish_verdict, crn_publish *publish, const crn_fruit *fruit,
+             const crn_result_store *store, int64_t now_ns)
 {
     sim_note_verdict(fruit, now_ns);
     __real_crn_publish_verdict(publish, fruit, store, now_ns);
@@ -101,7 +97,7 @@ WRAP(void, crn_publish_verdict, crn_publish *publish, const crn_fruit *fruit,
 }
 
 /* Called once in each pass of the line's loop, when no step is half done. */
-WRAP(void, crn_publish_service, crn_publish *publish, const char *state, int64_t now_ns)
+CRN_SIM_WRAP(void, crn_publish_service, crn_publish *publish, const char *state, int64_t now_ns)
 {
     static uint32_t passes;
     __real_crn_publish_service(publish, state, now_ns);

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/formats/verdict/decode.h"
 #include "src/line/internal.h"
 #include "stages/base/clock.h"
-#include "tests/simulation/descriptors.h"
-#include "tests/simulation/schedule.h"
+#include "tests/simulation/machine/descriptors.h"
+#include "tests/simulation/disk.h"
+#include "tests/simulation/machine/schedule.h"
 
 /* How late the line may be where nothing holds its thread up: its passes take microseconds. */
 #define SLACK_NS CRN_NS_PER_MS
@@ -249,6 +249,20 @@ int64_t sim_note_sent(const void *bytes, size_t size)
     return it - sim_w.fruits;
 }
 
+void sim_note_logged(const crn_decoded *verdict)
+{
+    sim_fruit *it = sim_fruit_of(verdict->encoder);
+    if (it->lane != verdict->lane || it->epoch != verdict->epoch || it->fruit != verdict->fruit ||
+        it->sequence != verdict->sequence || it->kind != verdict->kind || !it->is_published)
+        FAIL_FRUIT(it, "another verdict is in the log: fruit %" PRIu64 " sequence %" PRIu64,
+                   verdict->fruit, verdict->sequence);
+    if (it->is_logged || verdict->sequence < sim_w.last_logged[it->lane])
+        FAIL_FRUIT(it, "%s in the log", it->is_logged ? "twice" : "out of order");
+    it->is_logged = true;
+    sim_w.last_logged[it->lane] = it->sequence + 1;
+    sim_w.counts.logged++;
+}
+
 void sim_note_sent_in_vain(int64_t tag)
 {
     (void)tag;
@@ -337,6 +351,7 @@ void sim_check_stopped(const crn_metrics *metrics)
     const crn_fruit_stats *stats = &metrics->fruits;
     check_metrics(metrics, 0);
     check_each_fruit();
+    sim_w.counts.log_dropped = metrics->publish.log.dropped;
     uint64_t lost = sim_w.counts.lost_in_transit - sim_grader_lost_unnoticed();
     if (lost > metrics->publish.possibly_lost)
         sim_fail("%" PRIu64 " verdicts were lost in transit, %" PRIu64 " possibly_lost", lost,
@@ -350,8 +365,21 @@ void sim_check_stopped(const crn_metrics *metrics)
         sim_fail("%" PRIu64 " slots are in use, %" PRIu64 " views run", in_use, running);
 }
 
+/* Every verdict is in the log, or was counted as dropped or failed. */
+static void check_log(void)
+{
+    sim_counts *counts = &sim_w.counts;
+    sim_logged logged = sim_disk_logged();
+    counts->log_failed = logged.failed;
+    sim_check_log(sim_w.config->publish.log.dir);
+    SAME("verdicts logged, dropped and failed",
+         counts->logged + counts->log_dropped + counts->log_failed, counts->verdicts);
+}
+
 void sim_check_closed(void)
 {
+    if (sim_w.config->publish.log.dir[0])
+        check_log();
     SAME("threads left", sim_threads_running(), 1);
     SAME("descriptors left", sim_descriptors_open(), 0);
     SAME("sockets left", sim_sockets_open(), 0);

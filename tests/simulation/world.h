@@ -10,9 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/formats/verdict/decode.h"
 #include "src/fruit/fruit.h"
 #include "src/line/line.h"
-#include "tests/simulation/sockets.h"
+#include "tests/simulation/machine/sockets.h"
 
 #define CRN_SIM_FRUITS_MAX 4096
 #define CRN_SIM_VIEWS_MAX  6
@@ -32,7 +33,7 @@ typedef struct sim_fruit {
     int64_t deadline_ns;   /* as published, CLOCK_MONOTONIC */
     uint64_t sequence;
     uint32_t judged; /* views with results */
-    bool is_published, is_sent, is_received;
+    bool is_published, is_sent, is_received, is_logged;
     crn_verdict_kind kind;
 } sim_fruit;
 
@@ -42,6 +43,7 @@ typedef struct sim_counts {
     uint64_t verdicts, complete, partial, late, sent, stale, lost_in_transit, received;
     uint64_t judged, failed;
     uint64_t lost_before; /* messages that never reached the line */
+    uint64_t logged, log_dropped, log_failed;
 } sim_counts;
 
 typedef struct sim_world {
@@ -51,6 +53,7 @@ typedef struct sim_world {
     uint32_t fruit_count;
     uint64_t next_sequence[CRN_SIM_LANES_MAX]; /* of verdicts published */
     uint64_t last_sent[CRN_SIM_LANES_MAX];     /* 1 + sequence of the last one sent */
+    uint64_t last_logged[CRN_SIM_LANES_MAX];   /* the same of the log */
     sim_counts counts;
     int64_t stop_ns;                   /* when it was asked to stop; 0: not yet */
     bool may_miss_budget;              /* threads are stalled, so that times are longer */
@@ -74,6 +77,9 @@ sim_fruit *sim_fruit_of(uint64_t encoder);
 void sim_note_read(int64_t tag);
 int64_t sim_note_sent(const void *bytes, size_t size);
 void sim_note_sent_in_vain(int64_t tag);
+
+/* The log has this verdict. */
+void sim_note_logged(const crn_decoded *verdict);
 
 /* The grader has read this message. */
 void sim_note_received(int64_t tag);

@@ -15,17 +15,13 @@
 #include <unistd.h>
 
 #include "stages/base/clock.h"
-#include "tests/simulation/descriptors.h"
-#include "tests/simulation/schedule.h"
-
-#define WRAP(type, name, ...)                                                                      \
-    type __real_##name(__VA_ARGS__);                                                               \
-    type __wrap_##name(__VA_ARGS__);                                                               \
-    type __wrap_##name(__VA_ARGS__)
+#include "tests/simulation/machine/descriptors.h"
+#include "tests/simulation/machine/schedule.h"
+#include "tests/simulation/machine/wrap.h"
 
 /* --- clocks ----------------------------------------------------------------------------------- */
 
-WRAP(int, clock_gettime, clockid_t clock, struct timespec *now)
+CRN_SIM_WRAP(int, clock_gettime, clockid_t clock, struct timespec *now)
 {
     if (!sim_is_active())
         return __real_clock_gettime(clock, now);
@@ -36,7 +32,7 @@ WRAP(int, clock_gettime, clockid_t clock, struct timespec *now)
     return 0;
 }
 
-WRAP(time_t, time, time_t *now)
+CRN_SIM_WRAP(time_t, time, time_t *now)
 {
     if (!sim_is_active())
         return __real_time(now);
@@ -50,8 +46,8 @@ static int64_t ns_of(const struct timespec *time)
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-WRAP(int, pthread_create, pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
-     void *argument)
+CRN_SIM_WRAP(int, pthread_create, pthread_t *thread, const pthread_attr_t *attributes,
+             void *(*run)(void *), void *argument)
 {
     if (!sim_is_active())
         return __real_pthread_create(thread, attributes, run, argument);
@@ -59,7 +55,7 @@ WRAP(int, pthread_create, pthread_t *thread, const pthread_attr_t *attributes, v
     return 0;
 }
 
-WRAP(int, pthread_join, pthread_t thread, void **result)
+CRN_SIM_WRAP(int, pthread_join, pthread_t thread, void **result)
 {
     if (!sim_is_active())
         return __real_pthread_join(thread, result);
@@ -77,7 +73,7 @@ static bool unlock_comes(void *mutex)
     return true;
 }
 
-WRAP(int, pthread_mutex_lock, pthread_mutex_t *mutex)
+CRN_SIM_WRAP(int, pthread_mutex_lock, pthread_mutex_t *mutex)
 {
     if (!sim_is_active())
         return __real_pthread_mutex_lock(mutex);
@@ -87,30 +83,31 @@ WRAP(int, pthread_mutex_lock, pthread_mutex_t *mutex)
 }
 
 /* The list of a thread's clean-up functions: no simulated thread is cancelled. */
-WRAP(void, __pthread_register_cancel, void *buffer)
+CRN_SIM_WRAP(void, __pthread_register_cancel, void *buffer)
 {
     if (!sim_is_active())
         __real___pthread_register_cancel(buffer);
 }
 
-WRAP(void, __pthread_unregister_cancel, void *buffer)
+CRN_SIM_WRAP(void, __pthread_unregister_cancel, void *buffer)
 {
     if (!sim_is_active())
         __real___pthread_unregister_cancel(buffer);
 }
 
 /* What they name and set is the only real thread. */
-WRAP(int, pthread_setname_np, pthread_t thread, const char *name)
+CRN_SIM_WRAP(int, pthread_setname_np, pthread_t thread, const char *name)
 {
     return sim_is_active() ? 0 : __real_pthread_setname_np(thread, name);
 }
 
-WRAP(int, pthread_setschedparam, pthread_t thread, int policy, const struct sched_param *param)
+CRN_SIM_WRAP(int, pthread_setschedparam, pthread_t thread, int policy,
+             const struct sched_param *param)
 {
     return sim_is_active() ? 0 : __real_pthread_setschedparam(thread, policy, param);
 }
 
-WRAP(int, setpriority, __priority_which_t which, id_t who, int value)
+CRN_SIM_WRAP(int, setpriority, __priority_which_t which, id_t who, int value)
 {
     return sim_is_active() ? 0 : __real_setpriority(which, who, value);
 }
@@ -141,18 +138,18 @@ static int wait_until(sem_t *semaphore, int64_t until_ns)
     return 0;
 }
 
-WRAP(int, sem_wait, sem_t *semaphore)
+CRN_SIM_WRAP(int, sem_wait, sem_t *semaphore)
 {
     return sim_is_active() ? wait_until(semaphore, INT64_MAX) : __real_sem_wait(semaphore);
 }
 
-WRAP(int, sem_clockwait, sem_t *semaphore, clockid_t clock, const struct timespec *until)
+CRN_SIM_WRAP(int, sem_clockwait, sem_t *semaphore, clockid_t clock, const struct timespec *until)
 {
     return sim_is_active() ? wait_until(semaphore, ns_of(until))
                            : __real_sem_clockwait(semaphore, clock, until);
 }
 
-WRAP(int, sem_post, sem_t *semaphore)
+CRN_SIM_WRAP(int, sem_post, sem_t *semaphore)
 {
     int r = __real_sem_post(semaphore);
     if (sim_is_active())
@@ -218,12 +215,12 @@ static bool is_readable(int descriptor)
     return table[i].socket_readable ? *table[i].socket_readable : table[i].count > 0;
 }
 
-WRAP(int, eventfd, unsigned count, int flags)
+CRN_SIM_WRAP(int, eventfd, unsigned count, int flags)
 {
     return sim_is_active() ? take_descriptor(NULL) : __real_eventfd(count, flags);
 }
 
-WRAP(ssize_t, read, int descriptor, void *bytes, size_t size)
+CRN_SIM_WRAP(ssize_t, read, int descriptor, void *bytes, size_t size)
 {
     if (!is_simulated(descriptor))
         return __real_read(descriptor, bytes, size);
@@ -237,7 +234,7 @@ WRAP(ssize_t, read, int descriptor, void *bytes, size_t size)
     return sizeof *count;
 }
 
-WRAP(ssize_t, write, int descriptor, const void *bytes, size_t size)
+CRN_SIM_WRAP(ssize_t, write, int descriptor, const void *bytes, size_t size)
 {
     if (!is_simulated(descriptor))
         return __real_write(descriptor, bytes, size);
@@ -246,7 +243,7 @@ WRAP(ssize_t, write, int descriptor, const void *bytes, size_t size)
     return sizeof(uint64_t);
 }
 
-WRAP(int, close, int descriptor)
+CRN_SIM_WRAP(int, close, int descriptor)
 {
     if (!is_simulated(descriptor))
         return __real_close(descriptor);
@@ -280,8 +277,8 @@ static int poll_until(struct pollfd *items, nfds_t count, int64_t until_ns)
     return ready;
 }
 
-WRAP(int, ppoll, struct pollfd *items, nfds_t count, const struct timespec *timeout,
-     const sigset_t *signals)
+CRN_SIM_WRAP(int, ppoll, struct pollfd *items, nfds_t count, const struct timespec *timeout,
+             const sigset_t *signals)
 {
     if (!sim_is_active())
         return __real_ppoll(items, count, timeout, signals);
@@ -291,7 +288,7 @@ WRAP(int, ppoll, struct pollfd *items, nfds_t count, const struct timespec *time
     return poll_until(items, count, until_ns);
 }
 
-WRAP(int, poll, struct pollfd *items, nfds_t count, int timeout_ms)
+CRN_SIM_WRAP(int, poll, struct pollfd *items, nfds_t count, int timeout_ms)
 {
     if (!sim_is_active() || !is_simulated(items[0].fd)) /* the log's output */
         return __real_poll(items, count, timeout_ms);

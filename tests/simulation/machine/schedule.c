@@ -1,7 +1,7 @@
 /* Else longjmp refuses to go to another stack. */
 #undef _FORTIFY_SOURCE
 
-#include "tests/simulation/schedule.h"
+#include "tests/simulation/machine/schedule.h"
 
 #include <errno.h>
 #include <setjmp.h>

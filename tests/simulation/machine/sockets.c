@@ -1,10 +1,10 @@
-#include "tests/simulation/sockets_internal.h"
+#include "tests/simulation/machine/sockets_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "stages/base/clock.h"
-#include "tests/simulation/schedule.h"
+#include "tests/simulation/machine/schedule.h"
 
 /* From the event of a connection's end to the end of its pipe. */
 #define DETACH_NS (CRN_NS_PER_MS / 2)

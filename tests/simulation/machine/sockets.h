@@ -4,8 +4,8 @@
  * (zmq_msg_t) are used as they are. Descriptors are edge-triggered as libzmq's: readable once
  * something arrived at a socket that was found empty, until a call looks again.
  */
-#ifndef CRN_TESTS_SIMULATION_SOCKETS_H
-#define CRN_TESTS_SIMULATION_SOCKETS_H
+#ifndef CRN_TESTS_SIMULATION_MACHINE_SOCKETS_H
+#define CRN_TESTS_SIMULATION_MACHINE_SOCKETS_H
 
 #include <stdbool.h>
 #include <stddef.h>

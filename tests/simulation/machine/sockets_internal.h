@@ -1,8 +1,8 @@
 /* Shared by sockets.c and zmq.c only. */
-#ifndef CRN_TESTS_SIMULATION_SOCKETS_INTERNAL_H
-#define CRN_TESTS_SIMULATION_SOCKETS_INTERNAL_H
+#ifndef CRN_TESTS_SIMULATION_MACHINE_SOCKETS_INTERNAL_H
+#define CRN_TESTS_SIMULATION_MACHINE_SOCKETS_INTERNAL_H
 
-#include "tests/simulation/sockets.h"
+#include "tests/simulation/machine/sockets.h"
 
 #define CRN_SIM_SOCKETS_MAX     16
 #define CRN_SIM_CONNECTIONS_MAX 64

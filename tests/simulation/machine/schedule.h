@@ -4,8 +4,8 @@
  * goes to the first time that one waits for, so that waiting costs nothing, and the same seed makes
  * the same run.
  */
-#ifndef CRN_TESTS_SIMULATION_SCHEDULE_H
-#define CRN_TESTS_SIMULATION_SCHEDULE_H
+#ifndef CRN_TESTS_SIMULATION_MACHINE_SCHEDULE_H
+#define CRN_TESTS_SIMULATION_MACHINE_SCHEDULE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "stages/base/clock.h"
-#include "tests/simulation/descriptors.h"
-#include "tests/simulation/schedule.h"
-#include "tests/simulation/sockets_internal.h"
+#include "tests/simulation/machine/descriptors.h"
+#include "tests/simulation/machine/schedule.h"
+#include "tests/simulation/machine/sockets_internal.h"
+#include "tests/simulation/machine/wrap.h"
 
 static bool is_interrupted(void)
 {
@@ -17,22 +18,18 @@ static bool is_interrupted(void)
     return true;
 }
 
-#define WRAP(type, name, ...)                                                                      \
-    type __wrap_##name(__VA_ARGS__);                                                               \
-    type __wrap_##name(__VA_ARGS__)
-
-WRAP(void *, zmq_ctx_new, void)
+CRN_SIM_WRAP(void *, zmq_ctx_new, void)
 {
     return &sim_sockets;
 }
 
-WRAP(int, zmq_ctx_term, void *context)
+CRN_SIM_WRAP(int, zmq_ctx_term, void *context)
 {
     (void)context;
     return 0;
 }
 
-WRAP(void *, zmq_socket, void *context, int type)
+CRN_SIM_WRAP(void *, zmq_socket, void *context, int type)
 {
     (void)context;
     for (int i = 0; i < CRN_SIM_SOCKETS_MAX; i++) {
@@ -46,7 +43,7 @@ WRAP(void *, zmq_socket, void *context, int type)
     return NULL;
 }
 
-WRAP(int, zmq_close, void *handle)
+CRN_SIM_WRAP(int, zmq_close, void *handle)
 {
     sim_socket *socket = handle;
     if (socket->descriptor)
@@ -62,7 +59,7 @@ WRAP(int, zmq_close, void *handle)
     return 0;
 }
 
-WRAP(int, zmq_bind, void *handle, const char *address)
+CRN_SIM_WRAP(int, zmq_bind, void *handle, const char *address)
 {
     sim_socket *socket = handle;
     snprintf(socket->address, sizeof socket->address, "%s", address);
@@ -76,7 +73,7 @@ WRAP(int, zmq_bind, void *handle, const char *address)
 }
 
 /* Of a PAIR to what a monitor is called. */
-WRAP(int, zmq_connect, void *handle, const char *address)
+CRN_SIM_WRAP(int, zmq_connect, void *handle, const char *address)
 {
     for (int i = 0; i < CRN_SIM_SOCKETS_MAX; i++)
         if (sim_sockets.sockets[i].used && strcmp(sim_sockets.sockets[i].monitored, address) == 0) {
@@ -87,7 +84,7 @@ WRAP(int, zmq_connect, void *handle, const char *address)
     return -1;
 }
 
-WRAP(int, zmq_socket_monitor, void *handle, const char *address, int events)
+CRN_SIM_WRAP(int, zmq_socket_monitor, void *handle, const char *address, int events)
 {
     sim_socket *socket = handle;
     (void)events;
@@ -97,7 +94,7 @@ WRAP(int, zmq_socket_monitor, void *handle, const char *address, int events)
     return 0;
 }
 
-WRAP(int, zmq_setsockopt, void *handle, int option, const void *value, size_t size)
+CRN_SIM_WRAP(int, zmq_setsockopt, void *handle, int option, const void *value, size_t size)
 {
     const sim_socket *socket = handle;
     int number = 0;
@@ -110,7 +107,7 @@ WRAP(int, zmq_setsockopt, void *handle, int option, const void *value, size_t si
     return 0;
 }
 
-WRAP(int, zmq_getsockopt, void *handle, int option, void *value, size_t *size)
+CRN_SIM_WRAP(int, zmq_getsockopt, void *handle, int option, void *value, size_t *size)
 {
     sim_socket *socket = handle;
     int number = 0;
@@ -163,7 +160,7 @@ static void end_part(sim_socket *socket)
     sim_message_free(message);
 }
 
-WRAP(int, zmq_msg_recv, zmq_msg_t *to, void *handle, int flags)
+CRN_SIM_WRAP(int, zmq_msg_recv, zmq_msg_t *to, void *handle, int flags)
 {
     (void)flags;
     sim_socket *socket = handle;
@@ -176,7 +173,7 @@ WRAP(int, zmq_msg_recv, zmq_msg_t *to, void *handle, int flags)
     return size;
 }
 
-WRAP(int, zmq_recv, void *handle, void *bytes, size_t size, int flags)
+CRN_SIM_WRAP(int, zmq_recv, void *handle, void *bytes, size_t size, int flags)
 {
     (void)flags;
     sim_socket *socket = handle;
@@ -190,19 +187,19 @@ WRAP(int, zmq_recv, void *handle, void *bytes, size_t size, int flags)
     return (int)length;
 }
 
-WRAP(int, zmq_msg_more, const zmq_msg_t *part)
+CRN_SIM_WRAP(int, zmq_msg_more, const zmq_msg_t *part)
 {
     (void)part;
     return sim_sockets.last_more;
 }
 
-WRAP(const char *, zmq_msg_gets, const zmq_msg_t *part, const char *property)
+CRN_SIM_WRAP(const char *, zmq_msg_gets, const zmq_msg_t *part, const char *property)
 {
     (void)part;
     return strcmp(property, "Peer-Address") == 0 ? "10.0.0.1" : NULL;
 }
 
-WRAP(int, zmq_send, void *handle, const void *bytes, size_t size, int flags)
+CRN_SIM_WRAP(int, zmq_send, void *handle, const void *bytes, size_t size, int flags)
 {
     (void)flags;
     sim_socket *socket = handle;
@@ -216,7 +213,7 @@ WRAP(int, zmq_send, void *handle, const void *bytes, size_t size, int flags)
     return (int)size;
 }
 
-WRAP(int, zmq_msg_send, zmq_msg_t *body, void *handle, int flags)
+CRN_SIM_WRAP(int, zmq_msg_send, zmq_msg_t *body, void *handle, int flags)
 {
     (void)flags;
     int size = (int)zmq_msg_size(body);
@@ -233,7 +230,7 @@ static bool push_has_room(void *unused)
     return sim_grader_has_room();
 }
 
-WRAP(int, zmq_poll, zmq_pollitem_t *items, int count, long timeout_ms)
+CRN_SIM_WRAP(int, zmq_poll, zmq_pollitem_t *items, int count, long timeout_ms)
 {
     (void)items; /* of the PUSH socket alone, for writing */
     (void)count;

@@ -1,6 +1,6 @@
 /* Descriptors of the simulation: eventfds, and those that sockets are polled by. */
-#ifndef CRN_TESTS_SIMULATION_DESCRIPTORS_H
-#define CRN_TESTS_SIMULATION_DESCRIPTORS_H
+#ifndef CRN_TESTS_SIMULATION_MACHINE_DESCRIPTORS_H
+#define CRN_TESTS_SIMULATION_MACHINE_DESCRIPTORS_H
 
 #include <stdbool.h>
 
