@@ -216,8 +216,12 @@ static void run_scenario(void *argument)
     for (uint32_t i = 0; i < self->lanes; i++)
         sim_join(senders[i]);
     /* Half of the runs stop while fruits are open and messages on their way. */
-    while (draw(0, 1) && sim_senders_are_busy())
+    bool waits = draw(0, 1);
+    while (waits && sim_senders_are_busy()) {
+        sim_check_unread();
         sim_sleep_until(sim_now_ns() + CRN_NS_PER_MS);
+    }
+    sim_check_unread();
     sim_w.stop_ns = sim_now_ns();
     crn_line_stop(sim_w.line);
     sim_join(line);

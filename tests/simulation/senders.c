@@ -161,10 +161,12 @@ static void send_fruit(sender *self)
                                 ? crn_random_between(sim_random(), 0, settings->views - 1)
                                 : -1;
     uint64_t captured_ns = (uint64_t)sim_realtime_ns();
+    bool is_hurried = happens(settings->faults.hurry); /* all of its views */
     for (uint16_t view = 0; view < settings->views; view++) {
         if (view == stalls_before)
             sim_sleep_until(sim_now_ns() + draw_us(settings->delay_max_us) * CRN_NS_PER_US);
-        uint64_t deadline_ns = happens(settings->faults.hurry) ? draw_deadline() : 0;
+        uint64_t deadline_ns = is_hurried ? draw_deadline() : 0;
+        sim_w.fruits[index].view_deadline_ns[view] = deadline_ns;
         send_view(self, index, view, deadline_ns, captured_ns);
         sim_sleep_until(sim_now_ns() + draw_us(SHORT_US) * CRN_NS_PER_US);
     }

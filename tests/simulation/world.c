@@ -49,13 +49,25 @@ static int64_t max_ns(int64_t a, int64_t b)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-void sim_note_read(int64_t tag)
+/* What the view's header says of the deadline; one that is 10 s away is a wrong clock's. */
+static void note_deadline(sim_fruit *it, uint64_t deadline_ns)
+{
+    int64_t ahead_ns = (int64_t)deadline_ns - sim_realtime_ns();
+    bool is_believed = deadline_ns && llabs(ahead_ns) < 10 * CRN_NS_PER_S;
+    if (is_believed && (!it->header_ns || sim_now_ns() + ahead_ns < it->header_ns))
+        it->header_ns = sim_now_ns() + ahead_ns;
+}
+
+void sim_note_read(int64_t tag, int64_t arrived_ns)
 {
     sim_counts *counts = &sim_w.counts;
     sim_fruit *it = &sim_w.fruits[tag >> 8];
     uint32_t view = UINT32_C(1) << (tag >> 1 & 0x7f);
     counts->messages++;
     sim_trace((uint64_t)tag);
+    if (sim_now_ns() > with_slack(arrived_ns))
+        FAIL_FRUIT(it, "a message waited %" PRId64 " us to be read",
+                   (sim_now_ns() - arrived_ns) / CRN_NS_PER_US);
     if (tag & 1) {
         counts->refused++;
         it->spoilt |= view;
@@ -70,7 +82,16 @@ void sim_note_read(int64_t tag)
             it->first_read_ns = sim_now_ns();
         it->read |= view;
         it->last_read_ns = sim_now_ns();
+        note_deadline(it, it->view_deadline_ns[tag >> 1 & 0x7f]);
     }
+}
+
+void sim_check_unread(void)
+{
+    int64_t since_ns = sim_unread_since_ns();
+    if (sim_now_ns() > with_slack(since_ns))
+        sim_fail("a message has waited for %" PRId64 " us",
+                 (sim_now_ns() - since_ns) / CRN_NS_PER_US);
 }
 
 void sim_note_collected(const crn_view *view, int status, int64_t ended_ns)
@@ -135,6 +156,9 @@ static void check_times(const sim_fruit *it, const crn_fruit *fruit, int64_t now
     if (!is_hurried && fruit->deadline_ns > fruit->closed_ns + budget_ns)
         FAIL_FRUIT(it, "its deadline is %" PRId64 " us after its close",
                    (fruit->deadline_ns - fruit->closed_ns) / CRN_NS_PER_US);
+    if (it->header_ns && fruit->deadline_ns > with_slack(it->header_ns))
+        FAIL_FRUIT(it, "its deadline is %" PRId64 " us after that of a header",
+                   (fruit->deadline_ns - it->header_ns) / CRN_NS_PER_US);
     if (fruit->closed_by == CRN_CLOSE_VIEWS && bits(it->read) < it->told)
         FAIL_FRUIT(it, "closed for its views, but has %d of %u", bits(it->read), it->told);
     if (fruit->closed_by == CRN_CLOSE_TIME && now_ns < it->first_read_ns + assemble_ns - SLACK_NS)

@@ -30,7 +30,9 @@ typedef struct sim_fruit {
     int64_t first_read_ns; /* when it read the first valid one */
     int64_t last_read_ns;  /* and the last one */
     int64_t collected_ns;  /* when it last took a finished view back */
-    int64_t deadline_ns;   /* as published, CLOCK_MONOTONIC */
+    uint64_t view_deadline_ns[CRN_SIM_VIEWS_MAX]; /* of its headers, CLOCK_REALTIME; 0: none */
+    int64_t header_ns;   /* the earliest of those that were read, CLOCK_MONOTONIC; 0: none */
+    int64_t deadline_ns; /* as published, CLOCK_MONOTONIC */
     uint64_t sequence;
     uint32_t judged; /* views with results */
     bool is_published, is_sent, is_received, is_logged;
@@ -74,7 +76,7 @@ uint32_t sim_defects_of(uint32_t index, uint32_t view);
 sim_fruit *sim_fruit_of(uint64_t encoder);
 
 /* Of sim_socket_watch. */
-void sim_note_read(int64_t tag);
+void sim_note_read(int64_t tag, int64_t arrived_ns);
 int64_t sim_note_sent(const void *bytes, size_t size);
 void sim_note_sent_in_vain(int64_t tag);
 
@@ -83,6 +85,9 @@ void sim_note_logged(const crn_decoded *verdict);
 
 /* The grader has read this message. */
 void sim_note_received(int64_t tag);
+
+/* At any time before the line is asked to stop: no message waits for it. */
+void sim_check_unread(void);
 
 /* Steps of the line (watch.c). */
 void sim_note_verdict(const crn_fruit *fruit, int64_t now_ns);

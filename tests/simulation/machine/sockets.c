@@ -155,8 +155,8 @@ static void *run_connection(void *argument)
             sim_wait(has_room, connection, sim_now_ns() + CRN_NS_PER_MS);
         while (can_deliver(connection)) {
             sim_message *message = sim_message_take(&connection->first);
-            message->due_ns =
-                connection - sim_sockets.connections; /* to find it again once it is read */
+            message->connection = connection;
+            message->due_ns = sim_now_ns();
             connection->unread++;
             sim_socket_put(sim_sockets.pull, message);
         }
@@ -222,6 +222,12 @@ void sim_senders_end(void)
         if (sim_sockets.connections[i].used && !sim_sockets.connections[i].is_closing)
             sim_disconnect_sender(&sim_sockets.connections[i], forget);
     sim_wait(all_have_ended, NULL, INT64_MAX);
+}
+
+int64_t sim_unread_since_ns(void)
+{
+    const sim_socket *pull = sim_sockets.pull;
+    return pull && pull->first ? pull->first->due_ns : sim_now_ns();
 }
 
 bool sim_senders_are_busy(void)

@@ -18,7 +18,8 @@
 /* A message on its way. `tag` is the simulation's: who sent it, or what is in it. */
 typedef struct sim_message {
     struct sim_message *next;
-    int64_t due_ns; /* when it arrives */
+    int64_t due_ns;                    /* when it arrives */
+    struct sim_connection *connection; /* a sender's, once it has arrived */
     int64_t tag;
     int parts;
     zmq_msg_t part[CRN_SIM_PARTS_MAX];
@@ -30,9 +31,9 @@ void sim_message_free(sim_message *message);
 
 /* What hears of messages; called in the line's thread. */
 typedef struct sim_socket_watch {
-    void (*received)(int64_t tag);                   /* the line has read one to its end */
-    int64_t (*sent)(const void *bytes, size_t size); /* to the grader; returns its tag */
-    void (*sent_in_vain)(int64_t tag);               /* the connection had broken */
+    void (*received)(int64_t tag, int64_t arrived_ns); /* the line has read one to its end */
+    int64_t (*sent)(const void *bytes, size_t size);   /* to the grader; returns its tag */
+    void (*sent_in_vain)(int64_t tag);                 /* the connection had broken */
 } sim_socket_watch;
 
 void sim_sockets_begin(const sim_socket_watch *watch);
@@ -65,6 +66,9 @@ void sim_senders_end(void);
 
 /* True while messages are on their way on any connection. */
 bool sim_senders_are_busy(void);
+
+/* Since when a message has been there that the line has not read; now if there is none. */
+int64_t sim_unread_since_ns(void);
 
 /* --- the grader ------------------------------------------------------------------------------- */
 

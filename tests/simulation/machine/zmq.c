@@ -135,8 +135,10 @@ static zmq_msg_t *next_part(sim_socket *socket)
 {
     if (socket->parts_read == 0 && is_interrupted())
         return NULL;
+    /* It looks at what woke it as soon as it is called: the descriptor tells of more only once the
+     * socket was found empty. */
+    socket->is_readable = false;
     if (!socket->first) {
-        socket->is_readable = false;
         socket->is_asleep = true;
         errno = EAGAIN;
         return NULL;
@@ -154,8 +156,8 @@ static void end_part(sim_socket *socket)
     sim_message *message = sim_message_take(&socket->first);
     socket->parts_read = 0;
     if (socket == sim_sockets.pull) {
-        sim_sockets.connections[message->due_ns].unread--;
-        sim_sockets.watch.received(message->tag);
+        message->connection->unread--;
+        sim_sockets.watch.received(message->tag, message->due_ns);
     }
     sim_message_free(message);
 }
