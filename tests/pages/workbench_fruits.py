@@ -16,21 +16,22 @@ from workbench_screen import SCREENS, UNSEEN
 FRUITS, LANES, VIEWS = 12, 3, 4
 
 
-def make_line(test):
-    """A folder of what a line has recorded, its verdict log, and its archive: {recordings, log, archive, verdicts}."""
-    folder = test.folder / "line"
+def record_line(test, name, fruits, synth, **sections):
+    """A folder of what a line of these sections records of these synthetic fruits, its verdict log, and its archive:
+    {recordings, log, archive, verdicts}."""
+    folder = test.folder / name
     made = {"recordings": folder / "recordings", "log": folder / "log", "archive": folder / "line.sqlite"}
     if not folder.exists():
-        for name in ("recordings", "log"):
-            (folder / name).mkdir(parents=True)
-        subprocess.run([test.programs / "cernita-synth", folder / "made.tif", "--fruits", str(FRUITS), "--lanes", str(LANES),
-                        "--size", "160x90", "--seed", "3", "--rate", "2"], check=True, capture_output=True)
+        for one in ("recordings", "log"):
+            (folder / one).mkdir(parents=True)
+        subprocess.run([test.programs / "cernita-synth", folder / "made.tif", "--fruits", str(fruits), *synth], check=True,
+                       capture_output=True)
         daemon = Daemon(folder, test.programs, record={"dir": str(made["recordings"])},
-                        publish={"log": {"dir": str(made["log"])}})
+                        publish={"log": {"dir": str(made["log"])}}, **sections)
         try:
             subprocess.run([test.programs / "cernita-replay", folder / "made.tif", "--to", daemon.endpoint("views")], check=True,
                            capture_output=True)
-            test.browser.wait("all verdicts", lambda: daemon.metric("cernita_verdicts_total") >= FRUITS)
+            test.browser.wait("all verdicts", lambda: daemon.metric("cernita_verdicts_total") >= fruits)
             daemon.end() # it writes what it has
         finally:
             daemon.close()
@@ -39,6 +40,12 @@ def make_line(test):
     text = subprocess.run([test.programs / "cernita-tail", "--log", made["log"], "--json"], check=True,
                           capture_output=True, text=True).stdout
     made["verdicts"] = [json.loads(line) for line in text.splitlines()]
+    return made
+
+
+def make_line(test):
+    """As record_line."""
+    made = record_line(test, "line", FRUITS, ["--lanes", str(LANES), "--size", "160x90", "--seed", "3", "--rate", "2"])
     assert len(made["verdicts"]) == FRUITS
     return made
 

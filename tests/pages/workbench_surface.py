@@ -1,12 +1,9 @@
 """The whole surface of a fruit in the workbench's Fruits mode: the map of its verdict, or how to get one."""
-import json
 import math
 import shutil
-import subprocess
 
-from live.daemon import Daemon
 from page_tests import DESKTOP, PHONE
-from workbench_fruits import bench_of, find, make_line, show_fruits
+from workbench_fruits import bench_of, find, make_line, record_line, show_fruits
 from workbench_screen import SCREENS
 
 FRUITS = 6
@@ -14,28 +11,10 @@ GEOMETRY = {"mm_per_px": 0.5, "fruit": {"from": "header"}, "surface": {"optional
 
 
 def make_measured(test):
-    """What a line with section geometry has recorded: {recordings, log, archive, verdicts}."""
-    folder = test.folder / "measured"
-    made = {"recordings": folder / "recordings", "log": folder / "log", "archive": folder / "line.sqlite"}
-    if not folder.exists():
-        for name in ("recordings", "log"):
-            (folder / name).mkdir(parents=True)
-        subprocess.run([test.programs / "cernita-synth", folder / "made.tif", "--fruits", str(FRUITS), "--size", "200x95", "--seed", "5",
-                        "--rate", "4", "--truth", folder / "truth.jsonl", "--poses"], check=True, capture_output=True)
-        daemon = Daemon(folder, test.programs, record={"dir": str(made["recordings"])}, geometry=GEOMETRY,
-                        publish={"log": {"dir": str(made["log"])}}, latency={"budget_ms": 5000})
-        try:
-            subprocess.run([test.programs / "cernita-replay", folder / "made.tif", "--to", daemon.endpoint("views")], check=True,
-                           capture_output=True)
-            test.browser.wait("all verdicts", lambda: daemon.metric("cernita_verdicts_total") >= FRUITS)
-            daemon.end()
-        finally:
-            daemon.close()
-        subprocess.run([test.programs / "cernita-archive", "--from", made["log"], "--to", made["archive"]], check=True,
-                       capture_output=True)
-    text = subprocess.run([test.programs / "cernita-tail", "--log", made["log"], "--json"], check=True,
-                          capture_output=True, text=True).stdout
-    made["verdicts"] = [json.loads(line) for line in text.splitlines()]
+    """What a line with section geometry has recorded, as record_line."""
+    made = record_line(test, "measured", FRUITS,
+                       ["--size", "200x95", "--seed", "5", "--rate", "4", "--truth", test.folder / "truth.jsonl", "--poses"],
+                       geometry=GEOMETRY, latency={"budget_ms": 5000})
     assert len(made["verdicts"]) == FRUITS and all(one["surface"]["diameter_mm"] for one in made["verdicts"])
     return made
 
