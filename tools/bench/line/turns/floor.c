@@ -17,6 +17,7 @@
 
 #include "src/formats/view/wire.h"
 #include "src/ingest/slots/ring_memory.h"
+#include "src/realtime/realtime.h"
 #include "stages/backend.h"
 #include "stages/base/clock.h"
 #include "stages/chain/chain.h"
@@ -49,6 +50,7 @@ static int open_floor(bench_floor *self, const char *config, const char *out)
     if (crn_config_load(config, stderr, &self->config) < 0)
         return -EINVAL;
     crn_config_resolve(&self->config, (int32_t)sysconf(_SC_NPROCESSORS_ONLN));
+    crn_realtime_enter(&self->config, CRN_THREAD_WORKER, 0);
     const crn_ops *ops = crn_backend_ops((crn_backend)self->config.run.backend, &why);
     int r = ops ? crn_chain_create(&self->config, ops, &self->chain) : -ENOTSUP;
     if (r == 0)
