@@ -9,21 +9,16 @@
 #ifndef CRN_SRC_MONITOR_ALARMS_BOOK_H
 #define CRN_SRC_MONITOR_ALARMS_BOOK_H
 
+#include "src/formats/alarms/record.h"
 #include "src/monitor/conditions/conditions.h"
 
 CRN_C_BEGIN
-
-/* Alarms kept; one more takes the place of the oldest. */
-#define CRN_ALARMS_KEPT 16384
 
 /* A cleared alarm is told for so long. */
 #define CRN_ALARMS_TOLD_MS (INT64_C(30) * 86400 * 1000)
 
 /* Longest shelving. */
 #define CRN_ALARM_SHELVE_MINUTES 480
-
-/* Room for who acknowledged an alarm: the address of a client, or a user of the machine. */
-#define CRN_ALARM_BY_BYTES 48
 
 typedef struct crn_alarm {
     uint64_t number; /* from 1, ever increasing; 0: there is no alarm */
@@ -32,7 +27,7 @@ typedef struct crn_alarm {
     int64_t raised_ms;                        /* since 1970, as all times here */
     int64_t cleared_ms;                       /* 0: it is active */
     int64_t acknowledged_ms;                  /* 0: it is not acknowledged */
-    char acknowledged_by[CRN_ALARM_BY_BYTES]; /* "" until then */
+    char acknowledged_by[CRN_ALARM_BY_BYTES]; /* address of a client or user; "" until then */
     int64_t shelved_until_ms; /* the end of its last shelving; 0: it was never shelved */
 } crn_alarm;
 

@@ -1,17 +1,16 @@
 #include "src/monitor/alarms/file.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "src/monitor/alarms/record.h"
+#include "src/formats/alarms/record.h"
 #include "src/monitor/state_file.h"
 #include "stages/base/log.h"
 
-#define NAME "alarms"
-
-#define FILE_BYTES crn_alarm_record_offset(0, CRN_ALARM_HALVES)
+_Static_assert(CRN_CONDITION_NAME_BYTES == CRN_ALARM_NAME_BYTES, "a record holds all names");
 
 struct crn_alarm_file {
     int descriptor;
@@ -46,6 +45,52 @@ static int catch_up(crn_alarm_file *file, unsigned half)
     return any && fdatasync(file->descriptor) < 0 ? -errno : 0;
 }
 
+/* --- an alarm and its record --- */
+
+static void pack(const crn_alarm *alarm, uint64_t written,
+                 unsigned char ret_bytes[CRN_ALARM_RECORD_BYTES])
+{
+    const crn_condition_values *values = &alarm->values;
+    crn_alarm_record record = {.number = alarm->number,
+                               .lane = values->lane,
+                               .count = values->count,
+                               .percent = values->percent,
+                               .seconds = values->seconds,
+                               .hours = values->hours,
+                               .raised_ms = alarm->raised_ms,
+                               .cleared_ms = alarm->cleared_ms,
+                               .acknowledged_ms = alarm->acknowledged_ms,
+                               .shelved_until_ms = alarm->shelved_until_ms};
+    snprintf(record.condition, sizeof record.condition, "%s", alarm->row->id);
+    memcpy(record.name, values->name, sizeof record.name);
+    memcpy(record.acknowledged_by, alarm->acknowledged_by, sizeof record.acknowledged_by);
+    crn_alarm_record_pack(&record, written, ret_bytes);
+}
+
+/* False if this version knows no such condition. */
+static bool unpack(const unsigned char bytes[CRN_ALARM_RECORD_BYTES], crn_alarm *ret_alarm)
+{
+    crn_alarm_record record;
+    crn_alarm_record_unpack(bytes, &record);
+    const crn_condition *row = crn_condition_named(record.condition);
+    if (!row)
+        return false;
+    *ret_alarm = (crn_alarm){.number = record.number,
+                             .row = row,
+                             .values = {.lane = record.lane,
+                                        .count = record.count,
+                                        .percent = record.percent,
+                                        .seconds = record.seconds,
+                                        .hours = record.hours},
+                             .raised_ms = record.raised_ms,
+                             .cleared_ms = record.cleared_ms,
+                             .acknowledged_ms = record.acknowledged_ms,
+                             .shelved_until_ms = record.shelved_until_ms};
+    memcpy(ret_alarm->values.name, record.name, sizeof record.name);
+    memcpy(ret_alarm->acknowledged_by, record.acknowledged_by, sizeof record.acknowledged_by);
+    return record.number > 0;
+}
+
 /* --- a file that is there --- */
 
 /* An alarm's records in the two halves. */
@@ -72,7 +117,7 @@ static bool take_slot(crn_alarm_file *file, size_t slot, record_pair records, cr
 {
     crn_alarm alarm;
     const unsigned char *record = choose(file, slot, records);
-    if (record && crn_alarm_record_unpack(record, &alarm) && alarm.number % CRN_ALARMS_KEPT == slot)
+    if (record && unpack(record, &alarm) && alarm.number % CRN_ALARMS_KEPT == slot)
         crn_alarm_book_restore(book, &alarm);
     return record || (!crn_alarm_record_is_used(records.half[0]) &&
                       !crn_alarm_record_is_used(records.half[1]));
@@ -100,7 +145,7 @@ static int open_file(crn_alarm_file *file, const char *dir, crn_error *error)
 {
     unsigned char head[CRN_ALARM_RECORD_BYTES];
     crn_alarm_record_pack_head(head);
-    const crn_state_file kind = {NAME, FILE_BYTES, head, sizeof head};
+    const crn_state_file kind = {CRN_ALARMS_FILE, CRN_ALARMS_FILE_BYTES, head, sizeof head};
     return file->descriptor = crn_state_file_open(dir, &kind, error);
 }
 
@@ -110,8 +155,9 @@ static int load_and_mend(crn_alarm_file *file, const char *dir, crn_alarm_book *
     int lost = 0;
     int r = load(file, book, &lost);
     if (lost > 0)
-        crn_log(CRN_LOG_WARNING, "alarms: %d of the alarms in %s/" NAME " are damaged and left out",
-                lost, dir);
+        crn_log(CRN_LOG_WARNING,
+                "alarms: %d of the alarms in %s/" CRN_ALARMS_FILE " are damaged and left out", lost,
+                dir);
     if (r == 0)
         r = catch_up(file, 0);
     return r < 0 ? r : crn_alarm_file_sync(file);
@@ -125,7 +171,7 @@ int crn_alarm_file_open(const char *dir, crn_alarm_book *book, crn_alarm_file **
         return crn_error_set(error, -ENOMEM, "no memory");
     int r = open_file(file, dir, error);
     if (r >= 0 && (r = load_and_mend(file, dir, book)) < 0)
-        crn_error_set(error, r, "%s/" NAME ": %s", dir, strerror(-r));
+        crn_error_set(error, r, "%s/" CRN_ALARMS_FILE ": %s", dir, strerror(-r));
     if (r < 0) {
         crn_alarm_file_close(&file);
         return r;
@@ -147,7 +193,7 @@ void crn_alarm_file_close(crn_alarm_file **file)
 int crn_alarm_file_write(crn_alarm_file *file, const crn_alarm *alarm)
 {
     unsigned char bytes[CRN_ALARM_RECORD_BYTES];
-    crn_alarm_record_pack(alarm, file->written + 1, bytes);
+    pack(alarm, file->written + 1, bytes);
     int r = write_at(file->descriptor, bytes, crn_alarm_record_offset(alarm->number, 0));
     if (r < 0)
         return r;

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/monitor/alarms/record.h"
+#include "src/formats/alarms/record.h"
 #include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/folder.h"
@@ -51,11 +51,12 @@ static void await_written(int number)
     assert_true(fd >= 0);
     int64_t until_ns = crn_now_ns() + PATIENCE_NS;
     for (bool written = false; !written;) {
-        crn_alarm alarm;
+        crn_alarm_record alarm;
         off_t offset = crn_alarm_record_offset((uint64_t)number, 0);
         assert_int_equal(pread(fd, record, sizeof record, offset), sizeof record);
-        written = crn_alarm_record_written(record) && crn_alarm_record_unpack(record, &alarm) &&
-                  alarm.acknowledged_ms && alarm.shelved_until_ms;
+        crn_alarm_record_unpack(record, &alarm);
+        written =
+            crn_alarm_record_written(record) && alarm.acknowledged_ms && alarm.shelved_until_ms;
         assert_true(crn_now_ns() < until_ns);
     }
     close(fd);

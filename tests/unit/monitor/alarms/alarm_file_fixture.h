@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "src/monitor/alarms/file.h"
-#include "src/monitor/alarms/record.h"
+#include "src/formats/alarms/record.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/fixture.h"
 #include "tests/support/folder.h"
