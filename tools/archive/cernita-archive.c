@@ -36,9 +36,8 @@ static const crn_option options[] = {
                   .help = "the archive; made if it does not exist, else continued; or\n"
                           "nats://HOST/STREAM, for an archive that many lines have together"),
     CRN_OPTION_AT("state", "DIR", archive_settings, state,
-                  .help =
-                      "the daemon's state.dir: its log of changes, the texts of its settings and\n"
-                      "its lots' growers and varieties are archived, too"),
+                  .help = "the daemon's state.dir: its log of changes, the texts of its settings,\n"
+                          "its lots' growers and varieties and its alarms are archived, too"),
     CRN_OPTION_AT("sorter", "DIR", archive_settings, sorter,
                   .help =
                       "cernita-sorter's outputs.log.dir: the fruits' outlets are archived, too"),
@@ -244,9 +243,9 @@ static void print_state(const crn_state_import *state)
 {
     if (!state)
         return;
-    const crn_state_stats *stats = crn_state_import_get_stats(state);
-    printf("%" PRIu64 " changes and %" PRIu64 " texts of settings archived\n", stats->changes,
-           stats->texts);
+    crn_state_stats stats = crn_state_import_get_stats(state);
+    printf("%" PRIu64 " changes, %" PRIu64 " texts of settings and %" PRIu64 " alarms archived\n",
+           stats.changes, stats.texts, stats.alarms);
 }
 
 /* Without --follow what cannot be read fails the run, once all else is archived. */

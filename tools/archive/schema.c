@@ -94,7 +94,17 @@ static const char results_schema[] =
     " WHERE run_id = f.run_id AND lane = f.lane AND sequence <= f.sequence)"
     " WHERE f.sequence < o.sequence + o.fruits;";
 
-static const char *const steps[] = {first_schema, changes_schema, outcomes_schema, results_schema};
+/* What a line's conditions were, and who acknowledged them. */
+static const char alarms_schema[] =
+    "CREATE TABLE alarms (alarm_id INTEGER PRIMARY KEY, source TEXT NOT NULL,"
+    " number INTEGER NOT NULL, raised_ns INTEGER NOT NULL, condition TEXT NOT NULL,"
+    " lane INTEGER, name TEXT, count REAL, percent REAL, seconds REAL, hours REAL,"
+    " cleared_ns INTEGER, acknowledged_ns INTEGER, acknowledged_by TEXT,"
+    " UNIQUE (source, number, raised_ns)) STRICT;"
+    "CREATE INDEX alarms_by_time ON alarms (raised_ns);";
+
+static const char *const steps[] = {first_schema, changes_schema, outcomes_schema, results_schema,
+                                    alarms_schema};
 
 const crn_archive_schema crn_archive_schema_current = {
     .steps = steps,

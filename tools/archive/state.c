@@ -16,18 +16,11 @@
 #include "stages/base/clock.h"
 #include "stages/base/file/folder.h"
 #include "stages/base/file/regular_file.h"
+#include "tools/archive/alarms.h"
 #include "tools/archive/rows/changes.h"
+#include "tools/archive/seen.h"
 
-#define READ_AGAIN_NS  (60 * CRN_NS_PER_S) /* also where nothing seems to have changed */
-#define TEXT_BYTES_MAX (16 << 20)          /* of a transaction */
-
-/* How a file or folder was when it was read. */
-typedef struct state_seen {
-    dev_t device;
-    ino_t inode;
-    off_t size;
-    struct timespec modified;
-} state_seen;
+#define TEXT_BYTES_MAX (16 << 20) /* of a transaction */
 
 struct crn_state_import {
     crn_archive_changes rows;
@@ -36,8 +29,8 @@ struct crn_state_import {
     char log_path[PATH_MAX + 32], texts_path[PATH_MAX + 32];
     crn_intake_teller *tell;
     FILE *log; /* open as long as it may be moved away; NULL: there was none yet */
-    state_seen log_seen, texts_seen;
-    int64_t read_ns;
+    crn_seen log_seen, texts_seen;
+    crn_alarm_import *alarms;
     crn_state_stats stats, coming; /* committed; of this transaction */
     int fault;                     /* why the first that cannot be read cannot; 0: all can */
     crn_error fault_line, told;    /* that one, and the last that was told */
@@ -64,6 +57,8 @@ int crn_state_import_open(crn_archive *archive, const crn_state_settings *settin
     snprintf(state->log_path, sizeof state->log_path, "%s/" CRN_CHANGES_FILE, dir);
     snprintf(state->texts_path, sizeof state->texts_path, "%s/" CRN_SETTINGS_FOLDER, dir);
     r = crn_archive_changes_init(&state->rows, archive, error);
+    if (r == 0)
+        r = crn_alarm_import_open(archive, dir, settings->tell, &state->alarms, error);
     if (r < 0) {
         crn_state_import_close(&state);
         return r;
@@ -78,19 +73,22 @@ void crn_state_import_close(crn_state_import **state)
         return;
     if ((*state)->log)
         fclose((*state)->log);
+    crn_alarm_import_close(&(*state)->alarms);
     free((*state)->dir);
     free(*state);
     *state = NULL;
 }
 
-const crn_state_stats *crn_state_import_get_stats(const crn_state_import *state)
+crn_state_stats crn_state_import_get_stats(const crn_state_import *state)
 {
-    return &state->stats;
+    crn_state_stats stats = state->stats;
+    stats.alarms = crn_alarm_import_get_added(state->alarms);
+    return stats;
 }
 
 int crn_state_import_get_fault(const crn_state_import *state)
 {
-    return state->fault;
+    return state->fault < 0 ? state->fault : crn_alarm_import_get_fault(state->alarms);
 }
 
 /* --- transactions --- */
@@ -321,20 +319,7 @@ static int take_texts(crn_state_import *state, crn_error *error)
     return r;
 }
 
-/* --- both --- */
-
-/* True if it is another than *seen, which then is what it is. */
-static bool has_changed(const char *path, state_seen *seen)
-{
-    struct stat about = {0};
-    if (stat(path, &about) < 0)
-        memset(&about, 0, sizeof about);
-    bool is_same = about.st_dev == seen->device && about.st_ino == seen->inode &&
-                   about.st_size == seen->size && about.st_mtim.tv_sec == seen->modified.tv_sec &&
-                   about.st_mtim.tv_nsec == seen->modified.tv_nsec;
-    *seen = (state_seen){about.st_dev, about.st_ino, about.st_size, about.st_mtim};
-    return !is_same;
-}
+/* --- all --- */
 
 /* Once: it is tried again, as it may be mended while this program follows. */
 static void tell_fault(crn_state_import *state)
@@ -344,15 +329,12 @@ static void tell_fault(crn_state_import *state)
     state->told = state->fault_line;
 }
 
-int crn_state_import_step(crn_state_import *state, crn_error *error)
+static int take_changes(crn_state_import *state, crn_error *error)
 {
-    bool log_changed = has_changed(state->log_path, &state->log_seen);
-    bool texts_changed = has_changed(state->texts_path, &state->texts_seen);
-    int64_t now_ns = crn_now_ns();
-    bool is_due = state->read_ns == 0 || now_ns - state->read_ns >= READ_AGAIN_NS;
-    if (!log_changed && !texts_changed && !is_due)
+    bool log_changed = crn_seen_has_changed(&state->log_seen, state->log_path);
+    bool texts_changed = crn_seen_has_changed(&state->texts_seen, state->texts_path);
+    if (!log_changed && !texts_changed)
         return 0;
-    state->read_ns = now_ns;
     state->fault = 0;
     state->fault_line.text[0] = '\0';
     int r = take_log(state, error);
@@ -361,4 +343,10 @@ int crn_state_import_step(crn_state_import *state, crn_error *error)
     if (r == 0)
         tell_fault(state);
     return r;
+}
+
+int crn_state_import_step(crn_state_import *state, crn_error *error)
+{
+    int r = take_changes(state, error);
+    return r == 0 ? crn_alarm_import_step(state->alarms, error) : r;
 }

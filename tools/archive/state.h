@@ -1,6 +1,6 @@
 /*
- * The state folder of a line (state.dir) into an archive: its log of changes and the texts of its
- * settings, each once, also while the daemon writes them.
+ * The state folder of a line (state.dir) into an archive: its log of changes, the texts of its
+ * settings, and its alarms, each once, also while the daemon writes them.
  *
  * One thread.
  */
@@ -21,7 +21,7 @@ typedef struct crn_state_settings {
 } crn_state_settings;
 
 typedef struct crn_state_stats {
-    uint64_t changes, texts; /* that were added */
+    uint64_t changes, texts, alarms; /* that were added */
 } crn_state_stats;
 
 /* The archive must outlive it. 0, or a negative errno with *error. */
@@ -38,6 +38,6 @@ int crn_state_import_step(crn_state_import *state, crn_error *error);
 int crn_state_import_get_fault(const crn_state_import *state);
 
 /* Of what is committed. */
-const crn_state_stats *crn_state_import_get_stats(const crn_state_import *state);
+crn_state_stats crn_state_import_get_stats(const crn_state_import *state);
 
 #endif

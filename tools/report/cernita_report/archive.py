@@ -9,7 +9,7 @@ from . import Failure
 from .period import NS_PER_HOUR, Selection, told
 
 APPLICATION_ID = 0x43524E41  # "CRNA", tools/archive/schema.h
-SCHEMA = 4
+SCHEMA = 5
 SQLITE_MIN = (3, 37, 0)  # STRICT tables
 _MAGIC = b"SQLite format 3\0"
 _NAME_THE_FILE = "name the file that cernita-archive writes"

@@ -347,7 +347,7 @@ static void verdicts_are_archived_without_the_log_of_changes(void **context)
         fail_msg("%s", output);
     reload(FIRST, "a: 1\n");
     crn_test_shell(command, output, sizeof output);
-    if (!strstr(output, "1 changes and 1 texts") || !strstr(output, "status 0"))
+    if (!strstr(output, "1 changes, 1 texts") || !strstr(output, "status 0"))
         fail_msg("%s", output);
     archived_expect_sums(&line.sums);
 }
