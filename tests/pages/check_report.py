@@ -19,7 +19,8 @@ sys.path[:0] = [str(ROOT / "tests/python/report"), str(ROOT / "tools/report")]
 
 from cernita_report import period, report, tables, words
 from cernita_report.page import make_page
-from made_log import NS_PER_S, make_changes, make_day, make_outcomes, write_changes, write_log
+from made_log import (
+    NS_PER_S, make_alarms, make_changes, make_day, make_outcomes, write_alarms, write_changes, write_log)
 
 PROGRAM = ROOT / "tools/report/cernita-report"
 TABLET = (820, 1180)
@@ -42,6 +43,7 @@ class ReportTest(PageTest):
         write_log(self.folder / "log", verdicts)
         write_log(self.folder / "sorter", make_outcomes(1, verdicts)[0])
         write_changes(self.folder / "state", make_changes(1, verdicts))
+        write_alarms(self.folder / "state", make_alarms(1, verdicts))
         self.archive = self.make_archive("line", "--sorter", self.folder / "sorter", "--state", self.folder / "state")
         self.bare = self.make_archive("bare")
 
@@ -71,7 +73,7 @@ def shift(test):
     test.open("shift", *SHIFT)
     titles = [test.browser.text(f"#{table.name} h2") for table in tables.TABLES]
     assert all(titles), titles
-    assert test.browser.text("#changes tbody") and "missed" in test.browser.text("#outlets thead")
+    assert test.browser.text("#changes tbody") and test.browser.text("#drift tbody") and "missed" in test.browser.text("#outlets thead")
     assert test.browser.run("return performance.getEntriesByType('resource').length") == 0
     drawn = test.browser.run("""return [...document.querySelectorAll('canvas')].map((canvas) =>
         new Set(new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size)""")
@@ -98,6 +100,7 @@ def no_sorter(test):
     test.open("no_sorter", *SHIFT, archive=test.bare)
     test.browser.wait_text("#outlets", "(--sorter)")
     test.browser.wait_text("#changes", "(--state)")
+    test.browser.wait_text("#drift", "(--state)")
     assert test.browser.run("return document.querySelectorAll('#outlet_lanes, #outlet_reasons').length") == 0
     test.look("no_sorter")
 

@@ -34,7 +34,8 @@ SOME_FACTS = ("fruits", "complete", "partial", "late", "with_defect", "over_budg
 sys.path.insert(0, str(PROGRAM.parent))
 
 from made_log import (  # noqa: E402
-    CLASSES, LOTS, found_in, make_changes, make_day, make_outcomes, make_verdict, write_changes, write_log)
+    CLASSES, LOTS, drift_within, found_in, make_alarms, make_changes, make_day, make_outcomes, make_verdict, write_alarms, write_changes,
+    write_log)
 
 from cernita_report import archive, cells, page, period, report, tables, words  # noqa: E402
 
@@ -43,7 +44,7 @@ def run(*arguments, **given):
     return subprocess.run([sys.executable, "-B", PROGRAM, *map(str, arguments)], capture_output=True, text=True, **given)
 
 
-def make_archive(folder, verdicts, outcomes=(), changes=()):
+def make_archive(folder, verdicts, outcomes=(), changes=(), alarms=()):
     write_log(folder / "log", verdicts)
     path, more = folder / "line.sqlite", []
     if outcomes:
@@ -51,6 +52,7 @@ def make_archive(folder, verdicts, outcomes=(), changes=()):
         more += ["--sorter", folder / "sorter"]
     if changes:
         write_changes(folder / "state", changes)
+        write_alarms(folder / "state", alarms)
         more += ["--state", folder / "state"]
     subprocess.run([BIN / "cernita-archive", "--from", folder / "log", "--to", path, *more], check=True, capture_output=True)
     return path
@@ -164,7 +166,8 @@ class Sums(ReportTest):
                 in_order = rng.choice((verdicts, sorted(verdicts, key=lambda verdict: verdict["lane"])))
                 entries, self.outcomes = make_outcomes(seed, in_order) if seed % 4 else ([], {})
                 self.changes = make_changes(seed, verdicts) if seed % 3 else []
-                path = make_archive(pathlib.Path(folder), in_order, entries, self.changes)
+                self.alarms = make_alarms(seed, verdicts) if self.changes else []
+                path = make_archive(pathlib.Path(folder), in_order, entries, self.changes, self.alarms)
                 cells.PIECE = rng.choice((1, 7, 100, 200_000))
                 for nth in range(PERIODS):
                     with self.subTest(seed=seed, nth=nth):
@@ -188,6 +191,8 @@ class Sums(ReportTest):
         self.compare_times(rows, chosen)
         self.compare_outlets(rows, chosen)
         self.compare_changes(rows, made.selection)
+        self.assertEqual([tuple(row.values()) for row in rows["drift"]],
+                         drift_within(self.alarms, made.selection.from_ns, made.selection.to_ns))
         found = {(row["run"], row["lane"], row["first"], row["last"]) for row in rows["gaps"]}
         self.assertEqual(found, gaps_between(verdicts, chosen, made.selection.from_ns, made.selection.to_ns))
         if nth == 0:
@@ -274,7 +279,7 @@ class Outputs(ReportTest):
         cls.days[1][0]["lot"] = "</script><b>"
         verdicts = cls.days[0] + cls.days[1]
         cls.path = make_archive(pathlib.Path(scratch.name), verdicts, make_outcomes(1, verdicts)[0],
-                                make_changes(1, verdicts))
+                                make_changes(1, verdicts), make_alarms(1, verdicts))
 
     def setUp(self):
         super().setUp()
@@ -329,9 +334,10 @@ class Outputs(ReportTest):
         path.write_bytes(self.path.read_bytes())
         expected = self.shift()[1]["tables"]
         for version, step, empty in (
-                (3, "DROP VIEW fruit_outcomes; ALTER TABLE outcomes DROP COLUMN result_id", {"outlets"}),
-                (2, "DROP TABLE outcomes", {"outlets"}),
-                (1, "DROP VIEW change_gaps; DROP TABLE changes", {"outlets", "changes"})):
+                (4, "DROP TABLE alarms", {"drift"}),
+                (3, "DROP VIEW fruit_outcomes; ALTER TABLE outcomes DROP COLUMN result_id", {"drift", "outlets"}),
+                (2, "DROP TABLE outcomes", {"drift", "outlets"}),
+                (1, "DROP VIEW change_gaps; DROP TABLE changes", {"drift", "outlets", "changes"})):
             database = sqlite3.connect(path)
             database.executescript(f"{step}; PRAGMA user_version = {version}")
             database.close()
@@ -339,7 +345,7 @@ class Outputs(ReportTest):
                       "--json", self.folder / "b.json")
             self.assertEqual((ran.returncode, ran.stderr), (0, ""))
             made = json.loads((self.folder / "b.json").read_text())["tables"]
-            for name in ("outlets", "changes", "lanes", "worst"):
+            for name in ("outlets", "changes", "drift", "lanes", "worst"):
                 self.assertTrue(expected[name]["rows"])
                 self.assertEqual(made[name]["rows"], [] if name in empty else expected[name]["rows"], name)
 

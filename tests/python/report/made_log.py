@@ -4,6 +4,7 @@ import collections
 import datetime
 import hashlib
 import json
+import math
 import random
 import struct
 import zlib
@@ -152,6 +153,48 @@ def write_changes(folder, changes):
             text = json.dumps(entry, ensure_ascii=False, separators=(",", ":"))[:-1]
             previous = hashlib.sha256(text.encode()).hexdigest()
             file.write(f'{text},"hash":"{previous}"}}\n')
+
+
+def make_alarms(seed, verdicts):
+    """An alarm list: drift of lanes and lots, and others; some still hold."""
+    rng, alarms = random.Random(seed), []
+    for verdict in verdicts:
+        if rng.random() > 0.05:
+            continue
+        raised_ms = verdict["published_ns"] // 10**6
+        is_cleared, condition = rng.random() < 0.8, rng.choice(("lane_drifts", "lot_drifts", "no_grader", "disk_full"))
+        alarms.append({"condition": condition, "lane": verdict["lane"] if condition == "lane_drifts" else -1,
+                       "count": rng.randrange(4000), "percent": rng.choice((12.5, 150.0, float("inf"))),
+                       "name": rng.choice(CLASSES), "raised_ms": raised_ms,
+                       "cleared_ms": raised_ms + rng.randrange(1, 10**7) if is_cleared else 0,
+                       "acknowledged_ms": raised_ms + 1 if rng.random() < 0.5 else 0, "by": "bruno"})
+    return alarms
+
+
+def drift_within(alarms, from_ns, to_ns):
+    """The report's rows of those that held in the period."""
+    rows = [(alarm["raised_ms"] * 10**6, alarm["cleared_ms"] * 10**6 or None, alarm["name"],
+             None if alarm["lane"] < 0 else alarm["lane"], alarm["percent"] if math.isfinite(alarm["percent"]) else None,
+             alarm["count"], alarm["by"] if alarm["acknowledged_ms"] else None)
+            for alarm in alarms if alarm["condition"].endswith("_drifts")]
+    return [row for row in rows if row[0] < to_ns and (row[1] is None or row[1] >= from_ns)]
+
+
+def write_alarms(folder, alarms):
+    """As the daemon writes them: each in both halves of the file."""
+    folder.mkdir(exist_ok=True)
+    kept, record_bytes, block_bytes = 16384, 512, 4096
+    with open(folder / "alarms", "wb") as file:
+        file.write(struct.pack("<16sIII", b"cernita alarms\n", 2, record_bytes, kept))
+        file.truncate(block_bytes + 2 * kept * record_bytes)
+        for number, alarm in enumerate(alarms, 1):
+            by = alarm["by"] if alarm["acknowledged_ms"] else ""
+            body = struct.pack("<4xQQ4qq4d32s48s160s", number, number, alarm["raised_ms"], alarm["cleared_ms"],
+                               alarm["acknowledged_ms"], 0, alarm["lane"], alarm["count"], alarm["percent"], 0, 0,
+                               alarm["condition"].encode(), by.encode(), alarm["name"].encode()).ljust(record_bytes - 4, b"\0")
+            for half in range(2):
+                file.seek(block_bytes + (half * kept + number % kept) * record_bytes)
+                file.write(struct.pack("<I", zlib.crc32(body)) + body)
 
 
 def found_in(verdict):

@@ -7,7 +7,7 @@ from .cells import HOUR_OF, definitions
 # What the values of a column are, and the unit that the JSON states.
 UNITS = {
     "time": "ns since 1970", "count": "", "share": "0 to 1", "rate": "1/min", "ms": "ms", "px2": "px²", "mm2": "mm²",
-    "level": "0 to 1", "lane": "", "u64": "", "text": "", "document": "",
+    "percent": "%", "level": "0 to 1", "lane": "", "u64": "", "text": "", "document": "",
 }
 
 
@@ -190,6 +190,16 @@ FROM (
     WINDOW by_lane AS (PARTITION BY lane ORDER BY first_ns)))
 JOIN runs USING (run_id) LEFT JOIN settings USING (settings_id) LEFT JOIN names ON name_id = recipe_id
 GROUP BY nth, run_id, settings_id, recipe_id ORDER BY first_ns"""),
+    Table(
+        "drift",
+        {"raised_ns": "time", "cleared_ns": "time", "class": "text", "lane": "lane", "of_usual": "percent", "fruits": "count",
+         "acknowledged_by": "text"},
+        """\
+SELECT raised_ns, cleared_ns, name AS class, lane, percent AS of_usual, CAST(count AS INTEGER) AS fruits, acknowledged_by
+FROM alarms
+WHERE condition IN ('lane_drifts', 'lot_drifts') AND raised_ns < {to_ns} AND IFNULL(cleared_ns, {to_ns}) >= {from_ns}
+ORDER BY raised_ns, alarm_id""",
+        cells=(), since=5),
     Table(
         "changes",
         {"changed_ns": "time", "what": "text", "refused": "text", "who": "text", "through": "text", "before": "text",

@@ -21,6 +21,7 @@ ENGLISH = {
     "asked_by": "To ask it again: sqlite3 -readonly FILE",
     "none": "None",
     "empty": {
+        "drift": "None, or not in the archive: it has alarms where cernita-archive has the line's state folder (--state)",
         "outlets": "None in the archive: it has them where cernita-archive has the sorter's log (--sorter)",
         "changes": "None in the archive: it has them where cernita-archive has the line's state folder (--state)",
     },
@@ -34,7 +35,7 @@ ENGLISH = {
     "tables": {
         "summary": "Summary", "gaps": "Verdicts that the archive does not have", "latency": "Latency against the budget",
         "classes": "Defects by class", "lanes": "Lanes", "outlets": "Outlets", "outlet_lanes": "Outlets by lane",
-        "outlet_reasons": "Why fruits went to their outlets", "changes": "Changes of settings, recipes and lots",
+        "outlet_reasons": "Why fruits went to their outlets", "changes": "Changes of settings, recipes and lots", "drift": "Drift: lanes and lots that changed",
         "class_lanes": "Share of fruits with each class, by lane",
         "hours": "Hours", "class_hours": "Share of fruits with each class, by hour",
         "incomplete": "Why fruits were partial or late", "in_force": "Settings and recipes in force",
@@ -52,6 +53,9 @@ ENGLISH = {
         "outlet_lanes": "The share is of the lane's fruits.",
         "outlet_reasons": "rule, default: as the rules say; partial, late, stale: judged in part or too late; unmeasured: "
                           "a rule needs what was not measured; lost: the sorter never got the verdict.",
+        "drift": "Alarms that held in this period. The share of fruits with the class, 100 % being the usual one, was counted "
+                 "over so many fruits of the lane. Without a lane: more than half of the lanes changed. Without an end: it "
+                 "still held when the archive was last written.",
         "changes": "From the line's log of changes; start and stop are those of the daemon.",
         "in_force": "A row is a run of the daemon with the same recipe and settings.",
         "incomplete": "Views that were not judged, or judged with a reservation; a fruit may have several.",
@@ -72,6 +76,8 @@ ENGLISH = {
         "fruit": "fruit", "outlet": "outlet", "fired": "fired", "confirmed": "confirmed", "missed": "missed",
         "too_late": "too late", "lost": "lost", "changed_ns": "time", "what": "what", "refused": "refused", "who": "who",
         "through": "through", "before": "before", "after": "after", "details": "details",
+        "raised_ns": "raised", "cleared_ns": "ended", "of_usual": "share, % of the usual",
+        "acknowledged_by": "acknowledged by",
     },
 }
 
