@@ -7,18 +7,22 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "stages/base/clock.h"
 #include "stages/base/process/standard.h"
+#include "tools/archive/idle_thread.h"
 #include "tools/archive/import.h"
 #include "tools/archive/nats/publisher.h"
 #include "tools/archive/nats/reader.h"
 #include "tools/archive/rows/tables.h"
-#include "tools/archive/state.h"
+#include "tools/archive/state/state.h"
 #include "tools/archive/subscriber.h"
 #include "tools/common/options.h"
 #include "tools/common/progress.h"
 #include "tools/common/signals.h"
 
 #define WAIT_MS 500 /* until the source is looked at again; it holds what comes meanwhile */
+
+#define PATIENCE_NS (100 * CRN_NS_PER_MS) /* with processors that others use up */
 
 typedef struct archive_settings {
     const char *from, *to, *state, *sorter;
@@ -218,15 +222,28 @@ static int step(const archive_source *source, crn_error *error)
     return r == 0 && source->outcomes ? crn_import_step(source->outcomes, error) : r;
 }
 
-static int run(const archive_source *source, const crn_intake_stats *stats, bool follow,
-               int signals, crn_error *error)
+typedef struct archive_step {
+    const archive_source *source;
+    crn_error *error;
+} archive_step;
+
+static int step_of(void *context)
 {
+    const archive_step *one = context;
+    return step(one->source, one->error);
+}
+
+/* `idle` is the thread that steps, NULL: this one. */
+static int run(const archive_source *source, const crn_intake_stats *stats, bool follow,
+               int signals, crn_idle_thread *idle, crn_error *error)
+{
+    archive_step one = {source, error};
     crn_progress progress;
     crn_progress_begin(&progress, "verdicts", 0);
     uint64_t missing = 0;
     int r = 1;
     while (r >= 0 && !is_ended(signals, r || !follow ? 0 : WAIT_MS)) {
-        r = step(source, error);
+        r = idle ? crn_idle_thread_run(idle, step_of, &one, PATIENCE_NS) : step(source, error);
         crn_progress_update(&progress, stats->added, NULL);
         if (stats->missing > missing)
             crn_tool_note(&tool, "%" PRIu64 " verdicts are missing (the view `gaps` lists which)",
@@ -302,14 +319,18 @@ int main(int argc, char **argv)
     check_usage(&set);
     int signals = crn_signals_catch();
     static archive_target target;
+    /* Never stopped: it has nothing to end, and may not get a processor for long. */
+    static crn_idle_thread *idle;
     archive_source source = {.log = NULL};
     crn_error error = {""};
     int r = open_target(&set, &target, &error);
     if (r == 0)
         r = open_source(&target, &set, &source, &error);
+    bool follow = set.follow || source.line;
+    if (r == 0 && follow)
+        crn_idle_thread_start(&idle);
     if (r == 0) {
-        r = run(&source, stats_of(&source, CRN_INTAKE_VERDICTS), set.follow || source.line, signals,
-                &error);
+        r = run(&source, stats_of(&source, CRN_INTAKE_VERDICTS), follow, signals, idle, &error);
         if (target.verdicts)
             print_published(&source);
         else

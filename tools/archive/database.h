@@ -3,7 +3,7 @@
  * report) may use it meanwhile: it is in WAL mode. A transaction is on the disk once it is
  * committed; a program that is killed at any moment leaves the last one that was.
  *
- * One thread.
+ * One thread at a time.
  */
 #ifndef CRN_TOOLS_ARCHIVE_DATABASE_H
 #define CRN_TOOLS_ARCHIVE_DATABASE_H

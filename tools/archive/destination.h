@@ -2,9 +2,9 @@
  * Where verdicts and outcomes go: the tables of an archive, or a stream. In transactions: what was
  * added since begin is there for good once commit returned 0, with the position of its source.
  *
- * One thread. All functions that return an int: 0, or a negative errno with one line in *error.
- * -ENOTCONN: it cannot be reached now; the position is to be asked for again, which also tries to
- * reach it.
+ * One thread at a time. All functions that return an int: 0, or a negative errno with one line in
+ * *error. -ENOTCONN: it cannot be reached now; the position is to be asked for again, which also
+ * tries to reach it.
  */
 #ifndef CRN_TOOLS_ARCHIVE_DESTINATION_H
 #define CRN_TOOLS_ARCHIVE_DESTINATION_H

@@ -2,7 +2,7 @@
  * A connection to a stream of NATS JetStream. It is opened again after each fault, and never
  * reconnects by itself: what was sent then has arrived up to some message, and nothing after it.
  *
- * One thread. No text that it makes has the URL's user or password.
+ * One thread at a time. No text that it makes has the URL's user or password.
  */
 #ifndef CRN_TOOLS_ARCHIVE_NATS_CONNECTION_H
 #define CRN_TOOLS_ARCHIVE_NATS_CONNECTION_H

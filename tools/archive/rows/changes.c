@@ -235,7 +235,7 @@ int crn_archive_changes_set_text(crn_archive_changes *changes, const char *hash,
 int crn_archive_changes_add(crn_archive_changes *changes, const crn_archive_entry *entry,
                             crn_archive_entry_added *ret_added, crn_error *error)
 {
-    static crn_change change; /* of one thread */
+    static crn_change change; /* of one thread at a time */
     bool is_known, has_before = true;
     *ret_added = (crn_archive_entry_added){.is_new = false};
     int r = ask_text(changes, changes->known, entry->links->hash, &is_known, error);

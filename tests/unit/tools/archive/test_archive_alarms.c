@@ -12,7 +12,7 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/parts/archived.h"
 #include "tests/support/parts/logged.h"
-#include "tools/archive/state.h"
+#include "tools/archive/state/state.h"
 
 #define NOBODY  65534
 #define TIME_MS INT64_C(1764230400000)

@@ -1,6 +1,6 @@
 /* A line's state folder in an archive: each change once, as it was written, whatever happens to the
  * log; the texts of settings; growers and varieties of lots. */
-#include "tools/archive/state.h"
+#include "tools/archive/state/state.h"
 
 #include <errno.h>
 #include <stdio.h>

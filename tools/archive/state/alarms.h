@@ -1,10 +1,10 @@
 /*
  * The alarm list of a line's state folder into an archive: each alarm, and later what became of it.
  *
- * One thread.
+ * One thread at a time.
  */
-#ifndef CRN_TOOLS_ARCHIVE_ALARMS_H
-#define CRN_TOOLS_ARCHIVE_ALARMS_H
+#ifndef CRN_TOOLS_ARCHIVE_STATE_ALARMS_H
+#define CRN_TOOLS_ARCHIVE_STATE_ALARMS_H
 
 #include <stdint.h>
 

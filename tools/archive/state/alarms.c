@@ -1,4 +1,4 @@
-#include "tools/archive/alarms.h"
+#include "tools/archive/state/alarms.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -8,7 +8,7 @@
 
 #include "src/formats/alarms/reader.h"
 #include "tools/archive/rows/alarms.h"
-#include "tools/archive/seen.h"
+#include "tools/archive/state/seen.h"
 
 struct crn_alarm_import {
     crn_archive_alarms rows;

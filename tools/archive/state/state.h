@@ -2,10 +2,10 @@
  * The state folder of a line (state.dir) into an archive: its log of changes, the texts of its
  * settings, and its alarms, each once, also while the daemon writes them.
  *
- * One thread.
+ * One thread at a time.
  */
-#ifndef CRN_TOOLS_ARCHIVE_STATE_H
-#define CRN_TOOLS_ARCHIVE_STATE_H
+#ifndef CRN_TOOLS_ARCHIVE_STATE_STATE_H
+#define CRN_TOOLS_ARCHIVE_STATE_STATE_H
 
 #include <stdint.h>
 

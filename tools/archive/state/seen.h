@@ -1,6 +1,6 @@
 /* Whether a file, or a folder, is another than it was. */
-#ifndef CRN_TOOLS_ARCHIVE_SEEN_H
-#define CRN_TOOLS_ARCHIVE_SEEN_H
+#ifndef CRN_TOOLS_ARCHIVE_STATE_SEEN_H
+#define CRN_TOOLS_ARCHIVE_STATE_SEEN_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "tools/archive/seen.h"
+#include "tools/archive/state/seen.h"
 
 #include <string.h>
 

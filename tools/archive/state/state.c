@@ -1,4 +1,4 @@
-#include "tools/archive/state.h"
+#include "tools/archive/state/state.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,9 +16,9 @@
 #include "stages/base/clock.h"
 #include "stages/base/file/folder.h"
 #include "stages/base/file/regular_file.h"
-#include "tools/archive/alarms.h"
+#include "tools/archive/state/alarms.h"
 #include "tools/archive/rows/changes.h"
-#include "tools/archive/seen.h"
+#include "tools/archive/state/seen.h"
 
 #define TEXT_BYTES_MAX (16 << 20) /* of a transaction */
 
