@@ -63,12 +63,11 @@ static void each_work_is_done_once(void **state)
     crn_random random = {crn_random_seed()};
     work_done done = {.policy = -1};
     int works = 100 * (int)crn_random_cases(200);
-    for (int i = 1; i <= works; i++) {
+    for (int i = 1; i <= works || done.by_caller == 0; i++) {
         int64_t patience_ns = (int64_t)crn_random_below(&random, 40) * 1000;
         assert_int_equal(crn_idle_thread_run(idle, work, &done, patience_ns), i);
         assert_int_equal(done.calls, i);
     }
-    assert_true(done.by_caller > 0);
 }
 
 int main(void)
