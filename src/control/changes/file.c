@@ -13,6 +13,7 @@
 
 #include "src/control/kept/kept_text.h"
 #include "src/formats/changes/chain.h"
+#include "stages/base/file/folder.h"
 #include "stages/base/file/regular_file.h"
 #include "stages/base/log.h"
 
@@ -71,16 +72,6 @@ static int open_descriptor(crn_change_file *file, crn_error *error)
                              "%s: another line writes it; give each line a state.dir of its own",
                              file->path);
     return 0;
-}
-
-/* The name is on the disk, too. */
-static int sync_folder(const char *dir)
-{
-    int folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int r = folder < 0 || fsync(folder) < 0 ? -errno : 0;
-    if (folder >= 0)
-        close(folder);
-    return r;
 }
 
 static int follow_chain(crn_change_file *file, bool tell)
@@ -143,7 +134,7 @@ int crn_change_file_open(const char *dir, bool tell, crn_change_file **ret_file,
     if (r == 0) {
         r = follow_chain(file, tell);
         if (r == 0 && file->last.number == 0)
-            r = sync_folder(dir);
+            r = crn_folder_sync(dir); /* the name is on the disk, too */
         if (r == 0 && tell && file->is_empty && has_texts(dir))
             crn_log(CRN_LOG_WARNING,
                     "changes: %s was not there, although " CRN_SETTINGS_FOLDER

@@ -12,6 +12,7 @@
 
 #include "src/control/kept/kept_text.h"
 #include "src/formats/changes/entry.h"
+#include "stages/base/file/folder.h"
 
 #define FOLDER_MODE 0750
 #define BLOCK_BYTES 4096
@@ -21,11 +22,21 @@ static long on_disk(off_t size)
     return ((long)size + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
 }
 
-/* Opens the folder, which it makes where there is none. Returns the descriptor, or an errno. */
-static int open_folder(const char *path, crn_error *error)
+/* Makes the folder in `dir`, with its name on the disk; there may be one. */
+static int make_folder(const char *dir, const char *path, crn_error *error)
 {
-    if (mkdir(path, FOLDER_MODE) < 0 && errno != EEXIST)
-        return crn_error_set(error, -errno, "%s: cannot be made: %s", path, strerror(errno));
+    int r = mkdir(path, FOLDER_MODE) < 0 ? -errno : crn_folder_sync(dir);
+    return r == 0 || r == -EEXIST
+               ? 0
+               : crn_error_set(error, r, "%s: cannot be made: %s", path, strerror(-r));
+}
+
+/* Opens the folder, which it makes where there is none. Returns the descriptor, or an errno. */
+static int open_folder(const char *dir, const char *path, crn_error *error)
+{
+    int r = make_folder(dir, path, error);
+    if (r < 0)
+        return r;
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (folder >= 0)
         return folder;
@@ -81,7 +92,7 @@ int crn_settings_text_keep(const char *dir, const char *hash, const char *text, 
     if (snprintf(folder_path, sizeof folder_path, "%s/" CRN_SETTINGS_FOLDER, dir) >= PATH_MAX ||
         snprintf(path, sizeof path, "%s/" CRN_SETTINGS_FOLDER "/%s.yaml", dir, hash) >= PATH_MAX)
         return crn_error_set(error, -ENAMETOOLONG, "%s: is too long a path", dir);
-    int folder = open_folder(folder_path, error);
+    int folder = open_folder(dir, folder_path, error);
     if (folder < 0)
         return folder;
     if (is_kept(path, text)) {

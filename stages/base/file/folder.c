@@ -48,3 +48,13 @@ int crn_folder_check(const char *dir, int rights, const char *use, crn_error *er
                          "%s: cannot %s there: %s; name a folder that can be written", dir, use,
                          strerror(fault));
 }
+
+int crn_folder_sync(const char *dir)
+{
+    int folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return -errno;
+    int r = fsync(folder) < 0 ? -errno : 0;
+    close(folder);
+    return r;
+}

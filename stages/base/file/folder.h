@@ -18,4 +18,8 @@
  */
 CRN_API int crn_folder_check(const char *dir, int rights, const char *use, crn_error *error);
 
+/** Names that were given, changed or removed in it are on the disk when it returns 0; or a negative
+ * errno. */
+CRN_API int crn_folder_sync(const char *dir);
+
 #endif

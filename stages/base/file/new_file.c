@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "stages/base/file/folder.h"
 #include "stages/base/file/regular_file.h"
 
 #define NAMES_MAX       1000
@@ -204,16 +205,6 @@ static void forget_name(crn_new_file *file)
     file->name = NULL;
 }
 
-static int sync_folder(const char *folder)
-{
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    int r = fsync(fd) < 0 ? -errno : 0;
-    close(fd);
-    return r;
-}
-
 static int finish(crn_new_file *file, bool synced, crn_error *error)
 {
     int r = file->stream ? end_stream(file) : 0;
@@ -231,7 +222,7 @@ static int finish(crn_new_file *file, bool synced, crn_error *error)
         r = -errno;
     if (!r) {
         forget_name(file);
-        r = synced ? sync_folder(file->folder) : 0;
+        r = synced ? crn_folder_sync(file->folder) : 0;
     }
     if (r)
         crn_error_set(error, r, "%s: cannot be written: %s", file->path, strerror(-r));
