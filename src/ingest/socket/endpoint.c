@@ -171,7 +171,8 @@ void crn_endpoint_read(crn_endpoint *endpoint, int descriptor, uint64_t cost)
 
 void crn_endpoint_report(crn_endpoint *endpoint)
 {
-    crn_peers_report(endpoint->peers);
+    if (endpoint->peers) /* not where memory ran out before it got them */
+        crn_peers_report(endpoint->peers);
 }
 
 void crn_endpoint_busy(crn_endpoint *endpoint, int64_t since_ns)

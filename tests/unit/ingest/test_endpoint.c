@@ -95,6 +95,14 @@ static void an_ipc_path_is_made_and_kept_to_user_and_group(void **state)
     assert_answers(f, f->endpoint, f->address);
 }
 
+/* As where memory ran out before its peers were limited: the start ends with what it says of that.
+ */
+static void one_without_limits_has_nothing_to_report(void **state)
+{
+    endpoint_fixture *f = *state;
+    crn_endpoint_report(f->endpoint);
+}
+
 static void a_second_bind_of_an_ipc_path_is_refused_and_the_first_goes_on(void **state)
 {
     endpoint_fixture *f = *state;
@@ -379,6 +387,7 @@ static void a_context_that_is_shut_down_opens_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        WITH_ENDPOINT(one_without_limits_has_nothing_to_report),
         WITH_ENDPOINT(an_ipc_path_is_made_and_kept_to_user_and_group),
         WITH_ENDPOINT(a_second_bind_of_an_ipc_path_is_refused_and_the_first_goes_on),
         WITH_ENDPOINT(a_closed_endpoint_leaves_its_path_to_the_next),
