@@ -188,7 +188,11 @@ static void expect_text(const char *folder, uint64_t number)
     free(found);
 }
 
-/* All entries that were acknowledged, with their texts; the chain goes on over what was cut. */
+/*
+ * All entries that were acknowledged, with their texts; the chain goes on over what was cut. An
+ * entry that was being written may have its end and not its middle, where a file grows before its
+ * bytes are there: that cannot be told from an alteration, and is not to be.
+ */
 static void check_changes(const power_moment *moment)
 {
     crn_change_file *file;
@@ -207,7 +211,8 @@ static void check_changes(const power_moment *moment)
     assert_non_null(stream);
     assert_int_equal(crn_change_chain_read(stream, NULL, NULL, &chain), 0);
     fclose(stream);
-    if (chain.fault_line)
+    bool is_of_writing = !moment->keeps_all && chain.fault_line == moment->acknowledged + 1;
+    if (chain.fault_line && !is_of_writing)
         fail_msg("line %" PRIu64 ": %s", chain.fault_line, chain.fault);
     assert_int_equal(chain.last.number, last + 1);
 }
