@@ -22,7 +22,9 @@
 
 #define WAIT_MS 500 /* until the source is looked at again; it holds what comes meanwhile */
 
-#define PATIENCE_NS (100 * CRN_NS_PER_MS) /* with processors that others use up */
+/* With processors that others use up: seconds behind, not minutes. */
+static const crn_idle_patience patience = {
+    .begin_ns = 100 * CRN_NS_PER_MS, .within_ns = CRN_NS_PER_S, .rest_ns = 60 * CRN_NS_PER_S};
 
 typedef struct archive_settings {
     const char *from, *to, *state, *sorter;
@@ -243,7 +245,7 @@ static int run(const archive_source *source, const crn_intake_stats *stats, bool
     uint64_t missing = 0;
     int r = 1;
     while (r >= 0 && !is_ended(signals, r || !follow ? 0 : WAIT_MS)) {
-        r = idle ? crn_idle_thread_run(idle, step_of, &one, PATIENCE_NS) : step(source, error);
+        r = idle ? crn_idle_thread_run(idle, step_of, &one, &patience) : step(source, error);
         crn_progress_update(&progress, stats->added, NULL);
         if (stats->missing > missing)
             crn_tool_note(&tool, "%" PRIu64 " verdicts are missing (the view `gaps` lists which)",

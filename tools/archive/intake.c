@@ -8,6 +8,9 @@
 
 #include "src/formats/verdict/decode.h"
 #include "src/formats/verdict_log/format.h"
+#include "stages/base/clock.h"
+
+#define TRANSACTION_NS CRN_NS_PER_S /* so that one ends where its thread gets little time */
 
 int crn_intake_init(crn_intake *intake, crn_destination *destination, crn_intake_kind kind,
                     const char *source, crn_intake_teller *tell, crn_error *error)
@@ -27,6 +30,7 @@ int crn_intake_begin(crn_intake *intake, crn_error *error)
 {
     intake->entries = 0;
     intake->bytes = 0;
+    intake->began_ns = crn_now_ns();
     memset(intake->coming, 0, sizeof intake->coming);
     return intake->destination->functions->begin(intake->destination, error);
 }
@@ -57,7 +61,8 @@ int crn_intake_end(crn_intake *intake, int r, crn_error *error)
 bool crn_intake_is_full(const crn_intake *intake)
 {
     return intake->entries >= intake->destination->entries_max ||
-           intake->bytes >= intake->destination->bytes_max;
+           intake->bytes >= intake->destination->bytes_max ||
+           (intake->entries > 0 && crn_now_ns() - intake->began_ns >= TRANSACTION_NS);
 }
 
 void crn_intake_pass_over(crn_intake *intake, const char *line)

@@ -42,8 +42,9 @@ typedef struct crn_intake {
     char *source;                              /* for messages, and the key of its position */
     uint64_t message; /* of a stream: the number of what is added next; else 0 */
     crn_intake_teller *tell;
-    int entries; /* of this transaction */
+    int entries; /* of this transaction, as the next two */
     uint64_t bytes;
+    int64_t began_ns;
 } crn_intake;
 
 /* The source is copied; the destination must outlive it. 0, or a negative errno with *error; done

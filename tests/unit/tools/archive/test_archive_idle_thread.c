@@ -48,8 +48,9 @@ static void it_is_done_under_the_idle_policy(void **state)
     (void)state;
     work_done done = {.policy = -1};
     int own = sched_getscheduler(0);
+    crn_idle_patience patience = {.begin_ns = CRN_NS_PER_S, .within_ns = CRN_NS_PER_S};
     while (done.calls == done.by_caller) {
-        int result = crn_idle_thread_run(idle, work, &done, CRN_NS_PER_S);
+        int result = crn_idle_thread_run(idle, work, &done, &patience);
         assert_int_equal(result, done.calls);
     }
     assert_int_equal(done.policy, SCHED_IDLE);
@@ -64,16 +65,33 @@ static void each_work_is_done_once(void **state)
     work_done done = {.policy = -1};
     int works = 100 * (int)crn_random_cases(200);
     for (int i = 1; i <= works || done.by_caller == 0; i++) {
-        int64_t patience_ns = (int64_t)crn_random_below(&random, 40) * 1000;
-        assert_int_equal(crn_idle_thread_run(idle, work, &done, patience_ns), i);
+        crn_idle_patience patience = {.begin_ns = (int64_t)crn_random_below(&random, 40) * 1000,
+                                      .within_ns = CRN_NS_PER_S};
+        assert_int_equal(crn_idle_thread_run(idle, work, &done, &patience), i);
         assert_int_equal(done.calls, i);
     }
+}
+
+/* It waited longer than nothing at all. */
+static void a_thread_that_waits_rests(void **state)
+{
+    (void)state;
+    work_done done = {.policy = -1};
+    crn_idle_patience patience = {
+        .begin_ns = CRN_NS_PER_S, .within_ns = -1, .rest_ns = 3600 * CRN_NS_PER_S};
+    while (done.calls == done.by_caller)
+        crn_idle_thread_run(idle, work, &done, &patience);
+    int by_caller = done.by_caller;
+    for (int i = 1; i <= 100; i++)
+        crn_idle_thread_run(idle, work, &done, &patience);
+    assert_int_equal(done.by_caller, by_caller + 100);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_is_done_under_the_idle_policy, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_thread_that_waits_rests, set_up, tear_down),
         cmocka_unit_test_setup_teardown(each_work_is_done_once, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
