@@ -11,7 +11,7 @@ import time
 SUITE = "bookworm"
 MIRROR = "http://deb.debian.org/debian"
 PACKAGES = ["systemd", "libzmq5", "libsodium23", "libyaml-0-2", "libtiff6", "libmsgpackc2", "libyajl2", "zlib1g",
-            "libmicrohttpd12", "libpng16-16", "libgomp1", "libmodbus5", "libmosquitto1", "libsqlite3-0", "libnats3.4"]
+            "libmicrohttpd12", "libpng16-16", "libgomp1", "libmodbus5", "libmosquitto1", "libsqlite3-0", "libnats3.4", "libpq5"]
 PATIENCE_S = 60
 
 # Runs as PID 1 of the new namespaces, with the folder of the machine as $1; becomes its systemd.

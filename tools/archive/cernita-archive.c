@@ -1,5 +1,6 @@
-/* cernita-archive: a line's verdicts, of its log or as viewers get them, into an SQLite file, each
- * once; from the log to a stream of NATS, and from there into the file, for many lines. */
+/* cernita-archive: a line's verdicts, of its log or as viewers get them, into an SQLite file or a
+ * PostgreSQL database, each once; from the log to a stream of NATS, and from there into it, for
+ * many lines. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -13,6 +14,7 @@
 #include "tools/archive/import.h"
 #include "tools/archive/nats/publisher.h"
 #include "tools/archive/nats/reader.h"
+#include "tools/archive/postgresql/postgresql.h"
 #include "tools/archive/rows/tables.h"
 #include "tools/archive/state/state.h"
 #include "tools/archive/subscriber.h"
@@ -40,7 +42,9 @@ static const crn_option options[] = {
                           "nats://HOST/STREAM, to which the archives of lines publish"),
     CRN_OPTION_AT("to", "FILE.sqlite|URL", archive_settings, to, .required = true,
                   .help = "the archive; made if it does not exist, else continued; or\n"
-                          "nats://HOST/STREAM, for an archive that many lines have together"),
+                          "postgresql://[USER@]HOST[:PORT]/DATABASE, which has to exist, with the\n"
+                          "password in ~/.pgpass; or nats://HOST/STREAM, for an archive that many\n"
+                          "lines have together"),
     CRN_OPTION_AT("state", "DIR", archive_settings, state,
                   .help = "the daemon's state.dir: its log of changes, the texts of its settings,\n"
                           "its lots' growers and varieties and its alarms are archived, too"),
@@ -67,17 +71,18 @@ static const crn_option options[] = {
 static const crn_tool tool = {
     .name = "cernita-archive",
     .operands = "",
-    .about = "Writes each verdict of a line to an SQLite database, once: fruits, views, defects;\n"
-             "of many lines by way of a stream of NATS JetStream. A run goes on where the last\n"
-             "one ended, however that ended.",
+    .about = "Writes each verdict of a line to an SQLite or PostgreSQL database, once: fruits,\n"
+             "views, defects; of many lines by way of a stream of NATS JetStream. A run goes on\n"
+             "where the last one ended, however that ended.",
     .options = options,
 };
 
-/* Where all goes: a file, or a stream. */
+/* Where all goes: a file, a database of a server, or a stream. */
 typedef struct archive_target {
     crn_archive archive;
     crn_archive_tables tables;
-    crn_publisher *verdicts, *outcomes; /* NULL: of a file */
+    crn_postgresql *server;
+    crn_publisher *verdicts, *outcomes;
 } archive_target;
 
 /* One of log, line and stream; the others are NULL. */
@@ -112,6 +117,8 @@ static crn_nats_settings nats_of(const archive_settings *set, const char *url)
 
 static int open_target(const archive_settings *set, archive_target *target, crn_error *error)
 {
+    if (crn_postgresql_is_url(set->to))
+        return crn_postgresql_open(set->to, &target->server, error);
     if (!crn_nats_is_url(set->to)) {
         int r = crn_archive_open(&target->archive, set->to, error);
         return r == 0 ? crn_archive_tables_init(&target->tables, &target->archive, error) : r;
@@ -128,12 +135,15 @@ static void close_target(archive_target *target)
 {
     crn_publisher_close(&target->verdicts);
     crn_publisher_close(&target->outcomes);
+    crn_postgresql_close(&target->server);
     if (target->archive.path)
         crn_archive_close(&target->archive);
 }
 
 static crn_destination *destination_of(archive_target *target, crn_publisher *publisher)
 {
+    if (target->server)
+        return crn_postgresql_get_destination(target->server);
     return publisher ? crn_publisher_get_destination(publisher) : &target->tables.destination;
 }
 
@@ -304,6 +314,11 @@ static void check_usage(const archive_settings *set)
 {
     if (crn_nats_is_url(set->from) && set->sorter)
         crn_usage_error(&tool, "--from nats:// has outcomes, too: give --sorter where the line is");
+    if (crn_postgresql_is_url(set->from))
+        crn_usage_error(&tool, "--from takes no database: give it to --to");
+    if (crn_postgresql_is_url(set->to) && set->state)
+        crn_usage_error(&tool, "--state is not archived in PostgreSQL: archive it where it is, "
+                               "to a FILE.sqlite");
     if (!crn_nats_is_url(set->to))
         return;
     if (strstr(set->from, "://"))

@@ -51,6 +51,12 @@ static int lock(crn_archive *archive, crn_error *error)
                : 0;
 }
 
+static int run_text(crn_archive *archive, const char *sql, crn_error *error)
+{
+    int code = sqlite3_exec(archive->database, sql, NULL, NULL, NULL);
+    return code == SQLITE_OK ? 0 : crn_archive_fail(archive->database, archive->path, error);
+}
+
 int crn_archive_open(crn_archive *archive, const char *path, crn_error *error)
 {
     *archive = (crn_archive){.path = path, .lock = -1};
@@ -66,6 +72,18 @@ int crn_archive_open(crn_archive *archive, const char *path, crn_error *error)
     if (r == 0 && sqlite3_exec(archive->database, pragmas, NULL, NULL, NULL) != SQLITE_OK)
         r = crn_archive_fail(archive->database, path, error);
     return r;
+}
+
+int crn_archive_open_memory(crn_archive *archive, crn_error *error)
+{
+    *archive = (crn_archive){.path = ":memory:", .lock = -1};
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    if (sqlite3_open_v2(archive->path, &archive->database, flags, NULL) != SQLITE_OK)
+        return crn_archive_fail(archive->database, archive->path, error);
+    int r =
+        crn_archive_migrate(archive->database, archive->path, &crn_archive_schema_current, error);
+    return r == 0 ? run_text(archive, "PRAGMA journal_mode = OFF; BEGIN", error) : r;
 }
 
 void crn_archive_close(crn_archive *archive)
@@ -95,12 +113,6 @@ int crn_archive_run(crn_archive *archive, sqlite3_stmt *statement, crn_error *er
     int r = code == SQLITE_DONE ? 0 : crn_archive_fail(archive->database, archive->path, error);
     sqlite3_reset(statement);
     return r;
-}
-
-static int run_text(crn_archive *archive, const char *sql, crn_error *error)
-{
-    int code = sqlite3_exec(archive->database, sql, NULL, NULL, NULL);
-    return code == SQLITE_OK ? 0 : crn_archive_fail(archive->database, archive->path, error);
 }
 
 int crn_archive_begin(crn_archive *archive, crn_error *error)

@@ -25,6 +25,10 @@ typedef struct crn_archive {
 int crn_archive_open(crn_archive *archive, const char *path, crn_error *error);
 void crn_archive_close(crn_archive *archive);
 
+/* An empty archive in memory, without a position or a disk that is checked: its rows are for
+ * another database. As crn_archive_open. */
+int crn_archive_open_memory(crn_archive *archive, crn_error *error);
+
 /* Prepares a statement, for the lifetime of the archive. 0, or a negative errno with *error. */
 int crn_archive_prepare(crn_archive *archive, const char *sql, sqlite3_stmt **ret_statement,
                         crn_error *error);

@@ -27,6 +27,22 @@ typedef struct crn_entry {
     const crn_verdict_position *at; /* where it begins in its log; NULL: it is of no log */
 } crn_entry;
 
+/* What a source has. */
+typedef enum crn_intake_kind {
+    CRN_INTAKE_VERDICTS,
+    CRN_INTAKE_OUTCOMES,
+    CRN_INTAKE_KINDS,
+} crn_intake_kind;
+
+typedef struct crn_intake_stats {
+    uint64_t added;      /* verdicts, or outcomes */
+    uint64_t results;    /* of outcomes: how it ended with their fruits */
+    uint64_t known;      /* came again, and in the archive already */
+    uint64_t missing;    /* sequences that did not come, before those that were added; of outcomes:
+                            those of results, which are passed over */
+    uint64_t unreadable; /* what is not one, or damaged */
+} crn_intake_stats;
+
 typedef struct crn_added {
     bool is_new;      /* false: it was there already */
     uint64_t missing; /* sequences between the lane's last verdict and this one */
@@ -41,7 +57,9 @@ typedef enum crn_added_result {
 
 typedef struct crn_destination_functions {
     int (*begin)(crn_destination *destination, crn_error *error);
-    int (*commit)(crn_destination *destination, crn_error *error); /* an error undoes it */
+    /* An error undoes it. `coming`, by kind, is what was counted since begin; a destination that
+     * compares with what it has only now corrects it. */
+    int (*commit)(crn_destination *destination, crn_intake_stats *coming, crn_error *error);
     void (*undo)(crn_destination *destination);
 
     /* How far a source was added: zeros if it never was. Setting it is part of a transaction. */

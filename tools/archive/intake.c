@@ -47,7 +47,8 @@ static void count(crn_intake_stats *stats, const crn_intake_stats *more)
 int crn_intake_end(crn_intake *intake, int r, crn_error *error)
 {
     if (r >= 0) {
-        int committed = intake->destination->functions->commit(intake->destination, error);
+        int committed =
+            intake->destination->functions->commit(intake->destination, intake->coming, error);
         if (committed < 0)
             return committed;
         for (int kind = 0; kind < CRN_INTAKE_KINDS; kind++)

@@ -15,22 +15,6 @@
 #include "stages/base/error.h"
 #include "tools/archive/destination.h"
 
-/* What a source has. */
-typedef enum crn_intake_kind {
-    CRN_INTAKE_VERDICTS,
-    CRN_INTAKE_OUTCOMES,
-    CRN_INTAKE_KINDS,
-} crn_intake_kind;
-
-typedef struct crn_intake_stats {
-    uint64_t added;      /* verdicts, or outcomes */
-    uint64_t results;    /* of outcomes: how it ended with their fruits */
-    uint64_t known;      /* came again, and in the archive already */
-    uint64_t missing;    /* sequences that did not come, before those that were added; of outcomes:
-                            those of results, which are passed over */
-    uint64_t unreadable; /* what is not one, or damaged */
-} crn_intake_stats;
-
 /* Takes one line for a person; called by the thread that archives. */
 typedef void crn_intake_teller(const char *line);
 

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* README.md describes each column. Texts that repeat are in small tables; rows of fruits, views and
+/* README.md describes each column. In the SQL that SQLite and PostgreSQL share but for the words of
+ * postgresql/schema.c. Texts that repeat are in small tables; rows of fruits, views and
  * defects are appended, so that inserting costs the same at any size of the file. */
 static const char first_schema[] =
     "CREATE TABLE runs (run_id INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE) STRICT;"
@@ -51,7 +52,7 @@ static const char first_schema[] =
     " segment_created_ns INTEGER NOT NULL, byte INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
     "CREATE VIEW gaps AS SELECT run_id, lane, before + 1 AS first, sequence - 1 AS last FROM"
     " (SELECT run_id, lane, sequence, LAG(sequence, 1, -1) OVER"
-    " (PARTITION BY run_id, lane ORDER BY sequence) AS before FROM fruits)"
+    " (PARTITION BY run_id, lane ORDER BY sequence) AS before FROM fruits) AS numbered"
     " WHERE sequence > before + 1;";
 
 /* Who changed what: the entries of the log of changes, each as it was written, too. */

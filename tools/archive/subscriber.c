@@ -14,7 +14,8 @@ struct crn_subscriber {
     crn_intake intake;
     crn_connection connection;
     int64_t opened_ns;
-    bool heard; /* any message came, or its absence was told */
+    bool heard;     /* any message came, or its absence was told */
+    crn_error told; /* why the destination could not be reached; empty: it was, since */
 };
 
 int crn_subscriber_open(crn_destination *destination, const crn_subscriber_settings *settings,
@@ -87,7 +88,7 @@ static int tell_silence(crn_subscriber *subscriber, crn_error *error)
     return 0;
 }
 
-int crn_subscriber_step(crn_subscriber *subscriber, crn_error *error)
+static int take_messages(crn_subscriber *subscriber, crn_error *error)
 {
     int r = crn_intake_begin(&subscriber->intake, error);
     if (r < 0)
@@ -95,6 +96,19 @@ int crn_subscriber_step(crn_subscriber *subscriber, crn_error *error)
     r = 1;
     while (r > 0 && !crn_intake_is_full(&subscriber->intake))
         r = take_message(subscriber, error);
-    r = crn_intake_end(&subscriber->intake, r, error);
+    return crn_intake_end(&subscriber->intake, r, error);
+}
+
+int crn_subscriber_step(crn_subscriber *subscriber, crn_error *error)
+{
+    int r = take_messages(subscriber, error);
+    if (r == -ENOTCONN) { /* what comes meanwhile waits in the socket, while there is room */
+        if (strcmp(subscriber->told.text, error->text) != 0)
+            subscriber->intake.tell(error->text);
+        subscriber->told = *error;
+        return 0;
+    }
+    if (r >= 0)
+        subscriber->told.text[0] = '\0';
     return r == 0 ? tell_silence(subscriber, error) : r;
 }

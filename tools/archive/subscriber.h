@@ -24,7 +24,8 @@ int crn_subscriber_open(crn_destination *destination, const crn_subscriber_setti
 void crn_subscriber_close(crn_subscriber **subscriber);
 
 /* Archives the verdicts that have arrived, without waiting for more. 1: there may be more; 0: all
- * are archived; a negative errno with *error. */
+ * are archived, or the destination cannot be reached, which is told once; a negative errno with
+ * *error. */
 int crn_subscriber_step(crn_subscriber *subscriber, crn_error *error);
 
 const crn_intake_stats *crn_subscriber_get_stats(const crn_subscriber *subscriber);

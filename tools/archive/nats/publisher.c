@@ -239,8 +239,9 @@ static int read_acknowledgement(crn_publisher *publisher, natsMsg *message, crn_
                          publisher->nats.name, refused ? description : "another stream took it");
 }
 
-static int commit(crn_destination *destination, crn_error *error)
+static int commit(crn_destination *destination, crn_intake_stats *coming, crn_error *error)
 {
+    (void)coming;
     crn_publisher *publisher = of(destination);
     int r = 0;
     for (int i = 0; i < publisher->sent && r == 0; i++) {

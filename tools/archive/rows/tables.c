@@ -12,8 +12,9 @@ static int begin(crn_destination *destination, crn_error *error)
     return crn_archive_begin(of(destination)->archive, error);
 }
 
-static int commit(crn_destination *destination, crn_error *error)
+static int commit(crn_destination *destination, crn_intake_stats *coming, crn_error *error)
 {
+    (void)coming;
     return crn_archive_commit(of(destination)->archive, error);
 }
 
