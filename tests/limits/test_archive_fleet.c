@@ -1,9 +1,11 @@
 /*
  * Two lines of 32 lanes with 10 fruits/s each publish their logs to a NATS server (Debian:
- * nats-server; skipped where it is not installed), and an archive reads them there. Server, links,
- * archive and the programs that publish are killed or held at random moments, also for longer than
- * the server's window of duplicates: at the end each verdict is archived once. CRN_SECONDS is how
- * long the lines run (5 by default), CRN_KILLS the number of kills (10), CRN_SEED the seed.
+ * nats-server; skipped where it is not installed), and two archives read them there: one in SQLite
+ * and one in a PostgreSQL server, where that is installed (Debian: postgresql). Servers, links,
+ * archives and the programs that publish are killed or held at random moments, also for longer than
+ * the NATS server's window of duplicates: at the end each archive has each verdict once.
+ * CRN_SECONDS is how long the lines run (5 by default), CRN_KILLS the number of kills (10),
+ * CRN_SEED the seed.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -26,6 +28,10 @@
 #include "tests/support/nats/nats_server.h"
 #include "tests/support/nats/tcp_link.h"
 #include "tests/support/programs/shell.h"
+
+#ifdef CRN_HAS_POSTGRESQL
+#include "tests/support/postgresql/postgresql_server.h"
+#endif
 
 #ifdef CRN_HAS_NATS
 #include <nats/nats.h>
@@ -50,8 +56,17 @@ typedef struct fleet_line {
 static uint32_t seconds, kills;
 static fleet_line lines[LINES];
 static nats_server server;
-static char office_url[128];
-static pid_t office;
+static char stream_url[128];
+
+/* The archives of the stream. */
+typedef struct fleet_office {
+    const char *to;
+    pid_t archive;
+} fleet_office;
+
+static fleet_office offices[2];
+static int office_count;
+
 static crn_random chance;
 static uint32_t outages, longer; /* how many, and of these beyond the window */
 
@@ -139,10 +154,59 @@ static void hold_link(tcp_link *link)
         cut_link(link);
 }
 
+#ifdef CRN_HAS_POSTGRESQL
+static postgresql_server database;
+
+static double ask_database(const char *sql)
+{
+    return postgresql_server_ask(&database, sql);
+}
+
+static void make_database(int port)
+{
+    if (!postgresql_server_is_installed())
+        return;
+    database = (postgresql_server){.port = port, .folder = logged_folder};
+    postgresql_server_make(&database);
+    offices[office_count++] = (fleet_office){.to = database.url};
+}
+
+static void kill_database(void)
+{
+    if (!database.pid)
+        return;
+    postgresql_server_kill(&database);
+    wait_outage();
+    postgresql_server_start(&database);
+}
+
+static void expect_database(const crn_made_sums *sums)
+{
+    if (!database.pid)
+        return;
+    archived_expect_sums_of(ask_database, sums);
+    assert_true(ask_database("SELECT COUNT(*) FROM gaps") == 0);
+    postgresql_server_kill(&database);
+}
+#else
+static void make_database(int port)
+{
+    (void)port;
+}
+
+static void kill_database(void) {}
+
+static void expect_database(const crn_made_sums *sums)
+{
+    (void)sums;
+}
+#endif
+
 static void kill_once(void)
 {
     fleet_line *line = &lines[crn_random_below(&chance, LINES)];
-    switch (crn_random_below(&chance, 5)) {
+    fleet_office *office = &offices[crn_random_below(&chance, (uint32_t)office_count)];
+    switch (crn_random_below(&chance, 6)) {
     case 0:
         nats_server_kill(&server);
         wait_outage();
@@ -153,11 +217,14 @@ static void kill_once(void)
         line->publisher = follow(line->folder, line->url);
         break;
     case 2:
-        end(&office);
-        office = follow(office_url, archived_path);
+        end(&office->archive);
+        office->archive = follow(stream_url, office->to);
         break;
     case 3:
         cut_link(&line->link);
+        break;
+    case 4:
+        kill_database();
         break;
     default:
         hold_link(&line->link);
@@ -189,10 +256,12 @@ static void make_stream(void)
 static void start_all(void)
 {
     static const char *const runs[LINES] = {"18a1b2c3d4e5f607", "18a1b2c3d4e5f608"};
-    int port = crn_test_free_ports(false, 1 + LINES);
+    int port = crn_test_free_ports(false, 2 + LINES);
     archived_line *shared = mmap(NULL, LINES * sizeof *shared, PROT_READ | PROT_WRITE,
                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(shared != MAP_FAILED);
+    offices[office_count++] = (fleet_office){.to = archived_path};
+    make_database(port + 1 + LINES);
     server = (nats_server){.port = port, .folder = logged_folder};
     nats_server_start(&server);
     make_stream();
@@ -208,14 +277,15 @@ static void start_all(void)
         start_generator(line);
         line->publisher = follow(line->folder, line->url);
     }
-    snprintf(office_url, sizeof office_url, "nats://127.0.0.1:%d/" STREAM, port);
-    office = follow(office_url, archived_path);
+    snprintf(stream_url, sizeof stream_url, "nats://127.0.0.1:%d/" STREAM, port);
+    for (int i = 0; i < office_count; i++)
+        offices[i].archive = follow(stream_url, offices[i].to);
 }
 
 static void run_to_the_end(const char *from, const char *to, const char *wanted)
 {
     char command[512], output[1024];
-    snprintf(command, sizeof command, PROGRAM " --from %s --to %s 2>&1", from, to);
+    snprintf(command, sizeof command, PROGRAM " --from %s --to '%s' 2>&1", from, to);
     if (crn_test_shell(command, output, sizeof output) != 0 || !strstr(output, wanted))
         fail_msg("%s", output);
 }
@@ -237,7 +307,7 @@ static void add_sums(crn_made_sums *sums, const crn_made_sums *more)
     }
 }
 
-/* All publish what their logs still have, and the archive reads it. */
+/* All publish what their logs still have, and the archives read it. */
 static void finish(crn_made_sums *sums)
 {
     int status;
@@ -248,8 +318,10 @@ static void finish(crn_made_sums *sums)
         run_to_the_end(lines[i].folder, lines[i].url, " 0 unreadable");
         add_sums(sums, &lines[i].verdicts->sums);
     }
-    end(&office);
-    run_to_the_end(office_url, archived_path, " 0 unreadable");
+    for (int i = 0; i < office_count; i++) {
+        end(&offices[i].archive);
+        run_to_the_end(stream_url, offices[i].to, " 0 unreadable");
+    }
 }
 
 static void nothing_is_lost_and_nothing_doubled(void **state)
@@ -270,10 +342,12 @@ static void nothing_is_lost_and_nothing_doubled(void **state)
     finish(&sums);
     archived_expect_sums(&sums);
     assert_true(archived_ask("SELECT COUNT(*) FROM gaps") == 0);
-    print_message("%.0f verdicts of %d lines, %.0f MB of log, %u kills, %u outages, of which %u "
-                  "longer than the window of duplicates: 0 lost, 0 doubled\n",
-                  (double)sums.fruits, LINES, (double)sums.bytes / 1e6, (unsigned)kills,
-                  (unsigned)outages, (unsigned)longer);
+    expect_database(&sums);
+    print_message(
+        "%.0f verdicts of %d lines in %d archives, %.0f MB of log, %u kills, %u outages, of "
+        "which %u longer than the window of duplicates: 0 lost, 0 doubled\n",
+        (double)sums.fruits, LINES, office_count, (double)sums.bytes / 1e6, (unsigned)kills,
+        (unsigned)outages, (unsigned)longer);
 }
 
 int main(void)

@@ -103,40 +103,52 @@ double archived_ask(const char *sql)
     return number;
 }
 
-static void expect(const char *sql, double expected)
+typedef double asker(const char *sql);
+
+static void expect(asker *ask, const char *sql, double expected)
 {
-    double found = archived_ask(sql);
+    double found = ask(sql);
     if (found != expected)
         fail_msg("%s: %.17g, expected %.17g", sql, found, expected);
 }
 
-static void expect_of_class(const char *sql, int class, double expected)
+static void expect_of_class(asker *ask, const char *sql, int class, double expected)
 {
     char text[512];
     snprintf(text, sizeof text, "%s JOIN names ON name_id = class_id WHERE name = '%s'", sql,
              crn_made_classes[class]);
-    expect(text, expected);
+    expect(ask, text, expected);
+}
+
+void archived_expect_sums_of(asker *ask, const crn_made_sums *sums)
+{
+    expect(ask, "SELECT COUNT(*) FROM fruits", (double)sums->fruits);
+    expect(ask, "SELECT COUNT(*) FROM (SELECT DISTINCT run_id, lane, sequence FROM fruits) one",
+           (double)sums->fruits);
+    expect(ask,
+           "SELECT COUNT(*) FROM fruits JOIN names ON name_id = verdict_id WHERE name = 'late'",
+           (double)sums->late);
+    expect(ask,
+           "SELECT COUNT(*) FROM fruits JOIN lots USING (lot_id) WHERE lot = '" CRN_MADE_LOT "'",
+           (double)sums->of_lot);
+    expect(ask, "SELECT COUNT(*) FROM views", (double)sums->views);
+    expect(ask,
+           "SELECT COUNT(*) FROM views JOIN names ON name_id = reason_id WHERE name = 'no_slot'",
+           (double)sums->lost_views);
+    expect(ask, "SELECT COALESCE(SUM(run_us), 0) FROM views", (double)sums->run_us);
+    expect(ask, "SELECT COUNT(*) FROM defects", (double)sums->defects);
+    for (int class = 0; class < CRN_MADE_CLASSES; class ++) {
+        expect_of_class(ask, "SELECT COUNT(*) FROM totals", class, (double)sums->found[class]);
+        expect_of_class(ask, "SELECT COALESCE(SUM(area_px), 0) FROM totals", class,
+                        sums->area_px[class]);
+        expect_of_class(ask, "SELECT COALESCE(SUM(area_px), 0) FROM defects", class,
+                        sums->defect_area[class]);
+    }
 }
 
 void archived_expect_sums(const crn_made_sums *sums)
 {
-    expect("SELECT COUNT(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'", 1);
-    expect("SELECT COUNT(*) FROM fruits", (double)sums->fruits);
-    expect("SELECT COUNT(*) FROM (SELECT DISTINCT run_id, lane, sequence FROM fruits)",
-           (double)sums->fruits);
-    expect("SELECT COUNT(*) FROM fruits JOIN names ON name_id = verdict_id WHERE name = 'late'",
-           (double)sums->late);
-    expect("SELECT COUNT(*) FROM fruits JOIN lots USING (lot_id) WHERE lot = '" CRN_MADE_LOT "'",
-           (double)sums->of_lot);
-    expect("SELECT COUNT(*) FROM views", (double)sums->views);
-    expect("SELECT COUNT(*) FROM views JOIN names ON name_id = reason_id WHERE name = 'no_slot'",
-           (double)sums->lost_views);
-    expect("SELECT IFNULL(SUM(run_us), 0) FROM views", (double)sums->run_us);
-    expect("SELECT COUNT(*) FROM defects", (double)sums->defects);
-    for (int class = 0; class < CRN_MADE_CLASSES; class ++) {
-        expect_of_class("SELECT COUNT(*) FROM totals", class, (double)sums->found[class]);
-        expect_of_class("SELECT IFNULL(SUM(area_px), 0) FROM totals", class, sums->area_px[class]);
-        expect_of_class("SELECT IFNULL(SUM(area_px), 0) FROM defects", class,
-                        sums->defect_area[class]);
-    }
+    expect(archived_ask, "SELECT COUNT(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'",
+           1);
+    archived_expect_sums_of(archived_ask, sums);
 }

@@ -45,4 +45,7 @@ double archived_ask(const char *sql);
 /* The integrity check, and all sums. */
 void archived_expect_sums(const crn_made_sums *sums);
 
+/* The sums of another archive, of which `ask` answers as archived_ask does. */
+void archived_expect_sums_of(double (*ask)(const char *sql), const crn_made_sums *sums);
+
 #endif
