@@ -5,7 +5,7 @@ import sqlite3
 import stat
 import urllib.parse
 
-from . import Failure
+from . import Failure, postgresql
 from .period import NS_PER_HOUR, Selection, told
 
 APPLICATION_ID = 0x43524E41  # "CRNA", tools/archive/schema.h
@@ -22,6 +22,10 @@ _CURES = {"unable to open": _NEEDS_RIGHTS, "readonly": _NEEDS_RIGHTS, "is full":
 
 def open_archive(path):
     """All that is asked sees the archive as it is now, whatever is added meanwhile."""
+    if postgresql.is_url(path):
+        archive = postgresql.Connection(path)
+        version_of(path, archive)
+        return archive
     if sqlite3.sqlite_version_info < SQLITE_MIN:
         raise Failure(f"{path}: needs SQLite 3.37, and this Python has {sqlite3.sqlite_version}: use a newer one")
     _check_file(path)
@@ -60,9 +64,23 @@ def _check_file(path):
         raise Failure(f"{path}: is not an SQLite database: {_NAME_THE_FILE}")
 
 
+class _File(sqlite3.Connection):
+    translate = staticmethod(str)  # of the report's SQL, which is SQLite's
+
+    def versions(self):
+        """Of the schema; None if it is not an archive."""
+        application, = self.execute("PRAGMA application_id").fetchone()
+        return self.execute("PRAGMA user_version").fetchone()[0] if application == APPLICATION_ID else None
+
+
+def name_of(path):
+    """For messages and pages: of a URL without its password."""
+    return postgresql.name_of(path) if postgresql.is_url(path) else path
+
+
 def _connect(path):
     address = f"file:{urllib.parse.quote(os.path.abspath(path))}?mode=ro"
-    archive = sqlite3.connect(address, uri=True, isolation_level=None)
+    archive = sqlite3.connect(address, uri=True, isolation_level=None, factory=_File)
     try:
         archive.execute("BEGIN")
         archive.execute("SELECT 1 FROM sqlite_schema").fetchall()
@@ -71,20 +89,19 @@ def _connect(path):
         if os.path.exists(f"{os.path.realpath(path)}-wal"):
             raise
         # Nothing writes to it, and this user may not create the files by which SQLite would notice a writer.
-        archive = sqlite3.connect(f"{address}&immutable=1", uri=True, isolation_level=None)
+        archive = sqlite3.connect(f"{address}&immutable=1", uri=True, isolation_level=None, factory=_File)
         archive.execute("BEGIN")
     return archive
 
 
 def version_of(path, archive):
     """The schema's version; a Failure if it is not one that this knows."""
-    application, = archive.execute("PRAGMA application_id").fetchone()
-    version, = archive.execute("PRAGMA user_version").fetchone()
-    if application != APPLICATION_ID:
-        raise Failure(f"{path}: is the database of another program: {_NAME_THE_FILE}")
+    version = archive.versions()
+    if version is None:
+        raise Failure(f"{name_of(path)}: is the database of another program: {_NAME_THE_FILE}")
     if version > SCHEMA:
-        raise Failure(f"{path}: has schema {version}, of a newer cernita-archive (this cernita-report knows up to {SCHEMA}): "
-                      "use the cernita-report of that version")
+        raise Failure(f"{name_of(path)}: has schema {version}, of a newer cernita-archive (this cernita-report knows up to "
+                      f"{SCHEMA}): use the cernita-report of that version")
     return version
 
 
@@ -134,8 +151,8 @@ def no_fruits(path, archive, selection):
     first, last = archive.execute("SELECT (SELECT MIN(published_ns) FROM fruits), (SELECT MAX(published_ns) FROM fruits)"
                                   ).fetchone()  # in one SELECT they would read all of it
     if first is None:
-        return Failure(f"{path}: has no fruits: let cernita-archive run over the line's log first")
-    return Failure(f"{path}: no fruits from {told(selection.from_ns)} to {told(selection.to_ns)}: it has those from "
+        return Failure(f"{name_of(path)}: has no fruits: let cernita-archive run over the line's log first")
+    return Failure(f"{name_of(path)}: no fruits from {told(selection.from_ns)} to {told(selection.to_ns)}: it has those from "
                   f"{told(first)} to {told(last)}; name a time within")
 
 
@@ -158,7 +175,7 @@ def of_lot(path, archive, lot):
     found = archive.execute("SELECT lot_id, grower FROM lots WHERE lot = ?", (lot,)).fetchone()
     chosen = found and _selection(archive, found[0], lot)
     if not chosen:
-        raise Failure(f"{path}: no lot '{lot}': {_nearest(archive, lot)}")
+        raise Failure(f"{name_of(path)}: no lot '{lot}': {_nearest(archive, lot)}")
     others = archive.execute("SELECT lot_id, lot FROM lots WHERE grower = ? AND lot_id <> ?", (found[1], found[0])).fetchall()
     begins = [(_begin(archive, lot_id), lot_id, name) for lot_id, name in others]
     earlier = [one for one in begins if one[0] is not None and one[0] < chosen.from_ns]

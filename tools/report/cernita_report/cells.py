@@ -17,6 +17,10 @@ class Cell:
 
 
 PIECE = 200_000
+
+# Of many rows, exactly: in thousandths, whose sum does not depend on the rows' order.
+AREA = "SUM(CASE WHEN {0} < 1e9 THEN CAST({0} * 1000 + 0.5 AS INTEGER) END)"
+
 HOUR_OF = "({ns} + {{offset_ns}}) / 3600000000000 * 3600000000000 - {{offset_ns}}"  # of local hours
 
 # fruits: by minute and all that tables group by. CROSS JOIN, here and in tables: SQLite begins with the fruits.
@@ -30,7 +34,8 @@ SELECT published_ns / 60000000000 * 60000000000 AS minute_ns, lane, run_id, sett
 FROM f GROUP BY 1, lane, run_id, settings_id, recipe_id, lot_id, verdict_id"""),
     Cell("found", f"""\
 SELECT {HOUR_OF.format(ns="published_ns")} AS at_ns, lane, class_id, COUNT(*) AS fruits, SUM(count) AS defects,
-  SUM(area_px) AS area_px, COUNT(area_mm2) AS measured, SUM(spots) AS spots, SUM(area_mm2) AS area_mm2
+  {AREA.format("area_px")} AS area_px, COUNT(area_mm2) AS measured, SUM(spots) AS spots,
+  {AREA.format("area_mm2")} AS area_mm2
 FROM f CROSS JOIN totals USING (fruit_id) GROUP BY 1, lane, class_id"""),
     Cell("latencies", """\
 SELECT budget_us, total_us, COUNT(*) AS fruits FROM f WHERE total_us IS NOT NULL GROUP BY budget_us, total_us""",
@@ -48,9 +53,9 @@ LEFT JOIN outcomes w ON w.run_id = f.run_id AND w.lane = f.lane AND f.sequence <
   AND w.sequence = CASE WHEN o.run_id IS NULL THEN (SELECT MAX(sequence) FROM outcomes
     WHERE run_id = f.run_id AND lane = f.lane AND sequence <= f.sequence) END
 WHERE EXISTS (SELECT 1 FROM outcomes) GROUP BY 1, 2, 3, 4""", since=4),
-    Cell("largest", """\
-SELECT fruit_id, (SELECT SUM(area_px) FROM totals WHERE totals.fruit_id = f.fruit_id) AS area_px
-FROM f ORDER BY area_px DESC, fruit_id LIMIT 20"""),
+    Cell("largest", f"""\
+SELECT fruit_id, (SELECT {AREA.format("area_px")} FROM totals WHERE totals.fruit_id = f.fruit_id) AS area_px
+FROM f ORDER BY area_px DESC NULLS LAST, fruit_id LIMIT 20"""),
 )}
 
 _FRUITS = """\
@@ -96,12 +101,12 @@ def _create(connection, cell, selection):
     connection.execute(f"DROP TABLE IF EXISTS temp.{cell.name}")
     connection.execute(f"CREATE TEMP TABLE {cell.name} AS WITH {fruits} {_text(cell, selection)}")
     if cell.key:
-        connection.execute(f"CREATE UNIQUE INDEX temp.{cell.name}_key ON {cell.name} ({', '.join(cell.key)})")
+        connection.execute(f"CREATE UNIQUE INDEX {cell.name}_key ON {cell.name} ({', '.join(cell.key)})")
 
 
 def _insert(cell, fruits, selection):
-    text = f"INSERT INTO temp.{cell.name} WITH {fruits} SELECT * FROM ({_text(cell, selection)}) WHERE 1"
+    text = f"INSERT INTO temp.{cell.name} WITH {fruits} SELECT * FROM ({_text(cell, selection)}) cell WHERE TRUE"
     if cell.summed:
-        text += (f" ON CONFLICT ({', '.join(cell.key)}) DO UPDATE SET {cell.summed} = {cell.summed} + "
+        text += (f" ON CONFLICT ({', '.join(cell.key)}) DO UPDATE SET {cell.summed} = {cell.name}.{cell.summed} + "
                  f"excluded.{cell.summed}")
     return text

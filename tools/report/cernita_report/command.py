@@ -17,6 +17,7 @@ The report of a shift or of a lot, from the database that cernita-archive writes
     cernita-report FILE.sqlite --from yesterday --html yesterday.html
     cernita-report FILE.sqlite --from '2026-11-27 22:00' --to '2026-11-28 06:00' --html shift.html --csv tables
     cernita-report FILE.sqlite --lot 4711 --html lot.html --json lot.json
+    cernita-report postgresql://reader@office.example/cernita --from yesterday --html yesterday.html
 
 T is a local time: 2026-11-27, '2026-11-27 06:00', today, yesterday or now. A day as --to is its end. Without --to the
 period ends with that day where --from is a day, else now. One line is printed in any case.
@@ -27,7 +28,8 @@ def read_options():
     parser = argparse.ArgumentParser(
         prog="cernita-report", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
         epilog="exit status: 0 success, 1 failure, 2 usage error")
-    parser.add_argument("archive", metavar="FILE.sqlite", help="the database")
+    parser.add_argument("archive", metavar="FILE.sqlite|URL", 
+                        help="the database; or postgresql://[USER@]HOST[:PORT]/DATABASE, with the password in ~/.pgpass")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--from", dest="begin", metavar="T", help="the period's begin")
     what.add_argument("--lot", metavar="ID", help="all fruits of this lot instead of a period")
@@ -91,7 +93,7 @@ def _count(path, choose):
 
     def step(share):
         if is_terminal:
-            print(f"\r{path}: {share:4.0%}", end="", file=sys.stderr, flush=True)
+            print(f"\r{archive.name_of(path)}: {share:4.0%}", end="", file=sys.stderr, flush=True)
     try:
         return make_report(path, choose, step)
     finally:
@@ -119,5 +121,5 @@ def main():
     except (Failure, MemoryError, OSError, UnicodeError) as fault:
         text = str(fault) or "out of memory"
         if isinstance(fault, OSError) and fault.errno:
-            text = f"{fault.filename or options.archive}: {fault.strerror}"
+            text = f"{fault.filename or archive.name_of(options.archive)}: {fault.strerror}"
         sys.exit(f"cernita-report: {text}")

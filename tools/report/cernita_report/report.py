@@ -80,9 +80,10 @@ def make_report(path, choose, step=lambda share: None):
         rows = {table.name: _ask(connection, version, table, selection, sequences) for table in tables.TABLES}
         beside = _ask_before(connection, version, before, lambda share: step(0.5 + share / 2)) if before else {}
         shift_ns = selection.from_ns - before.from_ns if beside else 0
-        results = {table.name: Result(table, tables.sql_of(table, selection, sequences), rows[table.name],
+        results = {table.name: Result(table, connection.translate(tables.sql_of(table, selection, sequences)), rows[table.name],
                                       beside.get(table.name, []), shift_ns) for table in tables.TABLES}
-        return Report(path, datetime.datetime.now().astimezone(), selection, before if beside else None, results)
+        return Report(archive.name_of(path), datetime.datetime.now().astimezone(), selection, before if beside else None,
+                      results)
     except sqlite3.Error as fault:
         raise archive.describe(path, fault) from None
     finally:

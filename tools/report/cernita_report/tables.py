@@ -2,7 +2,7 @@
 import dataclasses
 import typing
 
-from .cells import HOUR_OF, definitions
+from .cells import AREA, HOUR_OF, definitions
 
 # What the values of a column are, and the unit that the JSON states.
 UNITS = {
@@ -47,7 +47,7 @@ def _counted_by(columns, group):
 SELECT *, 1.0 * with_defect / fruits AS with_defect_share FROM (
   SELECT {columns},
   {COUNTS}
-  FROM counted GROUP BY {group}) ORDER BY 1"""
+  FROM counted GROUP BY {group}) sums ORDER BY 1"""
 
 
 def _by_class(name="", expression=""):
@@ -56,18 +56,18 @@ def _by_class(name="", expression=""):
     looked = f"""\
 looked AS (
   SELECT {key}class_id, SUM(judged) AS looked_for FROM (
-    SELECT {make}settings_id, SUM(judged) AS judged FROM counted WHERE judged > 0 GROUP BY {key}settings_id)
+    SELECT {make}settings_id, SUM(judged) AS judged FROM counted WHERE judged > 0 GROUP BY {key}settings_id) judged
   JOIN levels USING (settings_id)
   GROUP BY {key}class_id)"""
     with_it = f"""\
 with_it AS (
-  SELECT {key}class_id, SUM(fruits) AS fruits, SUM(defects) AS defects, SUM(area_px) AS area_px,
-  SUM(measured) AS measured, SUM(spots) AS spots, SUM(area_mm2) AS area_mm2
+  SELECT {key}class_id, SUM(fruits) AS fruits, SUM(defects) AS defects, SUM(area_px) / 1000.0 AS area_px,
+  SUM(measured) AS measured, SUM(spots) AS spots, SUM(area_mm2) / 1000.0 AS area_mm2
   FROM found GROUP BY {key}class_id)"""
     return {"cells": ("counted", "found"), "further": (looked, with_it), "sql": f"""\
 SELECT {key}name AS class, looked_for, IFNULL(fruits, 0) AS fruits, 1.0 * IFNULL(fruits, 0) / looked_for AS share,
   IFNULL(defects, 0) AS defects, IFNULL(area_px, 0.0) AS area_px, IFNULL(measured, 0) AS measured, spots, area_mm2
-FROM (SELECT {key}class_id FROM looked UNION SELECT {key}class_id FROM with_it)
+FROM (SELECT {key}class_id FROM looked UNION SELECT {key}class_id FROM with_it) classes
 LEFT JOIN looked USING ({key}class_id) LEFT JOIN with_it USING ({key}class_id) JOIN names ON name_id = class_id
 ORDER BY {key}fruits DESC, class"""}
 
@@ -87,7 +87,7 @@ def _sorted_by(columns, whole):
 SELECT {columns}o.name AS outlet, SUM(s.fruits) AS fruits, 1.0 * SUM(s.fruits) / SUM(SUM(s.fruits)) OVER ({of}) AS share,
   {results}
 FROM sorted s LEFT JOIN names o ON o.name_id = outlet_id LEFT JOIN names r ON r.name_id = result_id
-GROUP BY {columns}outlet_id ORDER BY {columns}fruits DESC, outlet"""
+GROUP BY {columns}outlet_id, o.name ORDER BY {columns}fruits DESC, outlet NULLS FIRST"""
 
 
 OF_OUTLET = {"outlet": "text", "fruits": "count", "share": "share", "fired": "count", "confirmed": "count",
@@ -106,7 +106,7 @@ FROM (
   SELECT MIN(first_ns) AS first_ns, MAX(last_ns) AS last_ns, COUNT(DISTINCT lane) AS lanes,
   {COUNTS},
   (MAX(minute_ns) - MIN(minute_ns)) / 60000000000 + 1 AS minutes, COUNT(DISTINCT minute_ns) AS minutes_with_fruits
-  FROM counted)""",
+  FROM counted) sums""",
         compared=("first_ns", "last_ns", "lanes", *COUNTED, "complete_share", "minutes", "minutes_with_fruits",
                   "availability", "fruits_per_minute")),
     Table(
@@ -140,8 +140,8 @@ SELECT budget_us / 1000.0 AS budget_ms, SUM(n) AS fruits,
 FROM (
   SELECT budget_us, total_us, n, SUM(n) OVER (PARTITION BY budget_us ORDER BY total_us) AS up_to,
   SUM(n) OVER (PARTITION BY budget_us) AS of FROM (
-    SELECT budget_us, total_us, SUM(fruits) AS n FROM latencies GROUP BY budget_us, total_us))
-GROUP BY budget_us ORDER BY budget_us""",
+    SELECT budget_us, total_us, SUM(fruits) AS n FROM latencies GROUP BY budget_us, total_us) times) shares
+GROUP BY budget_us ORDER BY budget_us NULLS FIRST""",
         cells=("latencies",),
         key=("budget_ms",), compared=("fruits", "p50_ms", "p99_ms")),
     Table("classes", OF_CLASS, **_by_class(), key=("class",), compared=("fruits", "share")),
@@ -156,7 +156,7 @@ GROUP BY budget_us ORDER BY budget_us""",
         """\
 SELECT o.name AS outlet, r.name AS reason, SUM(fruits) AS fruits
 FROM sorted LEFT JOIN names o ON o.name_id = outlet_id LEFT JOIN names r ON r.name_id = reason_id
-GROUP BY outlet_id, reason_id ORDER BY fruits DESC, outlet, reason""",
+GROUP BY outlet_id, reason_id, o.name, r.name ORDER BY fruits DESC, outlet NULLS FIRST, reason NULLS FIRST""",
         cells=("sorted",), since=4, key=("outlet", "reason"), compared=("fruits",)),
     Table("class_lanes", {"lane": "lane", **OF_CLASS}, **_by_class("lane", "lane"), key=("lane", "class"),
           compared=("fruits", "share"), pivot=("lane", "class", "share")),
@@ -171,7 +171,7 @@ SELECT v.name AS verdict, s.name AS state, r.name AS reason, SUM(fruits) AS frui
 FROM not_judged JOIN names v ON v.name_id = verdict_id
 LEFT JOIN names s ON s.name_id = state_id LEFT JOIN names r ON r.name_id = reason_id
 WHERE s.name <> 'judged' OR r.name IS NOT NULL
-GROUP BY 1, 2, 3 ORDER BY fruits DESC, verdict, state, reason""",
+GROUP BY 1, 2, 3 ORDER BY fruits DESC, verdict, state NULLS FIRST, reason NULLS FIRST""",
         cells=("not_judged",),
         key=("verdict", "state", "reason"), compared=("fruits",)),
     Table(
@@ -183,13 +183,13 @@ SELECT MIN(first_ns) AS first_ns, MAX(last_ns) AS last_ns, name AS recipe, hash 
   COUNT(DISTINCT lane) AS lanes, SUM(n) AS fruits
 FROM (
   SELECT *, SUM(changed) OVER (PARTITION BY lane ORDER BY first_ns) AS nth FROM (
-    SELECT *, run_id IS NOT LAG(run_id) OVER by_lane OR settings_id IS NOT LAG(settings_id) OVER by_lane
-      OR recipe_id IS NOT LAG(recipe_id) OVER by_lane AS changed FROM (
+    SELECT *, CASE WHEN run_id IS NOT LAG(run_id) OVER by_lane OR settings_id IS NOT LAG(settings_id) OVER by_lane
+      OR recipe_id IS NOT LAG(recipe_id) OVER by_lane THEN 1 ELSE 0 END AS changed FROM (
       SELECT lane, run_id, settings_id, recipe_id, MIN(first_ns) AS first_ns, MAX(last_ns) AS last_ns, SUM(fruits) AS n
-      FROM counted GROUP BY lane, run_id, settings_id, recipe_id, minute_ns)
-    WINDOW by_lane AS (PARTITION BY lane ORDER BY first_ns)))
+      FROM counted GROUP BY lane, run_id, settings_id, recipe_id, minute_ns) minutes
+    WINDOW by_lane AS (PARTITION BY lane ORDER BY first_ns)) steps) numbered
 JOIN runs USING (run_id) LEFT JOIN settings USING (settings_id) LEFT JOIN names ON name_id = recipe_id
-GROUP BY nth, run_id, settings_id, recipe_id ORDER BY first_ns"""),
+GROUP BY nth, run_id, settings_id, recipe_id, name, hash, run ORDER BY first_ns, run_id, settings_id, recipe_id, nth"""),
     Table(
         "drift",
         {"raised_ns": "time", "cleared_ns": "time", "class": "text", "lane": "lane", "of_usual": "percent", "fruits": "count",
@@ -205,7 +205,8 @@ ORDER BY raised_ns, alarm_id""",
         {"changed_ns": "time", "what": "text", "refused": "text", "who": "text", "through": "text", "before": "text",
          "after": "text", "details": "text"},
         """\
-SELECT time_ns AS changed_ns, what, IIF(refused, 'refused', NULL) AS refused, IFNULL(user_name, user) AS who, through,
+SELECT time_ns AS changed_ns, what, CASE WHEN refused <> 0 THEN 'refused' END AS refused,
+  IFNULL(user_name, CAST("user" AS TEXT)) AS who, through,
   CASE what WHEN 'recipe' THEN rb.name WHEN 'lot' THEN lb.lot ELSE sb.hash END AS before,
   CASE what WHEN 'recipe' THEN ra.name WHEN 'lot' THEN la.lot ELSE sa.hash END AS after,
   REPLACE(keys, char(10), '; ') AS details
@@ -233,17 +234,17 @@ SELECT lot, grower, variety, first_ns, last_ns, fruits, complete, partial, late,
   1.0 * with_defect / fruits AS with_defect_share FROM (
   SELECT lot_id, MIN(first_ns) AS first_ns, MAX(last_ns) AS last_ns,
   """ + COUNTS + """
-  FROM counted GROUP BY lot_id) LEFT JOIN lots USING (lot_id) ORDER BY first_ns"""),
+  FROM counted GROUP BY lot_id) sums LEFT JOIN lots USING (lot_id) ORDER BY first_ns, lot_id"""),
     Table(
         "worst",
         {"published_ns": "time", "lane": "lane", "epoch": "u64", "fruit": "u64", "verdict": "text", "defects": "count",
          "area_px": "px2", "area_mm2": "mm2"},
-        """\
-SELECT published_ns, lane, epoch, fruit, name AS verdict, SUM(count) AS defects, SUM(totals.area_px) AS area_px,
-  SUM(area_mm2) AS area_mm2
-FROM (SELECT fruit_id FROM largest ORDER BY area_px DESC, fruit_id LIMIT 20)
+        f"""\
+SELECT published_ns, lane, epoch, fruit, name AS verdict, SUM(count) AS defects,
+  {AREA.format("totals.area_px")} / 1000.0 AS area_px, {AREA.format("area_mm2")} / 1000.0 AS area_mm2
+FROM (SELECT fruit_id FROM largest ORDER BY area_px DESC NULLS LAST, fruit_id LIMIT 20) largest
 CROSS JOIN fruits USING (fruit_id) CROSS JOIN totals USING (fruit_id) CROSS JOIN names ON name_id = verdict_id
-GROUP BY fruit_id ORDER BY 7 DESC, fruit_id""",
+GROUP BY fruit_id, published_ns, lane, epoch, fruit, name ORDER BY 7 DESC NULLS LAST, fruit_id""",
         cells=("largest",)),
     Table(
         "minutes", {"at_ns": "time", "fruits": "count", "complete": "count", "partial": "count", "late": "count"},

@@ -18,7 +18,7 @@ ENGLISH = {
     "no_chart": "Without charts: Chart.js was not found where this was made. Install libjs-chart.js and make it again",
     "theme": "Light or dark",
     "sql": "SQL",
-    "asked_by": "To ask it again: sqlite3 -readonly FILE",
+    "asked_by": "To ask it again: sqlite3 -readonly FILE, or psql URL",
     "none": "None",
     "empty": {
         "drift": "None, or not in the archive: it has alarms where cernita-archive has the line's state folder (--state)",
