@@ -5,12 +5,17 @@ from . import Failure
 from .dialect import to_postgresql
 
 _NEEDS = "needs psycopg2: apt-get install python3-psycopg2"
-_CURES = {
-    "password": "give the right password, in the file ~/.pgpass", "pg_hba.conf": "let the server's pg_hba.conf have a line for "
-    "this user, database and host", "could not translate": "name another host", "Connection refused": "start the server",
-    "No such file": "start the server", "role \"": "name another user", "database \"": "name the archive's database",
-    "permission denied": "let the archive's user grant it: GRANT SELECT ON ALL TABLES IN SCHEMA public TO …",
-    "permission denied to create temporary": "GRANT TEMPORARY ON DATABASE … TO …", "No space": "make room on the server's disk",
+_CURES = {  # the first one whose text is found
+    "password": "give the right password, in the file ~/.pgpass",
+    "pg_hba.conf": "let the server's pg_hba.conf have a line for this user, database and host",
+    "could not translate": "name another host",
+    "Connection refused": "start the server",
+    "No such file": "start the server",
+    "role \"": "name another user",
+    "database \"": "name the archive's database",
+    "create temporary": "GRANT TEMPORARY ON DATABASE … TO …",
+    "permission denied": "let the archive's user GRANT SELECT ON ALL TABLES IN SCHEMA public TO …",
+    "No space": "make room on the server's disk",
     "does not exist": "name the database that cernita-archive writes",
 }
 _NUMERIC = 1700  # the type of sums
@@ -78,4 +83,4 @@ class Connection:
     def _describe(self, fault):
         text = (str(fault).strip() or "the connection broke").splitlines()[0]
         cures = [cure for part, cure in _CURES.items() if part in text]
-        return Failure(f"{self.path}: {text}: {cures[-1] if cures else 'see the log of the server'}")
+        return Failure(f"{self.path}: {text}: {cures[0] if cures else 'see the log of the server'}")

@@ -76,6 +76,12 @@ static void reports_of_an_archive(void **state)
     run("python/report/check_report.py " CRN_BIN " " PACKAGE);
 }
 
+static void reports_of_an_archive_in_postgresql(void **state)
+{
+    (void)state;
+    run("python/report/check_postgresql.py " CRN_BIN " " PACKAGE);
+}
+
 static void recordings_and_logs(void **state)
 {
     (void)state;
@@ -111,6 +117,7 @@ int main(void)
         cmocka_unit_test(judgements_for_others),
         cmocka_unit_test(exports_for_training),
         cmocka_unit_test(reports_of_an_archive),
+        cmocka_unit_test(reports_of_an_archive_in_postgresql),
         cmocka_unit_test(recordings_and_logs),
         cmocka_unit_test(its_tables_are_the_header_s),
         cmocka_unit_test(views_become_one_surface),
