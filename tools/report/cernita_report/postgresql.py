@@ -22,7 +22,7 @@ _NUMERIC = 1700  # the type of sums
 
 
 def is_url(text):
-    return text.startswith(("postgresql://", "postgres://"))
+    return str(text).startswith(("postgresql://", "postgres://"))
 
 
 def name_of(url):

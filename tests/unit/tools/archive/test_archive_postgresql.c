@@ -388,7 +388,7 @@ static void an_older_version_is_migrated(void **state)
     archive(server.url);
     postgresql_server_run(&server,
                           "UPDATE cernita_archive SET version = 2; DROP VIEW fruit_outcomes;"
-                          "DROP TABLE outcomes");
+                          "DROP TABLE outcomes, alarms");
     write_verdicts(10);
     expect_same();
 }
