@@ -153,69 +153,43 @@ static bool complete_poses(crn_measurement *measurement)
     return known > 0;
 }
 
-/* How far the fruit rolled from one view to the next one that there is. False: not known. */
-static bool find_roll(crn_fruit_union *it, crn_measurement *measurement, int32_t index,
-                      crn_surface_wobbling *ret_known)
+/* What is known of how the fruit rolled from the view before that there is. */
+static crn_surface_turning turning_of(crn_fruit_union *it, crn_measurement *measurement,
+                                      int32_t index)
 {
-    const crn_geometry_settings *geometry = &measurement->config->geometry;
-    const crn_measured_view *before = &measurement->views[index - 1];
     crn_measured_view *view = &measurement->views[index];
-    bool unknown = geometry->roll_deg == 0;
-    double expected = geometry->roll_deg * RAD_PER_DEG * ((double)view->view - before->view);
-    crn_surface_roll roll = {.confidence = 0};
+    double roll_deg = measurement->config->geometry.roll_deg;
+    crn_surface_turning known = {.skin = view->found.has_skin ? &it->skins[index] : NULL,
+                                 .pose = &view->found.pose};
+    if (index == 0)
+        return known;
+    const crn_measured_view *before = view - 1;
+    known.expected_rad =
+        roll_deg == 0 ? NAN : roll_deg * RAD_PER_DEG * ((double)view->view - before->view);
     if (before->found.source == CRN_POSE_HEADER && view->found.source == CRN_POSE_HEADER) {
-        ret_known->roll =
-            (crn_surface_roll){view->found.pose.roll_rad - before->found.pose.roll_rad, 1};
+        known.roll = (crn_surface_roll){view->found.pose.roll_rad - before->found.pose.roll_rad, 1};
         view->roll_source = CRN_POSE_HEADER;
-        view->roll_confidence = 1;
-        return true;
     }
-    if (before->found.has_skin && view->found.has_skin)
-        (void)crn_surface_match_skins(it->surface, &it->skins[index - 1], &it->skins[index],
-                                      unknown ? 0 : expected,
-                                      unknown ? M_PI : CRN_UNION_ROLL_RANGE_RAD, &roll);
-    bool found = roll.confidence >= CRN_SURFACE_ROLL_SURE;
-    view->roll_confidence = roll.confidence;
-    view->roll_source = found ? CRN_POSE_PHOTO : unknown ? CRN_POSE_NONE : CRN_POSE_EXPECTED;
-    ret_known->expected_rad = expected;
-    ret_known->roll = (crn_surface_roll){found ? roll.roll_rad : expected, roll.confidence};
-    return found || !unknown;
-}
-
-/* Where a roll is not sure the axis may wobble. */
-static void steady(const crn_fruit_union *it, crn_surface_wobbling *known,
-                   crn_measurement *measurement)
-{
-    for (int32_t i = 0; i < measurement->view_count; i++) {
-        crn_view_pose *found = &measurement->views[i].found;
-        known[i].pose = &found->pose;
-        known[i].skin = found->has_skin ? &it->skins[i] : NULL;
-    }
-    crn_surface_steady(known, measurement->view_count, CRN_UNION_ROLL_RANGE_RAD);
-    for (int32_t i = 1; i < measurement->view_count; i++) {
-        crn_measured_view *view = &measurement->views[i];
-        view->roll_confidence = known[i].roll.confidence;
-        if (view->roll_source == CRN_POSE_EXPECTED &&
-            view->roll_confidence >= CRN_SURFACE_ROLL_SURE)
-            view->roll_source = CRN_POSE_PHOTO;
-    }
+    return known;
 }
 
 /* Rolls since the first view; what the headers told is replaced by it. */
 static bool find_rolls(crn_fruit_union *it, crn_measurement *measurement)
 {
-    crn_surface_wobbling known[CRN_FRUIT_VIEWS_MAX] = {{.skin = NULL}};
-    double rolled = 0;
-    for (int32_t i = 1; i < measurement->view_count; i++)
-        if (!find_roll(it, measurement, i, &known[i]))
-            return false;
-    for (int32_t i = 0; i < measurement->view_count; i++) {
-        rolled += known[i].roll.roll_rad;
-        measurement->views[i].found.pose.roll_rad = rolled;
+    crn_surface_turning known[CRN_FRUIT_VIEWS_MAX];
+    for (int32_t i = 0; i < measurement->view_count; i++)
+        known[i] = turning_of(it, measurement, i);
+    bool found = crn_surface_find_turns(it->surface, known, measurement->view_count,
+                                        CRN_UNION_ROLL_RANGE_RAD);
+    for (int32_t i = 1; i < measurement->view_count; i++) {
+        crn_measured_view *view = &measurement->views[i];
+        view->roll_confidence = known[i].roll.confidence;
+        if (view->roll_source != CRN_POSE_HEADER)
+            view->roll_source = view->roll_confidence >= CRN_SURFACE_ROLL_SURE ? CRN_POSE_PHOTO
+                                : isnan(known[i].expected_rad)                 ? CRN_POSE_NONE
+                                                                               : CRN_POSE_EXPECTED;
     }
-    if (measurement->config->geometry.roll_deg != 0)
-        steady(it, known, measurement);
-    return true;
+    return found;
 }
 
 /* --- the union -------------------------------------------------------------------------------- */

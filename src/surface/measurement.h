@@ -56,7 +56,7 @@ void crn_fruit_union_free(crn_fruit_union **it); /* NULL is allowed */
 size_t crn_fruit_union_bytes(const crn_config *config);
 
 /*
- * Fills the found members. The fruit is not measured if no view's pose is known, if a roll is
+ * Fills the found members. The fruit is not measured if no view's pose is known, if rolls are
  * neither found nor expected (roll_deg 0), or if its outlines together exceed limits.points or
  * limits.defects.
  *

@@ -47,24 +47,31 @@ CRN_API int crn_surface_match_skins(crn_surface *surface, const crn_surface_skin
                                     const crn_surface_skin *second, double expected_rad,
                                     double range_rad, crn_surface_roll *ret_roll);
 
-/** A view of a fruit whose axis may wobble. */
-typedef struct crn_surface_wobbling {
+/** A view of a fruit that has turned since the view before. */
+typedef struct crn_surface_turning {
     const crn_surface_skin *skin; /**< the caller's; NULL: none */
-    double expected_rad;          /**< roll from the view before */
-    crn_surface_roll roll;        /**< what is known of it: as found, or as expected */
+    double expected_rad;          /**< roll from the view before; NAN: any */
+    crn_surface_roll roll;        /**< the same, if known: with a confidence above 0; else found */
     crn_surface_pose *pose;       /**< the caller's */
-} crn_surface_wobbling;
+} crn_surface_turning;
 
 /**
- * Looks, where at least one roll between two skins is not sure, for three angles between all
- * neighbours; those that are sure, and surer than the roll alone, are taken. Roll, pitch and tilt
- * of the poses are then set relative to the mean axis, the roll since the first view, and the
- * confidence of rolls that became sure. Otherwise leaves all as it is. Allocates nothing; 80 KiB of
- * stack.
+ * Finds how a fruit has turned: rolls that are not known, by the skins beside each other; where one
+ * of these is not sure though a roll is expected, three angles between all neighbours, of which
+ * those are taken that are sure, and surer than the roll alone. Where the last view shows what the
+ * first one does, the roll (or the angles) between them closes a loop, and what is left over is
+ * shared out by confidence. So one roll that is not sure has that of the loop.
  *
+ * Sets roll, pitch and tilt of the poses, relative to the mean axis, the roll since the first view;
+ * and the rolls, with the confidence of what was taken: below CRN_SURFACE_ROLL_SURE as expected.
+ * Allocates nothing; 90 KiB of stack. Time: O(count).
+ *
+ * @param views the first one's roll and expectation are overwritten
  * @param count 1 to CRN_SURFACE_VIEWS_MAX
  * @param range_rad of a roll, to either side of the expected one
+ * @return false: a roll is neither found nor expected; poses are as they were
  */
-CRN_API void crn_surface_steady(crn_surface_wobbling *views, int32_t count, double range_rad);
+CRN_API bool crn_surface_find_turns(crn_surface *surface, crn_surface_turning *views, int32_t count,
+                                    double range_rad);
 
 #endif

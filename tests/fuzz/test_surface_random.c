@@ -214,23 +214,36 @@ static crn_surface_photograph make_photograph(void)
     return photo;
 }
 
-/* Whatever two photographs show, what is set of poses are angles. */
-static void steady(const crn_surface_photograph *first, const crn_surface_photograph *second)
+/* Whatever two photographs show, and headers say, what is set of poses are angles. */
+static void turn(const crn_surface_photograph *first, const crn_surface_photograph *second)
 {
     static crn_surface_skin skins[2];
-    crn_surface_pose poses[2] = {{.x = 0}, {.x = 0}};
-    crn_surface_wobbling views[2] = {{.pose = &poses[0]}, {.pose = &poses[1]}};
+    crn_surface_pose poses[VIEWS];
+    crn_surface_turning views[VIEWS];
+    int32_t count = 1 + (int32_t)crn_random_below(&source, VIEWS);
+    bool wrong = crn_random_once_in(&source, 8);
     if (crn_surface_take_skin(surface, "first", first, &skins[0]) < 0 ||
         crn_surface_take_skin(surface, "second", second, &skins[1]) < 0)
         return;
-    for (int i = 0; i < 2; i++)
-        views[i].skin = crn_random_once_in(&source, 5) ? NULL : &skins[i];
-    views[1].expected_rad = views[1].roll.roll_rad = about(0, 9);
-    crn_surface_steady(views, 2, about(1.6, 1.5));
-    assert_within(views[1].roll.confidence, 1);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < VIEWS; i++) {
+        poses[i] = (crn_surface_pose){.x = 0};
+        views[i] = (crn_surface_turning){
+            .skin = crn_random_once_in(&source, 5) ? NULL : &skins[i & 1],
+            .expected_rad = crn_random_once_in(&source, 9) ? NAN : about(0, 9),
+            .pose = &poses[i]};
+        if (crn_random_once_in(&source, 4))
+            views[i].roll = (crn_surface_roll){wrong ? odd(1, 2) : about(0, 9),
+                                               crn_random_once_in(&source, 2) ? 1 : 0.1};
+    }
+    bool found = crn_surface_find_turns(surface, views, count, about(1.6, 1.5));
+    for (int i = 0; i < count; i++) {
+        assert_within(views[i].roll.confidence, 1);
+        if (!found || wrong) {
+            assert_true(found || poses[i].roll_rad == 0);
+            continue;
+        }
         assert_true(fabs(poses[i].pitch_rad) <= M_PI / 2 && fabs(poses[i].tilt_rad) <= M_PI);
-        assert_true(fabs(poses[i].roll_rad) <= 9 + M_PI);
+        assert_true(fabs(poses[i].roll_rad) <= VIEWS * (9 + M_PI));
     }
 }
 
@@ -262,7 +275,7 @@ static void each_photograph_has_a_pose_and_a_roll_or_is_refused(void **state)
         assert_within(roll.confidence, 1);
         done += r == 0;
         if (r == 0 && crn_random_once_in(&source, 8))
-            steady(&first, &second);
+            turn(&first, &second);
         free(first.image.data);
         free(second.image.data);
     }

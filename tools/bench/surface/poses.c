@@ -68,59 +68,30 @@ static bool expect(crn_surface_view *views, int count)
     return known > 0;
 }
 
-/* From the view before; false if it is neither found nor expected. */
-static bool find_roll(crn_surface_bench *bench, const crn_surface_row *row,
-                      const crn_surface_photograph *both, int view, crn_surface_wobbling *known)
+/* Finds how the fruit has turned. False if a roll is neither found nor expected. */
+static bool find_turns(crn_surface_bench *bench, const crn_surface_row *row,
+                       const crn_known_fruit *fruit, const crn_surface_photograph *photos,
+                       crn_fruit_errors *errors)
 {
+    crn_surface_turning known[CRN_SEEN_VIEWS] = {{.skin = NULL}};
     crn_surface_view *views = bench->seen.views;
-    double expected = row->kind.step_rad;
-    crn_surface_roll found = {expected, 0};
-    if (both[0].pose.confidence >= CRN_SURFACE_POSE_SURE &&
-        both[1].pose.confidence >= CRN_SURFACE_POSE_SURE)
-        crn_surface_find_roll(bench->surface, &both[0], &both[1], row->roll_unknown ? 0 : expected,
-                              row->roll_unknown ? M_PI : CRN_UNION_ROLL_RANGE_RAD, &found);
-    bool is_sure = found.confidence >= CRN_SURFACE_ROLL_SURE;
-    known->expected_rad = expected;
-    known->roll = (crn_surface_roll){is_sure ? found.roll_rad : expected, found.confidence};
-    views[view].pose.roll_rad = views[view - 1].pose.roll_rad + known->roll.roll_rad;
-    return is_sure || !row->roll_unknown;
-}
-
-/* Where a roll is not sure the axis may wobble. */
-static void steady(crn_surface_bench *bench, const crn_surface_photograph *photos,
-                   crn_surface_wobbling *known)
-{
     int count = bench->seen.view_count;
     for (int i = 0; i < count; i++) {
-        known[i].pose = &bench->seen.views[i].pose;
+        known[i].pose = &views[i].pose;
+        known[i].expected_rad = row->roll_unknown ? NAN : row->kind.step_rad;
         if (photos[i].pose.confidence >= CRN_SURFACE_POSE_SURE &&
             crn_surface_take_skin(bench->surface, "photo", &photos[i], &bench->skins[i]) == 0)
             known[i].skin = &bench->skins[i];
     }
-    crn_surface_steady(known, count, CRN_UNION_ROLL_RANGE_RAD);
-}
-
-/* Finds the rolls and, of an axis that wobbles, all angles. False if a roll is neither found nor
- * expected. */
-static bool find_rolls(crn_surface_bench *bench, const crn_surface_row *row,
-                       const crn_known_fruit *fruit, const crn_surface_photograph *photos,
-                       crn_fruit_errors *errors)
-{
-    crn_surface_wobbling known[CRN_SEEN_VIEWS] = {{.skin = NULL}};
-    crn_surface_view *views = bench->seen.views;
-    int count = bench->seen.view_count, found = 1;
-    views[0].pose.roll_rad = 0;
-    while (found < count && find_roll(bench, row, &photos[found - 1], found, &known[found]))
-        found++;
-    if (!row->roll_unknown)
-        steady(bench, photos, known);
-    for (int i = 1; i < count && i <= found; i++)
-        errors->is_unsure[i] = known[i].roll.confidence < CRN_SURFACE_ROLL_SURE;
-    for (int i = 1; i < found; i++) {
+    bool found = crn_surface_find_turns(bench->surface, known, count, CRN_UNION_ROLL_RANGE_RAD);
+    for (int i = 1; i < count; i++) {
         double roll = views[i].pose.roll_rad - views[i - 1].pose.roll_rad;
-        errors->roll_rad[i] = fabs(remainder(roll - fruit->roll[i] + fruit->roll[i - 1], 2 * M_PI));
+        errors->is_unsure[i] = known[i].roll.confidence < CRN_SURFACE_ROLL_SURE;
+        if (found)
+            errors->roll_rad[i] =
+                fabs(remainder(roll - fruit->roll[i] + fruit->roll[i - 1], 2 * M_PI));
     }
-    return found == count;
+    return found;
 }
 
 bool crn_surface_find_poses(crn_surface_bench *bench, const crn_surface_row *row,
@@ -144,5 +115,5 @@ bool crn_surface_find_poses(crn_surface_bench *bench, const crn_surface_row *row
             errors->is_expected = pose->confidence < CRN_SURFACE_POSE_SURE;
         }
     }
-    return expect(views, count) && find_rolls(bench, row, fruit, photos, errors);
+    return expect(views, count) && find_turns(bench, row, fruit, photos, errors);
 }

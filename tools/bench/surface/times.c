@@ -61,15 +61,15 @@ static int match_skins(surface_work *work, int fruit)
                                    CRN_UNION_ROLL_RANGE_RAD, &roll);
 }
 
-/* As where no roll is sure. */
+/* As where the roll is not sure. */
 static int match_turns(surface_work *work, int fruit)
 {
     crn_surface_pose poses[2] = {{.x = 0}, {.x = 0}};
     int view = work->at % (VIEWS - 1);
-    crn_surface_wobbling views[2] = {
+    crn_surface_turning views[2] = {
         {.skin = &work->skins[fruit][view], .pose = &poses[0]},
-        {&work->skins[fruit][view + 1], M_PI / 2, {M_PI / 2, 0}, &poses[1]}};
-    crn_surface_steady(views, 2, CRN_UNION_ROLL_RANGE_RAD);
+        {&work->skins[fruit][view + 1], M_PI / 2, {M_PI / 2, 0.01}, &poses[1]}};
+    crn_surface_find_turns(work->surface, views, 2, CRN_UNION_ROLL_RANGE_RAD);
     return 0;
 }
 
@@ -82,20 +82,21 @@ static int measure(surface_work *work, int fruit)
 /* All of a rotation: poses, skins, rolls, union. */
 static int rotate(surface_work *work, int fruit)
 {
+    crn_surface_pose poses[VIEWS];
+    crn_surface_turning views[VIEWS] = {{.skin = NULL}};
     int r = 0;
     for (int i = 0; i < VIEWS && r == 0; i++) {
-        crn_surface_pose pose;
-        crn_surface_roll roll;
-        r = crn_surface_find_pose(work->surface, &work->photos[fruit][i].image, &pose);
+        crn_surface_skin *skin = &work->skins[fruit][i];
+        r = crn_surface_find_pose(work->surface, &work->photos[fruit][i].image, &poses[i]);
         if (r == 0)
-            r = crn_surface_take_skin(work->surface, "photograph", &work->photos[fruit][i],
-                                      &work->skins[fruit][i]);
-        if (r == 0 && i > 0)
-            r = crn_surface_match_skins(work->surface, &work->skins[fruit][i - 1],
-                                        &work->skins[fruit][i], M_PI / 2, CRN_UNION_ROLL_RANGE_RAD,
-                                        &roll);
+            r = crn_surface_take_skin(work->surface, "photograph", &work->photos[fruit][i], skin);
+        views[i] = (crn_surface_turning){
+            .skin = skin, .expected_rad = 2 * M_PI / VIEWS, .pose = &poses[i]};
     }
-    return r == 0 ? measure(work, fruit) : r;
+    if (r < 0)
+        return r;
+    crn_surface_find_turns(work->surface, views, VIEWS, CRN_UNION_ROLL_RANGE_RAD);
+    return measure(work, fruit);
 }
 
 static const struct {

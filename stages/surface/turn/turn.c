@@ -3,11 +3,11 @@
  * are laid into the frame that is half-way between them; where they match best is looked for first
  * by shifts along both axes, at a few angles of the picture, then between these by Gauss-Newton.
  */
+#include "stages/surface/turn/turn.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "stages/surface/surface.h"
 
 #define STEP_COLUMNS  2                /* of the shifts that are looked through */
 #define COLUMNS_MAX   40               /* across the view, at most; even */
@@ -21,13 +21,6 @@
 #define CELLS_MIN     100 /* in both skins, to be compared */
 
 #define SHIFTS (SPINS * (COLUMNS_MAX / STEP_COLUMNS * 2 + 1) * (2 * ROWS_MAX + 1))
-
-/* What a turn does to a point of the unit sphere: a matrix, by rows. */
-typedef struct surface_turn {
-    double m[3][3];
-} surface_turn;
-
-static const surface_turn identity = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
 
 /* A skin in the frame between the two, and where it has a value: 1, else 0. */
 typedef struct surface_sheet {
@@ -48,38 +41,6 @@ typedef struct surface_search {
     surface_match matches[SHIFTS];
 } surface_search;
 
-static surface_turn product(const surface_turn *a, const surface_turn *b)
-{
-    surface_turn c = {0};
-    for (int i = 0; i < 3; i++)
-        for (int k = 0; k < 3; k++)
-            for (int j = 0; j < 3; j++)
-                c.m[i][k] += a->m[i][j] * b->m[j][k];
-    return c;
-}
-
-static surface_turn transposed(const surface_turn *a)
-{
-    surface_turn b;
-    for (int k = 0; k < 9; k++)
-        b.m[k / 3][k % 3] = a->m[k % 3][k / 3];
-    return b;
-}
-
-/* About the axis (x, y, z), as far as that is long. */
-static surface_turn turn_by(double x, double y, double z)
-{
-    double angle = sqrt(x * x + y * y + z * z), s = sin(angle), t = 1 - cos(angle);
-    if (angle == 0)
-        return identity;
-    x /= angle;
-    y /= angle;
-    z /= angle;
-    return (surface_turn){{{1 - t * (y * y + z * z), t * x * y - s * z, t * x * z + s * y},
-                           {t * x * y + s * z, 1 - t * (x * x + z * z), t * y * z - s * x},
-                           {t * x * z - s * y, t * y * z + s * x, 1 - t * (x * x + y * y)}}};
-}
-
 /* The value between the cells of a skin. False beyond them. */
 static bool value_at(const crn_surface_skin *skin, double row, double column, float *ret_value)
 {
@@ -94,8 +55,8 @@ static bool value_at(const crn_surface_skin *skin, double row, double column, fl
 }
 
 /* Lays a skin into the frame between the two, from which `turn` leads to the skin's own. */
-static void lay(const surface_search *search, const crn_surface_skin *skin,
-                const surface_turn *turn, surface_sheet *sheet)
+static void lay(const surface_search *search, const crn_surface_skin *skin, const crn_turn *turn,
+                surface_sheet *sheet)
 {
     const double(*m)[3] = turn->m;
     memset(sheet, 0, sizeof *sheet);
@@ -143,22 +104,22 @@ static double correlate(const surface_sheet *a, const surface_sheet *b, int colu
 }
 
 /* The turn of the second skin that the match says. */
-static surface_turn turn_of(const surface_match *match)
+static crn_turn turn_of(const surface_match *match)
 {
-    surface_turn spun = turn_by(0, 0, (match->spin - SPINS / 2) * SPIN_RAD);
-    surface_turn shift = turn_by(-match->rows * 2 * CRN_SKIN_HEIGHT_MAX / CRN_SKIN_ROWS,
+    crn_turn spun = crn_turn_by(0, 0, (match->spin - SPINS / 2) * SPIN_RAD);
+    crn_turn shift = crn_turn_by(-match->rows * 2 * CRN_SKIN_HEIGHT_MAX / CRN_SKIN_ROWS,
                                  match->columns * CRN_SKIN_COLUMN_RAD, 0);
-    return product(&spun, &shift);
+    return crn_turn_product(&spun, &shift);
 }
 
 /* Lists how well they match at all shifts. Returns how many these are. */
-static int try_shifts(surface_search *search, const surface_turn *half, double range_rad)
+static int try_shifts(surface_search *search, const crn_turn *half, double range_rad)
 {
     int count = 0, most = (int)(range_rad / CRN_SKIN_COLUMN_RAD) / STEP_COLUMNS * STEP_COLUMNS;
     most = most < COLUMNS_MAX ? most : COLUMNS_MAX;
     for (int spin = 0; spin < SPINS; spin++) {
-        surface_turn spun = turn_by(0, 0, (spin - SPINS / 2) * SPIN_RAD);
-        surface_turn to_second = product(half, &spun);
+        crn_turn spun = crn_turn_by(0, 0, (spin - SPINS / 2) * SPIN_RAD);
+        crn_turn to_second = crn_turn_product(half, &spun);
         lay(search, search->second, &to_second, &search->moved);
         for (int columns = -most; columns <= most; columns += STEP_COLUMNS)
             for (int rows = -ROWS_MAX; rows <= ROWS_MAX; rows++)
@@ -170,8 +131,8 @@ static int try_shifts(surface_search *search, const surface_turn *half, double r
 }
 
 /* Where, by shifts, the skins match best; `elsewhere`: the best match apart from that. */
-static surface_turn look_around(surface_search *search, const surface_turn *half, double range_rad,
-                                double *ret_elsewhere)
+static crn_turn look_around(surface_search *search, const crn_turn *half, double range_rad,
+                            double *ret_elsewhere)
 {
     int count = try_shifts(search, half, range_rad);
     const surface_match *best = search->matches;
@@ -235,9 +196,8 @@ static bool find_step(const surface_search *search, double step[3])
     return solve(square, side, step);
 }
 
-/* Takes a point of the first skin to the second one; sets its confidence. */
-static surface_turn match(const crn_surface_skin *first, const crn_surface_skin *second,
-                          double expected_rad, double range_rad, double *ret_confidence)
+crn_turn crn_turn_match(const crn_surface_skin *first, const crn_surface_skin *second,
+                        double expected_rad, double range_rad, double *ret_confidence)
 {
     surface_search search = {.second = second};
     for (int i = 0; i < CRN_SKIN_COLUMNS; i++) {
@@ -245,84 +205,21 @@ static surface_turn match(const crn_surface_skin *first, const crn_surface_skin 
         search.cosines[i] = cos(crn_skin_lambda(i));
     }
     double half_rad = remainder(expected_rad, 2 * M_PI) / 2, elsewhere, step[3];
-    surface_turn back = turn_by(0, -half_rad, 0);
-    surface_turn half = turn_by(0, half_rad, 0), to_second;
+    crn_turn back = crn_turn_by(0, -half_rad, 0);
+    crn_turn half = crn_turn_by(0, half_rad, 0), to_second;
     lay(&search, first, &back, &search.still);
-    surface_turn turn = look_around(&search, &half, range_rad, &elsewhere);
+    crn_turn turn = look_around(&search, &half, range_rad, &elsewhere);
     for (int round = 0;; round++) {
-        to_second = product(&half, &turn);
+        to_second = crn_turn_product(&half, &turn);
         lay(&search, second, &to_second, &search.moved);
         if (round == ROUNDS || !find_step(&search, step))
             break;
         for (int k = 0; k < 3; k++)
             step[k] = crn_surface_within(step[k], -ROUND_MAX_RAD, ROUND_MAX_RAD);
-        surface_turn small = turn_by(step[0], step[1], step[2]);
-        turn = product(&turn, &small);
+        crn_turn small = crn_turn_by(step[0], step[1], step[2]);
+        turn = crn_turn_product(&turn, &small);
     }
     double here = correlate(&search.still, &search.moved, 0, 0, 1);
     *ret_confidence = fmax(0, fmin(1, here - elsewhere));
-    return product(&to_second, &half); /* from the first to between them, to the second */
-}
-
-/* Turns all so that the mean of the axes is upright. */
-static void set_upright(surface_turn *turns, int32_t count)
-{
-    double x = 0, y = 0, z = 0;
-    for (int32_t i = 0; i < count; i++) {
-        x += turns[i].m[0][1];
-        y += turns[i].m[1][1];
-        z += turns[i].m[2][1];
-    }
-    double across = hypot(x, z), angle = atan2(across, y);
-    if (across == 0)
-        return;
-    /* From (x, y, z) to (0, 1, 0): about their cross product (-z, 0, x). */
-    surface_turn up = turn_by(-z / across * angle, 0, x / across * angle);
-    for (int32_t i = 0; i < count; i++)
-        turns[i] = product(&up, &turns[i]);
-}
-
-/* The view's roll, pitch and tilt, by the turn from it to the fruit. */
-static void set_pose(const surface_turn *turn, crn_surface_pose *pose)
-{
-    const double(*m)[3] = turn->m;
-    pose->roll_rad = atan2(-m[0][2], m[2][2]);
-    pose->pitch_rad = asin(crn_surface_within(m[1][2], -1, 1));
-    pose->tilt_rad = atan2(-m[1][0], m[1][1]);
-}
-
-void crn_surface_steady(crn_surface_wobbling *views, int32_t count, double range_rad)
-{
-    surface_turn turns[CRN_SURFACE_VIEWS_MAX] = {{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}};
-    bool all_sure = true;
-    for (int32_t i = 1; i < count; i++)
-        all_sure &= views[i].roll.confidence >= CRN_SURFACE_ROLL_SURE || !views[i - 1].skin ||
-                    !views[i].skin;
-    if (all_sure)
-        return;
-    for (int32_t i = 1; i < count; i++) {
-        crn_surface_roll *roll = &views[i].roll;
-        double confidence = 0;
-        surface_turn turn = identity;
-        if (views[i - 1].skin && views[i].skin)
-            turn = match(views[i - 1].skin, views[i].skin, views[i].expected_rad, range_rad,
-                         &confidence);
-        if (confidence >= CRN_SURFACE_ROLL_SURE && confidence > roll->confidence)
-            roll->confidence = confidence;
-        else
-            turn = turn_by(0, roll->roll_rad, 0);
-        surface_turn back = transposed(&turn);
-        turns[i] = product(&turns[i - 1], &back);
-    }
-    set_upright(turns, count);
-    for (int32_t i = 0; i < count; i++)
-        set_pose(&turns[i], views[i].pose);
-    /* Rolls since the first view, not around again. */
-    double first = views[0].pose->roll_rad, rolled = 0;
-    for (int32_t i = 0; i < count; i++) {
-        double expected = i > 0 ? rolled + views[i].roll.roll_rad : 0;
-        double roll = views[i].pose->roll_rad - first;
-        rolled = expected + remainder(roll - expected, 2 * M_PI);
-        views[i].pose->roll_rad = rolled;
-    }
+    return crn_turn_product(&to_second, &half); /* from the first to between them, to the second */
 }
