@@ -334,10 +334,11 @@ static int look_before(crn_reprocess_judge *judge, const crn_reprocess_segments 
 }
 
 /* A view of an own fruit that stands in a segment behind. */
-static void judge_there(crn_reprocess_judge *judge, uint64_t offset, crn_ticket ticket)
+static void judge_there(crn_reprocess_judge *judge, crn_recording_position position,
+                        crn_ticket ticket)
 {
     crn_error ignored;
-    crn_views_ahead_go_to(judge->ahead, offset);
+    crn_views_ahead_go_to(judge->ahead, position);
     if (!crn_views_ahead_read(judge->ahead, &ignored)) {
         crn_fruits_lose(judge->fruits, ticket);
         return;
@@ -357,7 +358,7 @@ static void look_into(crn_reprocess_judge *judge, const crn_reprocess_segment *s
         return;
     }
     while (judge->own_open > 0) {
-        uint64_t offset = crn_recording_offset(reader);
+        crn_recording_position position = crn_recording_tell(reader);
         crn_ticket ticket;
         bool is_new;
         if (crn_recording_skip(reader, &recorded, &ignored) <= 0)
@@ -368,7 +369,7 @@ static void look_into(crn_reprocess_judge *judge, const crn_reprocess_segment *s
             if (is_new)
                 crn_fruits_lose(judge->fruits, ticket);
             else
-                judge_there(judge, offset, ticket);
+                judge_there(judge, position, ticket);
         }
         judge_due(judge);
     }

@@ -23,7 +23,7 @@ struct crn_views_ahead {
     crn_engine *engine;
     crn_ahead_view *items; /* `max` in a ring, `count` in use from `first` on */
     int32_t max, first, count;
-    uint64_t offset; /* of the next view; 0: there is none */
+    crn_recording_position next; /* of the next view */
 };
 
 /* --- reading --- */
@@ -35,14 +35,14 @@ static int64_t cpu_ns(void)
     return time.tv_sec * CRN_NS_PER_S + time.tv_nsec;
 }
 
-/* As crn_recording_next(). */
+/* As crn_recording_next_planar(). */
 static int read_view(crn_views_ahead *ahead, crn_recording_reader *reader,
                      crn_recorded_view *ret_view, crn_error *error)
 {
     crn_reprocess_meter *meter = ahead->meter;
     int64_t begin_ns = crn_now_ns(), begin_cpu_ns = cpu_ns();
-    crn_recording_go_to(reader, ahead->offset);
-    int r = crn_recording_next(reader, ret_view, error);
+    crn_recording_go_to(reader, ahead->next);
+    int r = crn_recording_next_planar(reader, ret_view, error);
     atomic_fetch_add_explicit(&meter->read_ns, crn_now_ns() - begin_ns, memory_order_relaxed);
     atomic_fetch_add_explicit(&meter->read_cpu_ns, cpu_ns() - begin_cpu_ns, memory_order_relaxed);
     if (r > 0) {
@@ -82,11 +82,11 @@ bool crn_views_ahead_read(crn_views_ahead *ahead, crn_error *ret_damage)
     crn_ahead_view *it = &ahead->items[(ahead->first + ahead->count) % ahead->max];
     crn_recorded_view recorded, ignored;
     int r = read_view(ahead, it->reader, &recorded, ret_damage);
-    ahead->offset = r > 0 ? crn_recording_offset(it->reader) : 0;
+    ahead->next = r > 0 ? crn_recording_tell(it->reader) : (crn_recording_position){0};
     if (r <= 0)
         return false;
     /* Only the reader of the last view can tell whether the file ends with it. */
-    if (ahead->offset == 0)
+    if (ahead->next.offset == 0)
         crn_recording_next(it->reader, &ignored, ret_damage);
     ahead->count++;
     submit(ahead, it, &recorded);
@@ -127,12 +127,12 @@ bool crn_views_ahead_has_room(const crn_views_ahead *ahead)
 
 bool crn_views_ahead_is_at_end(const crn_views_ahead *ahead)
 {
-    return ahead->offset == 0;
+    return ahead->next.offset == 0;
 }
 
-void crn_views_ahead_go_to(crn_views_ahead *ahead, uint64_t offset)
+void crn_views_ahead_go_to(crn_views_ahead *ahead, crn_recording_position position)
 {
-    ahead->offset = offset;
+    ahead->next = position;
 }
 
 crn_wire_fault crn_views_ahead_check(const crn_views_ahead *ahead, const crn_view_header *header)
@@ -148,13 +148,13 @@ crn_wire_fault crn_views_ahead_check(const crn_views_ahead *ahead, const crn_vie
 int crn_views_ahead_open(crn_views_ahead *ahead, const char *path, crn_error *error)
 {
     int r = 0;
-    ahead->offset = 0;
+    ahead->next = (crn_recording_position){0};
     for (int32_t i = 0; i < ahead->max && r == 0; i++) {
         crn_recording_end(&ahead->items[i].reader);
         r = crn_recording_open(path, &ahead->items[i].reader, error);
     }
     if (r == 0)
-        ahead->offset = crn_recording_offset(ahead->items[0].reader);
+        ahead->next = crn_recording_tell(ahead->items[0].reader);
     return r;
 }
 

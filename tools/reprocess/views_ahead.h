@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "src/engine/worker.h"
+#include "src/formats/recording/recording.h"
 #include "src/fruit/values/values.h"
 #include "stages/base/error.h"
 #include "stages/config/config.h"
@@ -24,9 +25,9 @@ typedef struct crn_reprocess_meter {
 typedef struct crn_ahead_view {
     crn_view view; /* first member; what the fruit table says of it is the caller's */
     uint64_t arrived_ns;
-    crn_wire_fault fault;                /* a line would have refused it: it was not judged */
-    crn_output *output;                  /* NULL if so */
-    struct crn_recording_reader *reader; /* owns its memory */
+    crn_wire_fault fault;         /* a line would have refused it: it was not judged */
+    crn_output *output;           /* NULL if so */
+    crn_recording_reader *reader; /* owns its memory */
 } crn_ahead_view;
 
 typedef struct crn_views_ahead crn_views_ahead;
@@ -42,7 +43,7 @@ void crn_views_ahead_free(crn_views_ahead **ahead); /* NULL is allowed */
 int crn_views_ahead_open(crn_views_ahead *ahead, const char *path, crn_error *error);
 
 /* Continues with the view that begins there. */
-void crn_views_ahead_go_to(crn_views_ahead *ahead, uint64_t offset);
+void crn_views_ahead_go_to(crn_views_ahead *ahead, crn_recording_position position);
 
 /* True if another view can be read before one is taken. */
 bool crn_views_ahead_has_room(const crn_views_ahead *ahead);

@@ -11,6 +11,9 @@
  * W], "axes" "YX", "intensity" true. Pages are planar; u8 has 8 bits a sample, f16 and f32 have
  * IEEE floats of 16 and 32.
  *
+ * The pixels of a view's pages lie side by side, before their directories; in recordings of earlier
+ * versions each page's directory follows its pixels.
+ *
  * A view is linked into the file after its last byte is written, so a writer killed at any time
  * leaves a valid recording (named `.part`) of all views but the one it was writing. Writing and
  * reading take constant time per view, however many pages there are.
@@ -88,6 +91,11 @@ int crn_recording_open(const char *path, crn_recording_reader **ret_reader, crn_
  */
 int crn_recording_next(crn_recording_reader *reader, crn_recorded_view *ret_view, crn_error *error);
 
+/* As crn_recording_next, with the maps as planes as they are in the file, whatever the wire's
+ * layout was: the header says CHW. */
+int crn_recording_next_planar(crn_recording_reader *reader, crn_recorded_view *ret_view,
+                              crn_error *error);
+
 /* As crn_recording_next without pixels: maps and intensity are NULL, the header is complete. */
 int crn_recording_skip(crn_recording_reader *reader, crn_recorded_view *ret_view, crn_error *error);
 
@@ -95,12 +103,17 @@ int crn_recording_skip(crn_recording_reader *reader, crn_recorded_view *ret_view
 int crn_recording_intensity(crn_recording_reader *reader, crn_recorded_view *ret_view,
                             crn_error *error);
 
-/* Where the next view begins, for crn_recording_go_to; 0: there is none. */
-uint64_t crn_recording_offset(const crn_recording_reader *reader);
+/* Where a view begins. */
+typedef struct crn_recording_position {
+    uint64_t offset;     /* of its first directory; 0: there is none */
+    uint64_t view, page; /* its number and that of its first page, from 0, for faults */
+} crn_recording_position;
 
-/* The next view is the one that began there. Numbers of views and pages in faults then count from
- * there. An offset of another file ends as damage does. */
-void crn_recording_go_to(crn_recording_reader *reader, uint64_t offset);
+/* Of the next view. */
+crn_recording_position crn_recording_tell(const crn_recording_reader *reader);
+
+/* The next view is the one that begins there. An offset of another file ends as damage does. */
+void crn_recording_go_to(crn_recording_reader *reader, crn_recording_position position);
 
 /* Names of the classes of the view read last, without levels, until the next one is read; NULL: not
  * recorded. */

@@ -1,7 +1,8 @@
 /*
  * libtiff writes each view as a small separate TIFF, in memory, at offsets after the file's present
- * end; then its bytes are written in one call, and last the block with the link to it from the
- * previous view. libtiff alone would walk all earlier pages to link each new one.
+ * end: first the pixels of all pages side by side, so that they can be read at once, then the
+ * pages' directories. Then its bytes are written in one call, and last the block with the link to
+ * it from the previous view. libtiff alone would walk all earlier pages to link each new one.
  *
  * Whole blocks are written, so that writes may bypass the page cache. The file's end from the block
  * with the link on is therefore kept in memory: the next view begins in it.
@@ -26,7 +27,7 @@ _Static_assert(__BYTE_ORDER == __LITTLE_ENDIAN,
 #define HEADER_BYTES 16  /* of a BigTIFF */
 #define FIRST_LINK   8   /* offset of the first directory's offset in the header */
 #define PAGE_BYTES   512 /* upper bound of a page's directory, without its JSON */
-#define EXTENTS_MORE 8
+#define EXTENTS      3   /* of a view: maps, photograph if any, and what libtiff writes */
 #define BLOCK_BYTES  CRN_RECORDING_BLOCK_BYTES
 
 /* A contiguous range of the view's bytes: in `small` (written by libtiff) or
@@ -50,13 +51,12 @@ struct crn_recording_writer {
     /* The view being laid out, as libtiff's file. */
     unsigned char header[HEADER_BYTES];
     uint64_t position, top; /* libtiff's file position; end of the file so far */
-    writer_extent *extents;
-    size_t extents_used, extents_room;
+    writer_extent extents[EXTENTS];
+    size_t extents_used;
     unsigned char *small;
-    size_t small_used, small_room;
-    const unsigned char *pixels; /* source of the next pixel write, to */
-    size_t pixels_bytes;         /* distinguish it from directory writes */
-    unsigned char *planes;       /* scratch for interleaved maps */
+    size_t small_room;
+    uint64_t pixels_at;    /* where libtiff's next write is to go; 0: to the end */
+    unsigned char *planes; /* scratch for interleaved maps */
     size_t planes_room;
     crn_error tiff_error;
 };
@@ -73,31 +73,18 @@ static writer_extent *find_extent(crn_recording_writer *writer, uint64_t offset,
     return NULL;
 }
 
-/* Appends bytes at the end: pixels by reference, anything else copied into `small`; NULL reserves a
- * zeroed range, because libtiff writes the data that a directory refers to before the directory. */
+/* Appends a copy of the bytes; NULL reserves a zeroed range, because libtiff writes the data that a
+ * directory refers to before the directory. */
 static bool append(crn_recording_writer *writer, const void *data, size_t bytes)
 {
-    bool pixels = data && data == writer->pixels && bytes == writer->pixels_bytes;
-    writer_extent *last = writer->extents_used ? &writer->extents[writer->extents_used - 1] : NULL;
-    unsigned char *memory = (unsigned char *)(uintptr_t)data;
-    if (!pixels) {
-        if (bytes > writer->small_room - writer->small_used)
-            return false;
-        memory = writer->small + writer->small_used;
-        if (data)
-            memcpy(memory, data, bytes);
-        else
-            memset(memory, 0, bytes);
-        writer->small_used += bytes;
-    }
-    if (last && !pixels && !last->pixels) {
-        last->bytes += bytes; /* ranges in `small` are contiguous in memory as in the file */
-    } else {
-        if (writer->extents_used == writer->extents_room)
-            return false;
-        writer->extents[writer->extents_used++] =
-            (writer_extent){writer->top, bytes, memory, pixels};
-    }
+    writer_extent *small = &writer->extents[writer->extents_used - 1];
+    if (bytes > writer->small_room - small->bytes)
+        return false;
+    if (data)
+        memcpy(small->memory + small->bytes, data, bytes);
+    else
+        memset(small->memory + small->bytes, 0, bytes);
+    small->bytes += bytes;
     writer->top += bytes;
     return true;
 }
@@ -115,9 +102,10 @@ static tmsize_t tiff_write(thandle_t handle, void *data, tmsize_t size)
             return 0;
     } else {
         writer_extent *e = find_extent(writer, at, bytes);
-        if (!e || e->pixels)
+        if (!e || (e->pixels && data != e->memory + (at - e->offset)))
             return 0;
-        memcpy(e->memory + (at - e->offset), data, bytes);
+        if (!e->pixels)
+            memcpy(e->memory + (at - e->offset), data, bytes);
     }
     writer->position = at + bytes;
     return size;
@@ -142,7 +130,8 @@ static tmsize_t tiff_read(thandle_t handle, void *data, tmsize_t size)
 static toff_t tiff_seek(thandle_t handle, toff_t offset, int whence)
 {
     crn_recording_writer *writer = handle;
-    uint64_t from = whence == SEEK_END ? writer->top : whence == SEEK_CUR ? writer->position : 0;
+    uint64_t end = writer->pixels_at ? writer->pixels_at : writer->top;
+    uint64_t from = whence == SEEK_END ? end : whence == SEEK_CUR ? writer->position : 0;
     return writer->position = from + offset;
 }
 
@@ -172,40 +161,54 @@ static TIFF *open_view(crn_recording_writer *writer)
 
 /* --- one view -------------------------------------------------------------------------------- */
 
+/* A page of the view; its pixels are laid out already. */
+typedef struct writer_page {
+    crn_type type;
+    uint64_t at; /* of its pixels in the file */
+    const unsigned char *pixels;
+    const char *description; /* NULL: none */
+} writer_page;
+
 static bool write_page(crn_recording_writer *writer, TIFF *tiff, const crn_view_header *header,
-                       crn_type type, const unsigned char *pixels, const char *description)
+                       const writer_page *page)
 {
-    writer->pixels = pixels;
-    writer->pixels_bytes = (size_t)header->height * header->width * crn_type_bytes(type);
-    return TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, header->width) &&
-           TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, header->height) &&
-           TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, (int)crn_type_bytes(type) * 8) &&
-           TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT,
-                        type == CRN_U8 ? SAMPLEFORMAT_UINT : SAMPLEFORMAT_IEEEFP) &&
-           TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, 1) &&
-           TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG) &&
-           TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK) &&
-           TIFFSetField(tiff, TIFFTAG_COMPRESSION, COMPRESSION_NONE) &&
-           TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, header->height) &&
-           (!description || TIFFSetField(tiff, TIFFTAG_IMAGEDESCRIPTION, description)) &&
-           TIFFWriteRawStrip(tiff, 0, (void *)(uintptr_t)pixels, (tmsize_t)writer->pixels_bytes) >=
-               0 &&
-           TIFFWriteDirectory(tiff);
+    tmsize_t bytes =
+        (tmsize_t)header->height * header->width * (tmsize_t)crn_type_bytes(page->type);
+    bool is_set =
+        TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, header->width) &&
+        TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, header->height) &&
+        TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, (int)crn_type_bytes(page->type) * 8) &&
+        TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT,
+                     page->type == CRN_U8 ? SAMPLEFORMAT_UINT : SAMPLEFORMAT_IEEEFP) &&
+        TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, 1) &&
+        TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG) &&
+        TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK) &&
+        TIFFSetField(tiff, TIFFTAG_COMPRESSION, COMPRESSION_NONE) &&
+        TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, header->height) &&
+        (!page->description || TIFFSetField(tiff, TIFFTAG_IMAGEDESCRIPTION, page->description));
+    writer->pixels_at = page->at; /* where libtiff finds the file's end */
+    bool is_good =
+        is_set && TIFFWriteRawStrip(tiff, 0, (void *)(uintptr_t)page->pixels, bytes) == bytes;
+    writer->pixels_at = 0;
+    return is_good && TIFFWriteDirectory(tiff);
 }
 
-static bool write_pages(crn_recording_writer *writer, TIFF *tiff, const crn_recorded_view *view,
-                        const unsigned char *planes)
+static bool write_pages(crn_recording_writer *writer, TIFF *tiff, const crn_recorded_view *view)
 {
     char text[CRN_DESCRIPTION_BYTES];
+    const crn_view_header *header = &view->header;
+    const writer_extent *maps = &writer->extents[0], *intensity = &writer->extents[1];
+    size_t plane_bytes = maps->bytes / header->channels;
     crn_describe_view(view, writer->classes, text);
-    size_t plane_bytes = (size_t)(view->header.payload_bytes / view->header.channels);
-    for (uint32_t c = 0; c < view->header.channels; c++)
-        if (!write_page(writer, tiff, &view->header, view->header.type, planes + c * plane_bytes,
-                        c ? NULL : text))
+    for (uint32_t c = 0; c < header->channels; c++)
+        if (!write_page(writer, tiff, header,
+                        &(writer_page){header->type, maps->offset + c * plane_bytes,
+                                       maps->memory + c * plane_bytes, c ? NULL : text}))
             return false;
-    crn_describe_intensity(&view->header, text);
+    crn_describe_intensity(header, text);
     return !view->intensity ||
-           write_page(writer, tiff, &view->header, CRN_U8, view->intensity, text);
+           write_page(writer, tiff, header,
+                      &(writer_page){CRN_U8, intensity->offset, intensity->memory, text});
 }
 
 static int grow(void *memory, size_t *room, size_t need, size_t element_bytes)
@@ -224,14 +227,19 @@ static int grow(void *memory, size_t *room, size_t need, size_t element_bytes)
 static int reserve(crn_recording_writer *writer, const crn_view_header *header)
 {
     size_t pages = (size_t)header->channels + 1;
-    int r = grow(&writer->extents, &writer->extents_room, 2 * pages + EXTENTS_MORE,
-                 sizeof *writer->extents);
-    if (!r)
-        r = grow(&writer->small, &writer->small_room,
+    int r = grow(&writer->small, &writer->small_room,
                  pages * PAGE_BYTES + 2 * CRN_DESCRIPTION_BYTES, 1);
     if (!r && header->layout == CRN_HWC)
         r = grow(&writer->planes, &writer->planes_room, (size_t)header->payload_bytes, 1);
     return r;
+}
+
+static void add_extent(crn_recording_writer *writer, const unsigned char *memory, size_t bytes,
+                       bool pixels)
+{
+    writer->extents[writer->extents_used++] =
+        (writer_extent){writer->top, bytes, (unsigned char *)(uintptr_t)memory, pixels};
+    writer->top += bytes;
 }
 
 /* Lays the view out in memory, `gap` bytes after the file's end. */
@@ -248,11 +256,14 @@ static int lay_out(crn_recording_writer *writer, const crn_recorded_view *view, 
         planes = writer->planes;
     }
     writer->top = writer->end + gap;
-    writer->position = 0;
-    writer->extents_used = writer->small_used = 0;
-    writer->pixels = NULL;
+    writer->position = writer->pixels_at = 0;
+    writer->extents_used = 0;
+    add_extent(writer, planes, (size_t)header->payload_bytes, true);
+    if (view->intensity)
+        add_extent(writer, view->intensity, crn_wire_intensity_bytes(header), true);
+    add_extent(writer, writer->small, 0, false);
     TIFF *tiff = open_view(writer);
-    bool good = tiff && write_pages(writer, tiff, view, planes);
+    bool good = tiff && write_pages(writer, tiff, view);
     if (tiff)
         TIFFClose(tiff);
     if (!good)
@@ -396,7 +407,6 @@ int crn_recording_write(crn_recording_writer *writer, const crn_recorded_view *v
 static void writer_free(crn_recording_writer *writer)
 {
     crn_recording_part_drop(&writer->file);
-    free(writer->extents);
     free(writer->small);
     free(writer->planes);
     free(writer->blocks);

@@ -61,7 +61,7 @@ static int read_recording(crn_fruit_builder *builder, const char *path, uint32_t
     crn_error error = {0};
     int r = crn_recording_open(path, &reader, &error) < 0 ? 0 : 1;
     while (r == 1) {
-        uint64_t offset = crn_recording_offset(reader);
+        uint64_t offset = crn_recording_tell(reader).offset;
         r = crn_recording_skip(reader, &view, &error);
         if (r != 1)
             break;

@@ -85,7 +85,7 @@ static int read_view(const crn_fruit_table *table, const crn_view_place *at, rea
     int r = crn_recording_open(path, ret_reader, error);
     if (r < 0)
         return r;
-    crn_recording_go_to(*ret_reader, at->offset);
+    crn_recording_go_to(*ret_reader, (crn_recording_position){.offset = at->offset});
     r = read(*ret_reader, ret_view, error);
     if (r == 0)
         r = crn_error_set(error, -EBADMSG,

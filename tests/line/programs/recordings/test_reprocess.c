@@ -281,7 +281,7 @@ static void bad_recordings_are_told_and_the_others_judged(void **state)
     assert_int_equal(run(REPROCESS "bad-out @/bad @/none.tif"), 1);
     expect_said("/bad/2.tif: begins with the same view as ");
     expect_said("/bad/3.tif: is not a recording: not a little-endian BigTIFF");
-    expect_said("/bad/4.tif: ");
+    expect_said("/bad/4.tif: the file ends within view 1 (page 4): that view is skipped");
     expect_said("; the views before are judged");
     expect_said("/none.tif: ");
     expect_said("3 recordings judged, 0 were before");
