@@ -22,6 +22,7 @@ int crn_bench_judge(int argc, char **argv);
 int crn_bench_surface(int argc, char **argv);
 int crn_bench_of_line(int argc, char **argv);
 int crn_bench_outlets(int argc, char **argv);
+int crn_bench_reprocess(int argc, char **argv);
 int crn_bench_list(int argc, char **argv);
 
 /* `cernita-bench receiver IN OUT`: the baseline process of the line benchmark, see peer.h. */

@@ -6,7 +6,8 @@
 
 static const crn_tool tool = {
     .name = "cernita-bench",
-    .operands = "operators|gpu|phases|values|judge|verdict|surface|line|outlets|list [options]",
+    .operands =
+        "operators|gpu|phases|values|judge|verdict|surface|line|outlets|reprocess|list [options]",
     .about = "Benchmarks: `operators` times each operator by size, backend and threads;\n"
              "`gpu` times the operators on a device against their targets;\n"
              "`phases` times the parts of contours and ranklets;\n"
@@ -16,6 +17,7 @@ static const crn_tool tool = {
              "`surface` says how exact areas on a fruit are, against synthetic fruits;\n"
              "`line` runs the daemon against a receiver that only receives and copies;\n"
              "`outlets` times the way from the camera to a register that a PLC reads;\n"
+             "`reprocess` runs cernita-reprocess beside what limits it;\n"
              "`list` prints the cases of `operators` and `gpu`, for benchmarks of their peers.\n"
              "Each has its own --help.",
     .options = (const crn_option[]){{0}},
@@ -40,6 +42,7 @@ static const struct {
     {"floor", crn_bench_floor},
     {"outlets", crn_bench_outlets},
     {"reader-writer", crn_bench_reader_writer},
+    {"reprocess", crn_bench_reprocess},
 };
 
 int main(int argc, char **argv)
@@ -53,6 +56,6 @@ int main(int argc, char **argv)
     crn_usage_error(
         &tool,
         "'%s' is not a benchmark; choose operators, gpu, phases, values, judge, verdict, "
-        "surface, line, outlets or list",
+        "surface, line, outlets, reprocess or list",
         argc > 1 ? argv[1] : "");
 }

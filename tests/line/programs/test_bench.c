@@ -117,6 +117,31 @@ static void the_check_of_values_is_timed(void **state)
     assert_non_null(strstr(apply_output, "none.npy"));
 }
 
+static void check_reprocess(yajl_val line)
+{
+    const char *what[] = {"what", NULL};
+    const char *text = YAJL_GET_STRING(yajl_tree_get(line, what, yajl_t_string));
+    assert_non_null(text);
+    assert_true(crn_json_number(line, "ms") > 0 && crn_json_number(line, "cpu_ms") > 0);
+    if (strcmp(text, "cernita-reprocess") != 0)
+        return;
+    assert_true(crn_json_number(line, "of_slower") > 0);
+    assert_true(crn_json_number(line, "of_both") >= crn_json_number(line, "of_slower"));
+}
+
+static void reprocessing_is_timed_beside_its_parts(void **state)
+{
+    (void)state;
+    const char *with = "--config " CRN_TEST_DATA "/../config/line-full.yaml --rounds 2 --json";
+    assert_int_equal(apply_run_program(CRN_BIN "/cernita-synth", "made.tif --fruits 2"), 0);
+    assert_int_equal(bench("reprocess made.tif --jobs 2 %s", with), 0);
+    assert_int_equal(crn_json_check_lines(apply_output, check_reprocess), 3);
+    assert_int_equal(bench("reprocess none.tif %s", with), 1);
+    assert_non_null(strstr(apply_output, "none.tif"));
+    assert_int_equal(bench("reprocess made.tif --config none.yaml"), 1);
+    assert_non_null(strstr(apply_output, "none.yaml"));
+}
+
 static void what_is_wrong_is_said(void **state)
 {
     (void)state;
@@ -309,6 +334,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(packing_is_timed, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(phases_add_up, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(the_check_of_values_is_timed, apply_setup, apply_teardown),
+        cmocka_unit_test_setup_teardown(reprocessing_is_timed_beside_its_parts, apply_setup,
+                                        apply_teardown),
         cmocka_unit_test_setup_teardown(what_is_wrong_is_said, apply_setup, apply_teardown),
         cmocka_unit_test_setup_teardown(a_device_is_timed_against_targets, apply_setup,
                                         apply_teardown),
