@@ -10,10 +10,17 @@
 
 #include "src/formats/outcomes/outcome.h"
 #include "src/formats/verdict_log/reader.h"
+#include "stages/base/clock.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/folder.h"
 #include "tests/support/peers/free_port.h"
 #include "tests/support/programs/sorter_program.h"
+
+#ifdef CRN_HAS_MODBUS
+#include <modbus.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#endif
 
 #define FRUITS_MAX 1000
 #define FIRED      500
@@ -142,6 +149,90 @@ static void how_it_ended_is_logged(void **state)
         assert_int_equal(results[i].sequence, 6 + i);
     }
 }
+
+/* A PLC in a thread: it writes its coils, and no fruit passes its input. */
+typedef struct quiet_plc {
+    modbus_t *modbus;
+    modbus_mapping_t *mapping;
+    int listener;
+    _Atomic bool was_on; /* its coil */
+    pthread_t thread;
+} quiet_plc;
+
+static void *serve(void *argument)
+{
+    quiet_plc *plc = argument;
+    uint8_t request[MODBUS_TCP_MAX_ADU_LENGTH];
+    int length = modbus_tcp_accept(plc->modbus, &plc->listener);
+    while (length >= 0) {
+        length = modbus_receive(plc->modbus, request);
+        if (length > 0)
+            length = modbus_reply(plc->modbus, request, length, plc->mapping);
+        if (plc->mapping->tab_bits[0])
+            atomic_store(&plc->was_on, true); /* also answered */
+    }
+    return NULL;
+}
+
+/* Returns its port. */
+static int start_plc(quiet_plc *plc)
+{
+    int port = crn_test_free_ports(false, 1);
+    *plc = (quiet_plc){.modbus = modbus_new_tcp("127.0.0.1", port),
+                       .mapping = modbus_mapping_new(1, 1, 0, 0)};
+    plc->listener = modbus_tcp_listen(plc->modbus, 1);
+    assert_true(plc->listener >= 0);
+    assert_int_equal(pthread_create(&plc->thread, NULL, serve, plc), 0);
+    return port;
+}
+
+/* Its client has ended. */
+static void end_plc(quiet_plc *plc)
+{
+    pthread_join(plc->thread, NULL);
+    close(plc->listener);
+    modbus_close(plc->modbus);
+    modbus_free(plc->modbus);
+    modbus_mapping_free(plc->mapping);
+}
+
+/* A fruit that was fired and waits for its confirmation: how it ended is known with the sorter's
+ * end, and no sooner. */
+static void what_ends_with_the_sorter_is_logged(void **state)
+{
+    (void)state;
+    char outputs[512];
+    quiet_plc plc;
+    sorter_bind();
+    snprintf(outputs, sizeof outputs,
+             ", log: {dir: '%s'}, modbus_client: {address: '127.0.0.1:%d', timeout_ms: 10000}",
+             folder, start_plc(&plc));
+    sorter_write_file(&(sorter_file){
+        .outputs = outputs,
+        .below = "firing: {source: views, speed_max: 8000, tolerance: 1000000, age_ms: 60000}\n"
+                 "ejectors: [{outlet: waste, lane: 3, distance: 300, coil: 0, input: 0, "
+                 "confirm_ms: 10000}]"});
+    sorter_start();
+    daemon_read_until(&sorter.process, "outputs.modbus_client: connected to");
+    int64_t now_ns = crn_realtime_ns();
+    for (int i = 0; i < 2; i++) /* two tell the belt's speed */
+        sorter_send(&(sorter_verdict){.lane = 3,
+                                      .sequence = 5 + i,
+                                      .area_px = i == 0 ? 60 : 10,
+                                      .captured_ns = now_ns - (200 - 100 * i) * CRN_NS_PER_MS,
+                                      .encoder = 1000 + 100 * i});
+    while (!atomic_load(&plc.was_on))
+        usleep(1000);
+    sorter_stop(SIGTERM);
+    end_plc(&plc);
+    read_log();
+    assert_int_equal(found_count, 2);
+    assert_int_equal(result_count, 1);
+    assert_int_equal(results[0].sequence, 5);
+    /* On a machine that stood still for ten seconds its time was over. */
+    assert_true(strcmp(results[0].result, "fired") == 0 ||
+                strcmp(results[0].result, "missed") == 0);
+}
 #endif
 
 /* Whatever is killed: no fruit has two outlets, and those of an ended sorter are all there. */
@@ -249,6 +340,7 @@ int main(void)
         TEST(a_service_logs_in_its_folder),
 #ifdef CRN_HAS_MODBUS
         TEST(how_it_ended_is_logged),
+        TEST(what_ends_with_the_sorter_is_logged),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
