@@ -116,7 +116,7 @@ static void it_asks_for_what_the_mode_needs(void **state)
     assert_int_equal(setup("--chek", ""), 2);
     assert_string_equal(
         said, "tools/setup: unknown option '--chek'; --demo, --test, --check, --library, --pages, "
-              "--service, --study or --peers\n");
+              "--service, --slurm, --study or --peers\n");
     assert_string_equal(asked, "");
 }
 
