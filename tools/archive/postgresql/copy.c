@@ -249,11 +249,16 @@ static int make_small(crn_pg_ids *ids, crn_archive_table table, crn_archive *fro
     return r < 0 ? r : read_ids(ids, table, pg, error);
 }
 
+/* Also where fruits were deleted by hand, and their parts were not. */
+static const char last_fruit[] =
+    "SELECT GREATEST(0, (SELECT MAX(fruit_id) FROM fruits), (SELECT MAX(fruit_id) FROM views),"
+    " (SELECT MAX(fruit_id) FROM totals), (SELECT MAX(fruit_id) FROM defects),"
+    " (SELECT MAX(fruit_id) FROM spots))";
+
 int crn_pg_ids_make(crn_pg_ids *ids, crn_archive *from, crn_pg *pg, crn_error *error)
 {
     *ids = (crn_pg_ids){.fruits = 0};
-    int r = crn_pg_ask(pg, "SELECT COALESCE(MAX(fruit_id), 0) FROM fruits", 0, NULL, &ids->fruits,
-                       error);
+    int r = crn_pg_ask(pg, last_fruit, 0, NULL, &ids->fruits, error);
     for (int table = 0; table < CRN_ARCHIVE_TABLES && r == 0; table++)
         r = make_small(ids, (crn_archive_table)table, from, pg, error);
     return r;

@@ -140,6 +140,19 @@ static void nothing_is_doubled_where_the_position_is_lost(void **state)
                 archived_ask("SELECT SUM(area_px) FROM defects"));
 }
 
+static void fruits_that_were_deleted_by_hand_come_again(void **state)
+{
+    (void)state;
+    need_server();
+    write_verdicts(300);
+    archive(server.url);
+    postgresql_server_run(&server,
+                          "DELETE FROM sources; DELETE FROM fruits WHERE fruit_id IN (1, 300)");
+    archive(server.url);
+    expect_said("2 verdicts archived, 298 were there, 0 missing, 0 unreadable");
+    assert_true(postgresql_server_ask(&server, "SELECT COUNT(*) FROM fruits") == 300);
+}
+
 /* --- outcomes --- */
 
 typedef struct both {
@@ -426,6 +439,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_log_gives_the_same_rows_as_in_sqlite),
         TEST(nothing_is_doubled_where_the_position_is_lost),
+        TEST(fruits_that_were_deleted_by_hand_come_again),
         TEST(outcomes_give_the_same_rows_in_any_transactions),
         TEST(it_waits_for_the_server),
         TEST(one_program_writes_to_an_archive),
