@@ -94,6 +94,70 @@ def the_map_is_that_of_the_verdict(test):
     assert whole
 
 
+OUTLINES = """
+    return [...document.querySelectorAll(`${arguments[0]} .spot`)].map((one) =>
+        `${one.dataset.class} ${one.closest('[data-view]')?.dataset.view} ${one.getAttribute('d')}`).sort();"""
+# Pixels of the difference by its layers: only before, only after, both.
+LAYERS = """
+    const done = arguments[arguments.length - 1];
+    const svg = document.querySelector('#surface-difference svg').cloneNode(true);
+    const colours = {before: '#ff0000', after: '#00ff00', both: '#0000ff', hole: '#000000'};
+    for (const [name, colour] of Object.entries(colours))
+        for (const one of svg.querySelectorAll(`.${name} .spot`)) { one.setAttribute('fill', colour); one.setAttribute('fill-rule', 'evenodd'); }
+    for (const one of svg.querySelectorAll('.ground, .seen, .border, .strip-name')) one.setAttribute('fill', 'none');
+    svg.setAttribute('width', 900); svg.setAttribute('height', 450); svg.setAttribute('preserveAspectRatio', 'none');
+    svg.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
+    const image = new Image();
+    image.onload = () => {
+        const canvas = new OffscreenCanvas(900, 450), context = canvas.getContext('2d');
+        context.drawImage(image, 0, 0);
+        const {data} = context.getImageData(0, 0, 900, 450), sums = [0, 0, 0];
+        for (let i = 0; i < data.length; i += 4)
+            for (let k = 0; k < 3; k += 1) sums[k] += data[i + 3] > 200 && data[i + k] > 200 && data[i + (k + 1) % 3] < 50 && data[i + (k + 2) % 3] < 50;
+        done(sums);
+    };
+    image.onerror = () => done(null);
+    image.src = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(svg)], {type: 'image/svg+xml'}));"""
+
+
+def run_again(test):
+    """The outlines of the map that the Chain mode's settings give, and the pixels that differ."""
+    test.browser.run("document.querySelector('#surface-again')?.remove(); document.getElementById('surface-run-again').click()")
+    test.browser.wait("the map again", lambda: test.browser.elements("#surface-again .unrolled"))
+    before, after, both = test.browser.driver.execute_async_script(LAYERS)
+    return test.browser.run(OUTLINES, "#surface-again"), (before, after, both)
+
+
+def set_level(test, level):
+    """Of all classes."""
+    test.browser.run("""
+        for (const one of document.querySelectorAll('.chain-classes input[type=number]')) {
+            one.value = arguments[0];
+            one.dispatchEvent(new Event('input', {bubbles: true}));
+        }""", level)
+    test.browser.wait("its result", lambda: not test.browser.run("return document.getElementById('chain').isBusy()"))
+
+
+def other_settings_are_drawn_beside(test):
+    """With the line's own settings the map is that of the verdict and nothing differs; a lower level adds, a higher one takes away."""
+    line = make_measured(test)
+    verdict = most_of(line)
+    with bench_of(test, "--log", line["log"], line["recordings"]) as workbench:
+        open_surface(test, workbench, verdict["fruit"])
+        judged = test.browser.run(OUTLINES, "#fruit-surface .maps figure:first-child")
+        set_level(test, 0.5)
+        again, (before, after, both) = run_again(test)
+        assert judged and set(judged) <= set(again), set(judged) - set(again)  # also those outside their strip, which are cut off
+        assert both > 50 and before == after == 0, (before, after, both)
+        set_level(test, 0.3)
+        again, (before, after, more) = run_again(test)
+        assert again != judged and after > before and more >= both * 0.9, (before, after, more)
+        test.keep("surface_lower", both=True)
+        set_level(test, 0.8)
+        again, (before, after, less) = run_again(test)
+        assert before > after and less < both, (before, after, less)
+
+
 def another_fruit_has_another_map(test):
     """The surface follows the fruit, and stays as it is from view to view."""
     line = make_measured(test)
@@ -189,5 +253,5 @@ def surfaces_on_screens(test):
         test.browser.resize(*DESKTOP)
 
 
-SURFACE_TESTS = [the_map_is_that_of_the_verdict, another_fruit_has_another_map, without_a_map_it_says_how_to_get_one,
+SURFACE_TESTS = [the_map_is_that_of_the_verdict, other_settings_are_drawn_beside, another_fruit_has_another_map, without_a_map_it_says_how_to_get_one,
                  a_verdict_that_is_gone_is_said, what_is_recorded_later_is_found, surfaces_on_screens]

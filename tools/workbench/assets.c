@@ -35,6 +35,7 @@
     USE(workbench_fruits_query, "fruits/query.js", CRN_ASSET_SCRIPT)                               \
     USE(workbench_fruits_bar, "fruits/bar.js", CRN_ASSET_SCRIPT)                                   \
     USE(workbench_fruits_surface, "fruits/surface.js", CRN_ASSET_SCRIPT)                           \
+    USE(workbench_fruits_again, "fruits/again.js", CRN_ASSET_SCRIPT)                               \
     USE(workbench_languages, "languages.js", CRN_ASSET_SCRIPT)                                     \
     USE(workbench_operator_words_en, "words/operator_en.js", CRN_ASSET_SCRIPT)                     \
     USE(workbench_operator_words_it, "words/operator_it.js", CRN_ASSET_SCRIPT)                     \

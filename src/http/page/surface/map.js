@@ -54,10 +54,10 @@ function outlineOf(defects, index, unroll, shape) {
   return parts.map(({ xy }) => `M${line(xy.map(unroll).map(([lambda, v]) => [shape.a * lambda, shape.along(v)]))}Z`).join('');
 }
 
-// What a reader is told of a defect that is pointed at.
+// What a reader is told of a defect that is pointed at; its class alone where it was not measured.
 function titleOf({ class: name, area_mm2: area, length_mm: length, width_mm: width }) {
   const title = makeSvg('title', {});
-  title.textContent = say('spot', name, squareMillimetres(area), figure(length), figure(width));
+  title.textContent = area === undefined ? name : say('spot', name, squareMillimetres(area), figure(length), figure(width));
   return title;
 }
 
@@ -71,54 +71,109 @@ function drawPlace(spot, shape, colours) {
   return circle;
 }
 
-// All that one view answers for, with its middle at 0.
-function drawStrip(verdict, pose, shape, colours, clip) {
-  const [from, to] = [pose.from_deg * RAD, pose.to_deg * RAD];
-  const height = shape.along(1);
-  const strip = makeSvg('g', { 'data-view': pose.view });
-  const frame = makeSvg('clipPath', { id: clip });
-  frame.append(makeSvg('rect', { x: shape.a * from, y: -height, width: shape.a * (to - from), height: 2 * height }));
-  strip.append(frame, makeSvg('path', { d: seenArea(from, to, shape), class: 'seen' }));
+// Where each view's strip is: how far its middle is shifted. One at the map's end goes on at its other end.
+function stripsOf(surface, shape) {
+  const round = 2 * Math.PI * shape.a;
+  return surface.pose.filter((one) => one.from_deg !== null).flatMap((pose) => {
+    const middle = -((((pose.roll_deg + 180) % 360) + 360) % 360 - 180) * RAD * shape.a;
+    return [-1, 0, 1].map((turn) => ({ pose, turn, shift: middle + turn * round })).filter(({ shift }) => {
+      const [from, to] = [pose.from_deg, pose.to_deg].map((degrees) => shift + degrees * RAD * shape.a);
+      return to > -round / 2 && from < round / 2;
+    });
+  });
+}
+
+// The defects in one view, within its strip; `colourOf` a class.
+function drawFound(verdict, pose, shape, colourOf, clip) {
   const found = makeSvg('g', { 'clip-path': `url(#${clip})` });
   const unroll = unroller(pose, verdict.surface.roll_axis);
   for (const spot of verdict.surface.defects) {
     for (const index of spot.parts.filter((part) => verdict.defects[part]?.view === pose.view)) {
       const path = makeSvg('path', {
-        d: outlineOf(verdict.defects, index, unroll, shape), class: 'spot', fill: colours.get(spot.class), 'data-class': spot.class,
+        d: outlineOf(verdict.defects, index, unroll, shape), class: 'spot', fill: colourOf(spot.class), 'data-class': spot.class,
       });
       path.append(titleOf(spot));
       found.append(path);
     }
   }
+  return found;
+}
+
+// All that one view answers for, with its middle at 0; without `colourOf` no defects.
+function drawStrip(verdict, pose, shape, colourOf, clip) {
+  const [from, to] = [pose.from_deg * RAD, pose.to_deg * RAD];
+  const height = shape.along(1);
+  const strip = makeSvg('g', { 'data-view': pose.view });
+  const frame = makeSvg('clipPath', { id: clip });
+  frame.append(makeSvg('rect', { x: shape.a * from, y: -height, width: shape.a * (to - from), height: 2 * height }));
   const name = makeSvg('text', { x: 0, y: height * 0.97, class: 'strip-name', 'font-size': height / 7, 'text-anchor': 'middle' });
   name.textContent = pose.view;
-  strip.append(found, makeSvg('path', { d: `M${shape.a * from} ${-height}V${height}`, class: 'border' }), name);
+  strip.append(frame, makeSvg('path', { d: seenArea(from, to, shape), class: 'seen' }));
+  if (colourOf) strip.append(drawFound(verdict, pose, shape, colourOf, clip));
+  strip.append(makeSvg('path', { d: `M${shape.a * from} ${-height}V${height}`, class: 'border' }), name);
   return strip;
+}
+
+let maps = 0; // what is clipped names its frame, of which a page may have several
+
+// The map with what views have seen; `colourOf` as above. Returns it with the names of its strips' frames.
+function drawViews(verdict, label, colourOf) {
+  const shape = spheroidOf(verdict.surface);
+  const [round, height] = [2 * Math.PI * shape.a, 2 * shape.along(1)];
+  const svg = makeSvg('svg', { viewBox: `${-round / 2} ${-height / 2} ${round} ${height}`, class: 'unrolled', role: 'img', 'aria-label': label });
+  svg.append(makeSvg('rect', { x: -round / 2, y: -height / 2, width: round, height, class: 'ground' }));
+  maps += 1;
+  const map = maps;
+  const clipOf = ({ pose, turn }) => `strip-${map}-${pose.view}-${turn + 1}`;
+  for (const one of stripsOf(verdict.surface, shape)) {
+    const strip = drawStrip(verdict, one.pose, shape, colourOf, clipOf(one));
+    strip.setAttribute('transform', `translate(${one.shift} 0)`);
+    svg.append(strip);
+  }
+  return { svg, shape, clipOf };
 }
 
 // The map of a fruit that was measured; its middle is what the first view had in front. Defects whose outlines the verdict
 // lacks are drawn as circles.
 export function drawMap(verdict, colours, fruit) {
   const { surface } = verdict;
-  const shape = spheroidOf(surface);
-  const [round, height] = [2 * Math.PI * shape.a, 2 * shape.along(1)];
-  const spots = surface.defects.map((spot) => `${spot.class} ${squareMillimetres(spot.area_mm2)}`).join(', ');
-  const svg = makeSvg('svg', {
-    viewBox: `${-round / 2} ${-height / 2} ${round} ${height}`, class: 'unrolled', role: 'img',
-    'aria-label': say('map', fruit, spots || say('no_defects')),
-  });
-  svg.append(makeSvg('rect', { x: -round / 2, y: -height / 2, width: round, height, class: 'ground' }));
-  for (const pose of surface.pose.filter((one) => one.from_deg !== null)) {
-    const middle = -((((pose.roll_deg + 180) % 360) + 360) % 360 - 180) * RAD * shape.a;
-    for (const turn of [-1, 0, 1]) { // a strip at the map's end goes on at its other end
-      const [from, to] = [pose.from_deg, pose.to_deg].map((degrees) => middle + turn * round + degrees * RAD * shape.a);
-      if (to <= -round / 2 || from >= round / 2) continue;
-      const strip = drawStrip(verdict, pose, shape, colours, `strip-${pose.view}-${turn + 1}`);
-      strip.setAttribute('transform', `translate(${middle + turn * round} 0)`);
-      svg.append(strip);
-    }
-  }
+  const told = ({ class: name, area_mm2: area }) => (area === undefined ? name : `${name} ${squareMillimetres(area)}`);
+  const label = say('map', fruit, surface.defects.map(told).join(', ') || say('no_defects'));
+  const { svg, shape } = drawViews(verdict, label, (name) => colours.get(name) ?? 'white'); // of a class that was renamed
   const places = surface.defects.filter(({ parts }) => !parts.some((part) => verdict.defects[part]));
   svg.append(...places.map((spot) => drawPlace(spot, shape, colours)));
+  return svg;
+}
+
+// Two verdicts with the same poses, on one map: what is a defect in both, only before, and only after, striped (class
+// names of the layers: both, before, after). Classes are not told apart.
+export function drawDifference(before, after, label) {
+  const { svg, shape, clipOf } = drawViews(before, label, null);
+  const { x, y, width, height } = svg.viewBox.baseVal;
+  const layer = (verdict, name, fill = 'currentColor') => {
+    const group = makeSvg('g', { class: name });
+    for (const one of stripsOf(before.surface, shape)) {
+      const strip = makeSvg('g', { transform: `translate(${one.shift} 0)` });
+      strip.append(drawFound(verdict, one.pose, shape, () => fill, clipOf(one)));
+      group.append(strip);
+    }
+    return group;
+  };
+  const without = (verdict, id) => { // a mask of all but its defects
+    const mask = makeSvg('mask', { id, maskUnits: 'userSpaceOnUse', x, y, width, height });
+    mask.append(makeSvg('rect', { x, y, width, height, fill: 'white' }), layer(verdict, 'hole'));
+    return mask;
+  };
+  const only = (verdict, name, mask, fill) => {
+    const group = makeSvg('g', { mask: `url(#${mask})` });
+    group.append(layer(verdict, name, fill));
+    return group;
+  };
+  const [notBefore, notAfter, stripes] = [`not-before-${maps}`, `not-after-${maps}`, `stripes-${maps}`];
+  const size = height / 40;
+  const pattern = makeSvg('pattern', { id: stripes, class: 'after', patternUnits: 'userSpaceOnUse', width: size, height: size, patternTransform: 'rotate(45)' });
+  pattern.append(makeSvg('rect', { width: size, height: size, fill: 'currentColor' }), makeSvg('rect', { width: size / 3, height: size, fill: 'black' }));
+  svg.append(pattern, without(before, notBefore), without(after, notAfter), layer(before, 'both'),
+    only(before, 'before', notAfter), only(after, 'after', notBefore, `url(#${stripes})`));
   return svg;
 }

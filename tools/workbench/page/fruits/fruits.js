@@ -49,7 +49,7 @@ class Fruits {
       make('div', { class: 'row' }, this.status, this.cancel), this.list, this.more, this.notes);
     this.bar = new FruitBar({ open: (fruit, view) => this.open(fruit, view), step: (fruit, by) => this.step(fruit, by),
       back: () => this.goBack(), describe: (fruit) => [nameOf(fruit), detailsOf(fruit)].filter((text) => text).join(': ') });
-    this.surface = new FruitSurface(() => this.summary);
+    this.surface = new FruitSurface({ summary: () => this.summary, mapsOf: (fruit, view) => this.mapsOf(fruit, view), chainOf: (planes) => app.chain(planes) });
     app.onselect((picture) => {
       this.bar.show(picture);
       this.surface.show(picture);
@@ -173,19 +173,23 @@ class Fruits {
     this.list.querySelector(`[data-number="${fruit.number}"]`)?.focus();
   }
 
+  // The class maps of a view, which are opened if they are not.
+  async mapsOf(fruit, view) {
+    const known = this.app.pictures().find((one) => one.fruit?.number === fruit.number && one.view === view && one.kind === 'maps');
+    if (known) return known;
+    const name = `lane-${fruit.lane}-fruit-${fruit.fruit}-view-${view}`;
+    const { pictures } = await post(`/fruits/view?${new URLSearchParams({ number: fruit.number, view, name })}`);
+    for (const picture of pictures) Object.assign(picture, { fruit, view });
+    this.app.add(pictures);
+    return pictures[0];
+  }
+
   // Opens a view and shows it in the Chain mode, where an A that is kept there goes on as its settings.
   async open(fruit, view) {
     setText(this.alert, '');
     this.app.warn('');
     try {
-      const name = `lane-${fruit.lane}-fruit-${fruit.fruit}-view-${view}`;
-      const known = this.app.pictures().find((one) => one.fruit?.number === fruit.number && one.view === view && one.kind === 'maps');
-      if (!known) {
-        const { pictures } = await post(`/fruits/view?${new URLSearchParams({ number: fruit.number, view, name })}`);
-        for (const picture of pictures) Object.assign(picture, { fruit, view });
-        this.app.add(pictures);
-        this.app.select(pictures[0].id);
-      } else this.app.select(known.id);
+      this.app.select((await this.mapsOf(fruit, view)).id);
       if (document.body.dataset.mode === 'fruits') this.app.showMode('chain', true);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;

@@ -30,6 +30,12 @@ export default {
   fruits_late: 'late',
   surface_title: 'The whole surface of this fruit',
   surface_verdict: 'As the line judged it.',
+  surface_run_again: 'Run the chain on all views, with the settings of the Chain mode',
+  surface_again: 'As the settings of the Chain mode judged it when it was run.',
+  surface_difference: 'The difference.',
+  surface_before: 'only as the line judged it',
+  surface_after: 'only with these settings',
+  surface_both: 'both',
   surface_places: 'An archive keeps where defects are and how large, not their outlines: circles of their areas. To see outlines, start '
     + 'cernita-workbench with --log DIR.',
   surface_no_source: 'It is in verdicts, not in recordings: start cernita-workbench with --log DIR (with outlines) or --archive FILE.',

@@ -28,6 +28,12 @@ export default {
   fruits_late: 'in ritardo',
   surface_title: 'Tutta la superficie di questo frutto',
   surface_verdict: 'Come l’ha giudicata la linea.',
+  surface_run_again: 'Esegui la catena su tutte le viste, con le impostazioni della modalità Catena',
+  surface_again: 'Come la giudicavano le impostazioni della modalità Catena quando è stata eseguita.',
+  surface_difference: 'La differenza.',
+  surface_before: 'solo secondo la linea',
+  surface_after: 'solo con queste impostazioni',
+  surface_both: 'entrambe',
   surface_places: 'Un archivio conserva dove sono i difetti e quanto sono grandi, non i contorni: cerchi della loro area. Per i contorni avvia '
     + 'cernita-workbench con --log DIR.',
   surface_no_source: 'È nei verdetti, non nelle registrazioni: avvia cernita-workbench con --log DIR (con i contorni) o --archive FILE.',
