@@ -18,6 +18,7 @@ _CURES = {  # the first one whose text is found
     "No space": "make room on the server's disk",
     "does not exist": "name the database that cernita-archive writes",
 }
+_NO_URL = "is not postgresql://[USER@]HOST[:PORT]/DATABASE, with what is special in a URL as %XX"
 _NUMERIC = 1700  # the type of sums
 
 
@@ -27,7 +28,10 @@ def is_url(text):
 
 def name_of(url):
     """Without user, password and options."""
-    place = urllib.parse.urlsplit(url)
+    try:
+        place = urllib.parse.urlsplit(url)
+    except ValueError:
+        raise Failure(_NO_URL) from None
     return f"postgresql://{place.netloc.rpartition('@')[2]}{place.path}"
 
 
@@ -82,5 +86,7 @@ class Connection:
 
     def _describe(self, fault):
         text = (str(fault).strip() or "the connection broke").splitlines()[0]
+        if text.startswith("invalid dsn"):  # it may quote the password
+            return Failure(f"{self.path}: {_NO_URL}")
         cures = [cure for part, cure in _CURES.items() if part in text]
         return Failure(f"{self.path}: {text}: {cures[0] if cures else 'see the log of the server'}")
