@@ -24,6 +24,8 @@ typedef struct surface_walk {
     unsigned crossed;        /* bit 0, 1: the run crosses the lower, upper border */
     double near_from[2];     /* what the run has near these borders, in v; empty if from > to */
     double near_to[2];
+    /* The same for all outlines of a view: */
+    bool mirrored;                       /* the chart is, to the picture */
     double cos_border[2], sin_border[2]; /* of the lower, the upper one */
     double reach_max;                    /* of what is near */
     double pole_v;                       /* beyond, a point reaches the pole */
@@ -137,12 +139,14 @@ static void note_near(surface_walk *walk, const crn_chart_point *point)
     const double beyond[2] = {point->lambda - lens->lo, lens->hi - point->lambda};
     if (beyond[0] > walk->reach_max && beyond[1] > walk->reach_max)
         return;
-    double reach =
-        walk->surface->settings.roll_error_rad + 1 / (lens->across_px * fmax(point->z, STEP_MAX));
+    double z = point->z > STEP_MAX ? point->z : STEP_MAX;
+    double reach = walk->surface->settings.roll_error_rad + 1 / (lens->across_px * z);
     for (int border = 0; border < 2; border++)
         if (beyond[border] <= reach) {
-            walk->near_from[border] = fmin(walk->near_from[border], point->v);
-            walk->near_to[border] = fmax(walk->near_to[border], point->v);
+            if (point->v < walk->near_from[border])
+                walk->near_from[border] = point->v;
+            if (point->v > walk->near_to[border])
+                walk->near_to[border] = point->v;
         }
 }
 
@@ -304,7 +308,7 @@ static double measure(const float *xy, uint32_t n, double *ret_x, double *ret_y)
 }
 
 /* Cuts one outline or hole. False if it is left out. */
-static bool cut(crn_surface *surface, const crn_surface_view *views, int32_t view, uint32_t defect)
+static bool cut(surface_walk *walk, const crn_surface_view *views, int32_t view, uint32_t defect)
 {
     const crn_defects *all = views[view].defects;
     const crn_defect *outline = &all->defects[defect];
@@ -316,29 +320,13 @@ static bool cut(crn_surface *surface, const crn_surface_view *views, int32_t vie
     double x = 0, y = 0, u, v, area = n < 3 ? 0 : measure(xy, n, &x, &y);
     if (area == 0)
         return false;
-    const crn_surface_lens *lens = &surface->lenses[view];
-    crn_surface_lens_place(lens, x, y, &u, &v);
+    crn_surface_lens_place(walk->lens, x, y, &u, &v);
     if (!outline->hole && !(u * u + v * v <= 1))
         return false;
-    /* About x the chart is the picture's mirror image. */
-    bool mirrored = lens->across_x * lens->along_y < lens->across_y * lens->along_x;
-    surface_walk walk = {
-        .surface = surface,
-        .lens = lens,
-        .outline = {.defect = defect,
-                    .view = view,
-                    .channel = outline->channel,
-                    .hole = outline->hole},
-        /* A view shows nothing beyond a right angle: such a border is as good as one. */
-        .cos_border = {lens->lo > -M_PI / 2 ? cos(lens->lo) : 0,
-                       lens->hi < M_PI / 2 ? cos(lens->hi) : 0},
-        .sin_border = {lens->lo > -M_PI / 2 ? sin(lens->lo) : -1,
-                       lens->hi < M_PI / 2 ? sin(lens->hi) : 1},
-        .pole_v = crn_surface_lens_pole(lens, POLE_PX),
-        .reach_max = surface->settings.roll_error_rad + 1 / (lens->across_px * STEP_MAX),
-        .sign = (area > 0) == (outline->hole != mirrored) ? -1 : 1,
-    };
-    walk_around(&walk, xy, n);
+    walk->outline = (crn_surface_run){
+        .defect = defect, .view = view, .channel = outline->channel, .hole = outline->hole};
+    walk->sign = (area > 0) == (outline->hole != walk->mirrored) ? -1 : 1;
+    walk_around(walk, xy, n);
     return true;
 }
 
@@ -383,25 +371,45 @@ static void place_hole(crn_surface *surface, uint32_t hole, uint32_t first, uint
 }
 
 /* Cuts an outline and its holes. */
-static void cut_region(crn_surface *surface, const crn_surface_view *views, int32_t view,
+static void cut_region(surface_walk *walk, const crn_surface_view *views, int32_t view,
                        uint32_t outline)
 {
+    crn_surface *surface = walk->surface;
     uint32_t first = surface->run_count;
-    if (!cut(surface, views, view, outline) || surface->run_count == first)
+    if (!cut(walk, views, view, outline) || surface->run_count == first)
         return;
     uint32_t end = surface->run_count;
     for (uint32_t hole = surface->first_hole[outline]; hole != UINT32_MAX;
          hole = surface->next_hole[hole])
-        cut(surface, views, view, hole);
+        cut(walk, views, view, hole);
     pair_crossings(surface);
     for (uint32_t i = end; i < surface->run_count; i++)
         if (surface->runs[crn_surface_root(surface, i)].hole)
             place_hole(surface, i, first, end);
 }
 
+/* What all outlines of a view have in common. */
+static surface_walk walk_of(crn_surface *surface, const crn_surface_lens *lens)
+{
+    return (surface_walk){
+        .surface = surface,
+        .lens = lens,
+        /* About x the chart is the picture's mirror image. */
+        .mirrored = lens->across_x * lens->along_y < lens->across_y * lens->along_x,
+        /* A view shows nothing beyond a right angle: such a border is as good as one. */
+        .cos_border = {lens->lo > -M_PI / 2 ? cos(lens->lo) : 0,
+                       lens->hi < M_PI / 2 ? cos(lens->hi) : 0},
+        .sin_border = {lens->lo > -M_PI / 2 ? sin(lens->lo) : -1,
+                       lens->hi < M_PI / 2 ? sin(lens->hi) : 1},
+        .pole_v = crn_surface_lens_pole(lens, POLE_PX),
+        .reach_max = surface->settings.roll_error_rad + 1 / (lens->across_px * STEP_MAX),
+    };
+}
+
 void crn_surface_cut_view(crn_surface *surface, const crn_surface_view *views, int32_t view)
 {
     const crn_defects *all = views[view].defects;
+    surface_walk walk = walk_of(surface, &surface->lenses[view]);
     for (uint32_t i = 0; i < all->defect_count; i++)
         surface->first_hole[i] = surface->next_hole[i] = UINT32_MAX;
     for (uint32_t i = all->defect_count; i-- > 0;) {
@@ -413,5 +421,5 @@ void crn_surface_cut_view(crn_surface *surface, const crn_surface_view *views, i
     }
     for (uint32_t i = 0; i < all->defect_count; i++)
         if (!all->defects[i].hole)
-            cut_region(surface, views, view, i);
+            cut_region(&walk, views, view, i);
 }

@@ -19,7 +19,13 @@ static const crn_surface_targets found = {.area = 4,
                                           .axes = 1.5,
                                           .roll = 1,
                                           .roll_p95 = 3};
-static const crn_surface_targets wobbling = {.area = 4, .diameter = 1, .centre = 0.6, .axes = 1.5};
+static const crn_surface_targets wobbling = {.area = 4,
+                                             .area_p95 = 11,
+                                             .counts_min = 97,
+                                             .length = 3,
+                                             .diameter = 1,
+                                             .centre = 0.6,
+                                             .axes = 1.5};
 static const crn_surface_targets unknown = {.expected_min = 100};
 static const crn_surface_targets none = {0};
 
