@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int crn_gpu_errno(cudaError_t error)
 {
@@ -206,6 +207,7 @@ int crn_gpu_describe(int32_t device, crn_gpu_device *ret_device)
     ret_device->multiprocessors = properties.multiProcessorCount;
     ret_device->memory_bytes = properties.totalGlobalMem;
     ret_device->l2_bytes = (size_t)properties.l2CacheSize;
+    memcpy(ret_device->uuid, &properties.uuid, sizeof ret_device->uuid);
     ret_device->mps = mps != 0;
     return 0;
 }

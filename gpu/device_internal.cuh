@@ -60,5 +60,12 @@ int crn_gpu_begin_capture(crn_context *context);
 int crn_gpu_end_capture(crn_context *context, crn_gpu_graph **ret_graph);
 int crn_gpu_launch(crn_context *context, crn_gpu_graph *graph);
 void crn_gpu_graph_free(crn_gpu_graph **graph);
+int crn_gpu_probe(crn_context *context, const crn_image *in, crn_values_probe *probes);
+int crn_gpu_export_create(int32_t device, size_t bytes, crn_gpu_export *ret_export);
+void crn_gpu_export_free(crn_gpu_export *exported);
+int crn_gpu_signal_create(int32_t device, void **ret_signal,
+                          unsigned char ret_handle[CRN_GPU_SIGNAL_BYTES]);
+int crn_gpu_signal_query(void *signal);
+void crn_gpu_signal_free(void *signal);
 
 #endif

@@ -24,8 +24,23 @@ typedef struct crn_gpu_device {
     int32_t capability; /**< 10 * major + minor: 90 */
     int32_t multiprocessors;
     size_t memory_bytes, l2_bytes;
+    unsigned char uuid[16];
     bool mps; /**< contexts of this process go through an MPS server, together with others' */
 } crn_gpu_device;
+
+/** Sizes of exported memory are multiples of it. */
+#define CRN_GPU_EXPORT_UNIT ((size_t)2 << 20)
+
+/** Bytes of the handle by which another process opens a signal. */
+#define CRN_GPU_SIGNAL_BYTES 64
+
+/** Device memory that other processes may map. */
+typedef struct crn_gpu_export {
+    void *memory;   /**< the device's; NULL: none */
+    size_t bytes;   /**< as allocated, a multiple of CRN_GPU_EXPORT_UNIT */
+    int descriptor; /**< of cuMemExportToShareableHandle(); the caller's to close */
+    int32_t device;
+} crn_gpu_export;
 
 /** Captured work that can be launched any number of times. */
 typedef struct crn_gpu_graph crn_gpu_graph;
@@ -102,6 +117,29 @@ typedef struct crn_gpu {
      * @param stream a cudaStream_t of that device; NULL: the default stream
      */
     int (*context_create_on)(int32_t device, void *stream, crn_context **ret_context);
+
+    /**
+     * Samples the values of an image in device memory, for each view of the context. Can be
+     * captured.
+     *
+     * @param in dense, u8, f16 or f32
+     * @param probes one for each view, in pinned memory
+     */
+    int (*probe)(crn_context *context, const crn_image *in, crn_values_probe *probes);
+
+    /** Memory of the device for at least so many bytes, contents undefined. -ENOTSUP: the device
+     * or its driver cannot share memory. By any thread, as those below. */
+    int (*export_create)(int32_t device, size_t bytes, crn_gpu_export *ret_export);
+    /** Unmaps it and sets memory to NULL, which is allowed; what others mapped stays theirs. */
+    void (*export_free)(crn_gpu_export *exported);
+
+    /** An event that other processes record on streams of theirs, by its handle. Ends with its
+     * maker's process. */
+    int (*signal_create)(int32_t device, void **ret_signal,
+                         unsigned char ret_handle[CRN_GPU_SIGNAL_BYTES]);
+    /** 0: what was enqueued before its last record is done, or there was none; -EAGAIN: not yet. */
+    int (*signal_query)(void *signal);
+    void (*signal_free)(void *signal);
 } crn_gpu;
 
 /**

@@ -57,6 +57,8 @@ static const crn_gpu table = {
     crn_gpu_copy,          crn_gpu_poll,           crn_gpu_record_event,
     crn_gpu_elapsed,       crn_gpu_begin_capture,  crn_gpu_end_capture,
     crn_gpu_launch,        crn_gpu_graph_free,     crn_gpu_context_create_on,
+    crn_gpu_probe,         crn_gpu_export_create,  crn_gpu_export_free,
+    crn_gpu_signal_create, crn_gpu_signal_query,   crn_gpu_signal_free,
 };
 
 const crn_gpu *crn_gpu_get(const char **ret_why)

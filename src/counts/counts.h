@@ -199,6 +199,11 @@
     ROW(failed, SAMPLE("cernita_views_lost_total", "failed"),                                      \
         LOST("failed", "the chain failed, an error says why"),                                     \
         ABOUT("views whose chain failed; an error says why"))                                      \
+    ROW(device_lost, SAMPLE("cernita_views_lost_total", "device_lost"),                            \
+        LOST("device_lost", "views lay in the memory of a GPU that was given up, an error says "   \
+                            "why; restart to use it again"),                                       \
+        ABOUT("views lost: they lay in the memory of a GPU that was given up; an error says "      \
+              "why"))                                                                              \
     ROW(forced,                                                                                    \
         METRIC("cernita_fruits_forced_total",                                                      \
                "fruits judged early because limits.open_fruits was reached"),                      \
@@ -222,6 +227,10 @@
         COPED("device_lost_views"),                                                                \
         ABOUT("views that the processor did: taken back from a lost "                              \
               "device"))                                                                           \
+    ROW(device_copied,                                                                             \
+        METRIC("cernita_device_views_copied_total", "views in a GPU's memory that were copied to " \
+                                                    "host memory, as something needed them "       \
+                                                    "there"))                                      \
     ROW(device_slow,                                                                               \
         METRIC("cernita_device_batches_slow_total", "batches that took more than half of the "     \
                                                     "time after which their device counts as "     \

@@ -191,6 +191,16 @@ static void make_ready(crn_engine *engine, crn_view *view, crn_device_view *from
     engine->ready[last] = (ready_view){.view = view, .from = from};
 }
 
+/* In whose memory the view lies; NULL: in none's. Also a lost one. */
+static crn_device *device_of(const crn_engine *engine, const crn_view *view)
+{
+    const crn_devices *devices = &engine->devices;
+    for (int32_t i = 0; view->gpu.maps && i < devices->count; i++)
+        if (devices->number[i] == view->gpu.device)
+            return devices->device[i];
+    return NULL;
+}
+
 static void submit_ready(crn_engine *engine)
 {
     crn_worker *worker;
@@ -198,7 +208,7 @@ static void submit_ready(crn_engine *engine)
         ready_view *first = &engine->ready[engine->ready_first];
         engine->ready_first = (engine->ready_first + 1) % engine->ready_capacity;
         engine->ready_count--;
-        crn_worker_submit(worker, first->view, first->from);
+        crn_worker_submit(worker, first->view, first->from, device_of(engine, first->view));
     }
 }
 
@@ -225,7 +235,8 @@ int crn_engine_submit(crn_engine *engine, crn_view *view)
     if (engine->ready_count >= engine->workers ||
         (engine->devices.count == 0 && !least_busy(engine)))
         return -EAGAIN;
-    crn_device *device = crn_devices_route(&engine->devices, view);
+    crn_device *device =
+        view->gpu.maps ? device_of(engine, view) : crn_devices_route(&engine->devices, view);
     if (device) {
         int r = crn_device_submit(device, view, crn_now_ns());
         if (r == 0)
@@ -244,13 +255,13 @@ static void reclaim_views(crn_engine *engine, crn_device *device)
         ready_view *ready = &engine->ready[(engine->ready_first + i) % engine->ready_capacity];
         if (ready->from && ready->from->device == device) {
             ready->from = NULL;
-            engine->stats.device_lost++;
+            engine->stats.device_lost += !ready->view->gpu.maps; /* else it is lost with it */
         }
     }
     crn_view *view;
     while ((view = crn_device_reclaim(device))) {
         make_ready(engine, view, NULL);
-        engine->stats.device_lost++;
+        engine->stats.device_lost += !view->gpu.maps;
     }
 }
 
@@ -275,10 +286,11 @@ static void watch_devices(crn_engine *engine)
 static void collect_from_devices(crn_engine *engine)
 {
     crn_devices *devices = &engine->devices;
-    engine->stats.device_slow = 0;
+    engine->stats.device_slow = engine->stats.device_copied = 0;
     for (int32_t i = 0; i < devices->count; i++) {
         crn_device_view *from;
         engine->stats.device_slow += crn_device_slow(devices->device[i]);
+        engine->stats.device_copied += crn_device_copied(devices->device[i]);
         while (!devices->lost[i] && (from = crn_device_collect(devices->device[i]))) {
             if (from->status == 0) {
                 make_ready(engine, from->view, from);
@@ -288,7 +300,7 @@ static void collect_from_devices(crn_engine *engine)
                 crn_devices_refuse(devices, &from->shape);
             /* A cancelled view is skipped wherever it goes. */
             engine->stats.device_new +=
-                !atomic_load_explicit(&from->view->cancelled, memory_order_relaxed);
+                from->status != -ETIME && !atomic_load_explicit(&from->view->cancelled, memory_order_relaxed);
             make_ready(engine, from->view, NULL);
             crn_device_release(from);
         }
@@ -359,6 +371,17 @@ int crn_engine_check(const crn_engine *engine, int64_t now_ns, int64_t limit_ns,
             return r;
     }
     return 0;
+}
+
+bool crn_engine_get_device(const crn_engine *engine, int32_t i, crn_engine_device *ret_device)
+{
+    const crn_devices *devices = &engine->devices;
+    if (i >= devices->count)
+        return false;
+    *ret_device = (crn_engine_device){.number = devices->number[i],
+                                      .is_lost = devices->lost[i],
+                                      .about = crn_device_about(devices->device[i])};
+    return true;
 }
 
 const crn_engine_stats *crn_engine_get_stats(const crn_engine *engine)

@@ -82,6 +82,16 @@ int64_t crn_engine_wake_ns(const crn_engine *engine, int64_t now_ns);
  */
 int crn_engine_check(const crn_engine *engine, int64_t now_ns, int64_t limit_ns, crn_error *error);
 
+/* A device as it was at the start, and whether it is lost since. */
+typedef struct crn_engine_device {
+    int32_t number;
+    bool is_lost;
+    const crn_gpu_device *about;
+} crn_engine_device;
+
+/* The i-th of those that are used; false past the last. */
+bool crn_engine_get_device(const crn_engine *engine, int32_t i, crn_engine_device *ret_device);
+
 const crn_engine_stats *crn_engine_get_stats(const crn_engine *engine);
 
 /* Describes for the log what runs: "openmp, 1 worker of 1 thread", "cuda on NVIDIA H200, 4 batches

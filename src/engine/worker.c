@@ -14,12 +14,15 @@
 #include "stages/base/clock.h"
 #include "stages/base/process/thread.h"
 #include "stages/base/ring.h"
+#include "src/engine/remote_maps.h"
 #include "src/realtime/realtime.h"
 
 /* A view inside the worker; `output` is the part that the caller sees. */
 typedef struct task {
     crn_output output;
     crn_device_view *from; /* NULL: run the whole chain */
+    crn_device *device;    /* in whose memory the view lies; NULL: in none's */
+    crn_values_probe probe;
 } task;
 
 /* What views with the same settings need. */
@@ -36,6 +39,7 @@ struct crn_worker {
     int done_descriptor;
     pthread_t thread;
     bool started;
+    crn_remote_maps *remote;
     crn_chain *chain; /* owns the memory that those of all settings share; runs no view itself */
     worker_settings settings[CRN_GENERATIONS]; /* by crn_config_slot */
     sem_t ready;                               /* posted once, when the thread is set up */
@@ -51,27 +55,71 @@ struct crn_worker {
     crn_pulse pulse;
 };
 
+/* True if something needs the maps of a view in a device's memory on this side: steps and measures
+ * that read them here, the recorder, or to say what is wrong with their values. */
+static bool needs_maps(const crn_worker *self, const crn_view *view, const crn_device_result *done)
+{
+    return crn_config_textures(view->config) > 0 || crn_config_measures(view->config) ||
+           self->config->record.dir[0] ||
+           crn_device_result_seen(done, view->header.type).suspect;
+}
+
+/* Runs the finish halves of what a device left, where its maps lie or on a copy of them. */
+static int run_finish(crn_worker *self, task *it, crn_chain *chain, crn_values_watch *watch)
+{
+    crn_output *output = &it->output;
+    crn_view *view = output->view;
+    crn_device_result *done = &it->from->enqueued;
+    done->where = NULL;
+    if (!crn_view_has_maps(view) && needs_maps(self, view, done)) {
+        int r = crn_device_copy_view(it->device, self->number, view);
+        if (r < 0)
+            return r;
+    }
+    if (!crn_view_has_maps(view)) {
+        done->where = crn_remote_maps_of(self->remote, it->from);
+        if (done->probe) {
+            it->probe = *done->probe;
+            output->probe = &it->probe;
+        }
+    }
+    crn_chain_input input = crn_view_input(view);
+    input.watch = watch;
+    return crn_chain_finish(chain, &input, done, &output->defects, &output->judgement);
+}
+
+/* Runs the whole chain, on a copy where the maps lie on a device. */
+static int run_whole(crn_worker *self, task *it, crn_chain *chain, crn_values_watch *watch)
+{
+    crn_output *output = &it->output;
+    crn_view *view = output->view;
+    int r = crn_view_has_maps(view) ? 0 : crn_device_copy_view(it->device, self->number, view);
+    output->probe = NULL;
+    if (r < 0)
+        return r;
+    crn_chain_input input = crn_view_input(view);
+    input.watch = watch;
+    return crn_chain_run(chain, &input, &output->defects, &output->judgement);
+}
+
 /* Runs the finish halves if a device left complete contours, otherwise the whole chain. */
 static int run_chain(crn_worker *self, task *it, crn_values_watch *watch)
 {
     crn_output *output = &it->output;
     const worker_settings *settings = &self->settings[crn_config_slot(output->view->config)];
-    crn_chain *chain = settings->chain;
-    crn_chain_input input = crn_view_input(output->view);
-    input.watch = watch;
     int r = -EOVERFLOW;
+    output->probe = NULL;
     output->defects.textures = settings->textures[it - self->tasks];
     output->defects.texture_capacity = settings->texture_capacity;
     if (it->from && it->from->status == 0)
-        r = crn_chain_finish(chain, &input, &it->from->enqueued, &output->defects,
-                             &output->judgement);
+        r = run_finish(self, it, settings->chain, watch);
     if (r == 0)
         output->judgement.place = it->from->place;
     if (it->from)
         crn_device_finished(it->from);
     output->on_device = r != -EOVERFLOW;
     if (r == -EOVERFLOW)
-        r = crn_chain_run(chain, &input, &output->defects, &output->judgement);
+        r = run_whole(self, it, settings->chain, watch);
     output->judgement.place.worker = (int16_t)self->number;
     return r;
 }
@@ -226,6 +274,8 @@ int crn_worker_create(const crn_config *config, const crn_ops *ops, const crn_ou
     if (r == 0)
         r = crn_ring_init(&self->out, CRN_WORKER_DEPTH);
     if (r == 0)
+        r = crn_remote_maps_create(number, &self->remote);
+    if (r == 0)
         r = crn_chain_create(config, ops, &self->chain);
     if (r == 0)
         r = crn_worker_prepare(self, config);
@@ -271,6 +321,7 @@ void crn_worker_free(crn_worker **worker)
     for (uint32_t slot = 0; slot < CRN_GENERATIONS; slot++)
         crn_worker_forget(self, slot);
     crn_chain_free(&self->chain);
+    crn_remote_maps_free(&self->remote);
     for (int32_t i = 0; i < CRN_WORKER_DEPTH; i++) {
         free(self->tasks[i].output.defects.defects);
         free(self->tasks[i].output.defects.xy);
@@ -286,12 +337,14 @@ int32_t crn_worker_busy(const crn_worker *worker)
     return __builtin_popcount(worker->busy);
 }
 
-void crn_worker_submit(crn_worker *worker, crn_view *view, crn_device_view *from)
+void crn_worker_submit(crn_worker *worker, crn_view *view, crn_device_view *from,
+                       crn_device *device)
 {
     int32_t free_task = __builtin_ctz(~worker->busy);
     task *it = &worker->tasks[free_task];
     it->output.view = view;
     it->from = from;
+    it->device = device;
     worker->busy |= UINT32_C(1) << free_task;
     crn_pulse_given(&worker->pulse);
     crn_ring_push(&worker->in, it);

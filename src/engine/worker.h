@@ -19,12 +19,14 @@
 typedef struct crn_output {
     crn_view *view;
     int status; /* 0, -ECANCELED (its fruit was judged before the view began), -ETIME (its time ran
-                   out while it ran), or the chain's error */
+                   out while it ran), -ENODEV (it lay in the memory of a device that is lost), or the
+                   chain's error */
     bool on_device;  /* the enqueue halves ran on a device */
     int64_t took_ns; /* since the view began; a lower bound of its cost if it did not finish */
     crn_judgement judgement; /* valid when status is 0 */
     crn_defects defects;     /* valid when status is 0; the worker's memory */
     void *extra;             /* the hook's; NULL without one */
+    const crn_values_probe *probe; /* for the hook: of a view whose maps it cannot read; else NULL */
 } crn_output;
 
 /* What else to do with a judged view on the worker's thread. Its time is part of the view's cost.
@@ -65,9 +67,10 @@ void crn_worker_free(crn_worker **worker);
 /* Number of views that it holds: waiting, running or not yet collected. */
 int32_t crn_worker_busy(const crn_worker *worker);
 
-/* Submits a view; `from` is NULL for the whole chain. The worker must hold fewer than
- * CRN_WORKER_DEPTH views. */
-void crn_worker_submit(crn_worker *worker, crn_view *view, crn_device_view *from);
+/* Submits a view; `from` is NULL for the whole chain. `device`: in whose memory it lies, NULL if in
+ * none's. The worker must hold fewer than CRN_WORKER_DEPTH views. */
+void crn_worker_submit(crn_worker *worker, crn_view *view, crn_device_view *from,
+                       crn_device *device);
 
 /* Returns the next finished view or NULL; the caller owns its output until crn_worker_release. */
 crn_output *crn_worker_collect(crn_worker *worker);

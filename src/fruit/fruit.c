@@ -272,7 +272,8 @@ bool crn_fruits_done(crn_fruits *fruits, crn_ticket ticket, const crn_judgement 
     }
     if (!judgement) {
         fruits->stats.unfinished += reason == CRN_REASON_UNFINISHED;
-        fruits->stats.failed += reason != CRN_REASON_UNFINISHED;
+        fruits->stats.device_lost += reason == CRN_REASON_DEVICE_LOST;
+        fruits->stats.failed += reason == CRN_REASON_FAILED;
         lose_view(fruits, entry, ticket.view, reason, now_ns);
         return true;
     }

@@ -53,7 +53,8 @@ struct crn_ingest {
 };
 
 const char *const crn_ingest_path_names[CRN_INGEST_PATHS] = {
-    [CRN_INGEST_TCP] = "tcp", [CRN_INGEST_IPC] = "ipc", [CRN_INGEST_MEMFD] = "memfd"};
+    [CRN_INGEST_TCP] = "tcp", [CRN_INGEST_IPC] = "ipc", [CRN_INGEST_MEMFD] = "memfd",
+    [CRN_INGEST_VMM] = "vmm"};
 
 /* Sets this socket's options beyond those of every endpoint. */
 static int set_options(crn_ingest *ingest, const crn_config *config)
@@ -319,6 +320,14 @@ static int next_message(crn_ingest *ingest, int *budget)
     return 0;
 }
 
+/* Of a ring's packet by where the ring is; of ZeroMQ's message as in host memory. */
+static crn_ingest_path path_of_slots(const crn_ingest *ingest)
+{
+    bool is_on_gpu = ingest->message.is_packet &&
+                     crn_slots_kind_of(ingest->slots, ingest->message.ring) == CRN_SLOTS_VMM;
+    return is_on_gpu ? CRN_INGEST_VMM : CRN_INGEST_MEMFD;
+}
+
 /* Checks the message last read, and takes the slot that it refers to. */
 static crn_wire_fault check_message(crn_ingest *ingest, crn_view_header *ret_header)
 {
@@ -331,11 +340,14 @@ static crn_wire_fault check_message(crn_ingest *ingest, crn_view_header *ret_hea
     bool in_slot = crn_wire_is_in_slot(ret_header);
     ingest->message.got_no_slot = crn_wire_got_no_slot(ret_header);
     ingest->message.intensity = crn_wire_intensity_bytes(ret_header) > 0;
-    ingest->message.path =
-        in_slot || ingest->message.got_no_slot ? CRN_INGEST_MEMFD : path_of(&ingest->part[0]);
+    ingest->message.path = in_slot || ingest->message.got_no_slot
+                               ? path_of_slots(ingest)
+                               : path_of(&ingest->part[0]);
     if (in_slot && crn_slots_parse_reference(second->bytes, second->size, &reference))
         fault = crn_slots_take(ingest->slots, ingest->message.ring, ret_header, &reference,
                                &ingest->message.in_slot);
+    if (ingest->message.in_slot && ingest->message.in_slot->gpu.maps)
+        ingest->message.path = CRN_INGEST_VMM;
     /* From here on a view as any other. */
     ret_header->flags &= CRN_WIRE_FLAG_INTENSITY | CRN_WIRE_FLAG_POSE;
     return fault;

@@ -30,10 +30,11 @@ typedef enum crn_ingest_path {
     CRN_INGEST_TCP,
     CRN_INGEST_IPC,
     CRN_INGEST_MEMFD, /* in a slot, or its sender had none free */
+    CRN_INGEST_VMM,   /* the same, on a GPU */
     CRN_INGEST_PATHS
 } crn_ingest_path;
 
-extern const char *const crn_ingest_path_names[CRN_INGEST_PATHS]; /* "tcp", "ipc", "memfd" */
+extern const char *const crn_ingest_path_names[CRN_INGEST_PATHS]; /* "tcp", "ipc", "memfd", "vmm" */
 
 typedef struct crn_ingest_stats {
     CRN_INGEST_COUNTS(CRN_COUNT_MEMBER)

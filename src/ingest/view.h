@@ -11,6 +11,16 @@
 #include "src/formats/view/wire.h"
 #include "stages/openmp/values.h"
 
+/* Where a view lies in the memory of a GPU. Its maps and intensity part in host memory are then
+ * copies, and not there until something has needed them. */
+typedef struct crn_view_on_gpu {
+    const unsigned char *maps; /* the device's memory, the intensity part behind; NULL: it does not
+                                  lie there */
+    void *signal;              /* crn_gpu.signal_query: 0 once its producer has written it */
+    int32_t device;            /* number */
+    atomic_bool is_copied;     /* `maps` and `intensity` of the view are there */
+} crn_view_on_gpu;
+
 typedef struct crn_view {
     uint32_t slot; /* index in the pool, or behind those of the pool in the rings (slots.h) */
     crn_ticket ticket;
@@ -25,6 +35,7 @@ typedef struct crn_view {
     unsigned char
         *maps; /* the tensor as received, 64-byte aligned; owned by the pool or the ring */
     unsigned char *intensity; /* lies behind the maps; NULL for none */
+    crn_view_on_gpu gpu;
     int64_t received_ns;
     int64_t deadline_ns; /* time by which it must finish; set when it is submitted to the engine */
     atomic_bool cancelled; /* its fruit was judged: a worker that has not started it skips it */
@@ -35,6 +46,12 @@ typedef struct crn_view {
     bool is_lent;          /* the recorder reads them */
     bool is_left;          /* meanwhile its fruit has no more use for the slot */
 } crn_view;
+
+/* True if its maps are in host memory. */
+static inline bool crn_view_has_maps(const crn_view *view)
+{
+    return !view->gpu.maps || atomic_load_explicit(&view->gpu.is_copied, memory_order_acquire);
+}
 
 /* The view as input of the chain: images over its memory. */
 static inline crn_chain_input crn_view_input(const crn_view *view)

@@ -29,9 +29,12 @@ void crn_line_stop(crn_line *line)
         return;
 }
 
-/* Reason of loss for a view that was returned with this status. */
-static crn_view_reason reason_of(int status)
+/* Reason of loss for a view that was returned with its status. */
+static crn_view_reason reason_of(const crn_output *output)
 {
+    int status = output->status;
+    if (status == -ENODEV && output->view->gpu.maps)
+        return CRN_REASON_DEVICE_LOST;
     bool out_of_time = status == -ETIME || status == -ECANCELED;
     return out_of_time ? CRN_REASON_UNFINISHED : CRN_REASON_FAILED;
 }
@@ -50,7 +53,7 @@ static void collect(crn_line *line)
             judgement = crn_line_keep(line->store, output);
         line->counts.truncated += output->status == 0 && judgement.truncated;
         line->counts.steps_skipped += output->status == 0 && judgement.skipped;
-        if (output->status < 0 && reason_of(output->status) == CRN_REASON_FAILED)
+        if (output->status < 0 && reason_of(output) == CRN_REASON_FAILED)
             crn_notice_failure(&line->notices, output, crn_now_ns());
         if (output->status == 0 && view->check)
             crn_line_check_values(line, view, crn_line_sample(output));
@@ -60,7 +63,7 @@ static void collect(crn_line *line)
             crn_fruits_give_up(line->fruits, output->took_ns);
         bool wanted =
             crn_fruits_done(line->fruits, view->ticket, output->status == 0 ? &judgement : NULL,
-                            reason_of(output->status), crn_now_ns());
+                            reason_of(output), crn_now_ns());
         if (!wanted && output->status == 0)
             crn_result_store_release(line->store, judgement.result);
         crn_engine_release(line->engine, output);
@@ -257,6 +260,16 @@ static bool is_over(const crn_line *line)
     return line->stopping && crn_fruits_open(line->fruits) == 0;
 }
 
+/* A lost device may still read rings, and has those in its own memory with it. */
+static void leave_lost_devices(crn_line *line)
+{
+    crn_engine_device device;
+    crn_slots_keep(line->slots);
+    for (int32_t i = 0; crn_engine_get_device(line->engine, i, &device); i++)
+        if (device.is_lost)
+            crn_slots_lose(line->slots, device.number);
+}
+
 /* The main loop, until the line is stopped or cannot continue. */
 static int run(crn_line *line, crn_error *error)
 {
@@ -275,7 +288,7 @@ static int run(crn_line *line, crn_error *error)
         crn_line_retire(line);
         more |= crn_ingest_service(line->ingest);
         if (crn_engine_get_stats(line->engine)->lost > 0)
-            crn_slots_keep(line->slots);
+            leave_lost_devices(line);
         crn_slots_service(line->slots, crn_now_ns());
         crn_publish_service(line->publish, crn_state_names[crn_line_state(line)], crn_now_ns());
         int r = watch(line, crn_now_ns(), error);

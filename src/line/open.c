@@ -181,11 +181,20 @@ static int open_engine(crn_line *line, const crn_gpu *gpu, crn_error *error)
 /* Devices that are used read rings directly. */
 static int open_slots(crn_line *line, const crn_gpu *gpu, crn_error *error)
 {
-    crn_slots_devices devices = {0};
+    crn_slots_devices devices = {.gpu = gpu};
     const crn_engine_stats *stats = crn_engine_get_stats(line->engine);
-    if (stats->devices > 0)
-        devices = (crn_slots_devices){stats->first_device, gpu->pin, gpu->unpin};
-    return crn_slots_open(line->config, crn_pool_count(line->pool), devices, &line->slots, error);
+    if (stats->devices > 0) {
+        devices.first = stats->first_device;
+        devices.pin = gpu->pin;
+        devices.unpin = gpu->unpin;
+    }
+    crn_engine_device device;
+    for (int32_t i = 0; crn_engine_get_device(line->engine, i, &device); i++) {
+        devices.gpus.of[i].number = device.number;
+        memcpy(devices.gpus.of[i].uuid, device.about->uuid, sizeof devices.gpus.of[i].uuid);
+        devices.gpus.count = i + 1;
+    }
+    return crn_slots_open(line->config, crn_pool_count(line->pool), &devices, &line->slots, error);
 }
 
 /* Callback for messages that ingest refused. */

@@ -46,7 +46,8 @@ static int run(crn_output *output)
     crn_line_extra *it = output->extra;
     const crn_view *view = output->view;
     if (view->check)
-        it->sample = crn_values_take_sample(&view->header, view->maps);
+        it->sample = output->probe ? crn_values_sample_of(&view->header, output->probe)
+                                   : crn_values_take_sample(&view->header, view->maps);
     it->has_pose = view->config && crn_config_measures(view->config);
     if (it->has_pose) {
         output->judgement.pose_ns = crn_pose_find(it->finder, view, &output->defects);

@@ -18,7 +18,7 @@
 static void settle(crn_line *line, crn_view *view)
 {
     if (view->in_ring) {
-        if (view->keep_maps)
+        if (view->keep_maps && crn_view_has_maps(view))
             crn_kept_maps_add_copy(line->kept_maps, view, crn_now_ns());
         crn_slots_release(line->slots, view);
     } else if (view->keep_maps) {
@@ -60,6 +60,10 @@ static void record_maps(crn_line *line, crn_view *view)
         return;
     view->record_maps = false;
     crn_line_reclaim(line); /* first: those that are back can be lent again */
+    if (!crn_view_has_maps(view)) { /* it was not judged, so nothing has copied it */
+        crn_recorder_miss(line->recorder, 1);
+        return;
+    }
     if (view->in_ring) {
         record_copy(line, view);
         return;
@@ -124,7 +128,7 @@ void crn_line_begin_view(const crn_line *line, crn_view *view)
 static bool may_hold(const crn_line *line, const crn_view *view)
 {
     if (view->in_ring)
-        return crn_slots_may_hold(line->slots, view);
+        return crn_view_has_maps(view) && crn_slots_may_hold(line->slots, view);
     return crn_pool_free_slots(line->pool) > (uint32_t)line->config->limits.slots / 2;
 }
 

@@ -319,15 +319,23 @@ static bool select_contours(const crn_chain_input *input, const crn_device_resul
     return true;
 }
 
+crn_values_seen crn_device_result_seen(const crn_device_result *done, crn_type type)
+{
+    if (!done->seen)
+        return (crn_values_seen){0};
+    crn_values_seen seen = done->seen[0];
+    for (int32_t i = 1; i < CRN_VALUES_PARTS; i++)
+        seen = crn_values_join(seen, done->seen[i], type);
+    return seen;
+}
+
 /* The values as the device saw them. */
 static void report_seen(const crn_device_result *done, const crn_chain_input *input)
 {
     crn_values_watch *watch = input->watch;
     if (!watch || !done->seen)
         return;
-    watch->seen = done->seen[0];
-    for (int32_t i = 1; i < CRN_VALUES_PARTS; i++)
-        watch->seen = crn_values_join(watch->seen, done->seen[i], input->maps.type);
+    watch->seen = crn_device_result_seen(done, input->maps.type);
     watch->is_seen = true;
 }
 
@@ -336,6 +344,7 @@ int crn_chain_finish(crn_chain *chain, const crn_chain_input *input, const crn_d
 {
     crn_job job;
     set_up_job(chain, input, defects, &job);
+    job.device = done->where;
     if (!select_contours(input, done, &job.contours))
         return -EOVERFLOW;
     crn_judgement judgement = {.result = CRN_RESULT_NONE,

@@ -100,6 +100,10 @@ typedef struct crn_device_result {
     crn_contours *contours;
     /** Of the view's values, CRN_VALUES_PARTS; owned by the device. NULL: not validated. */
     const crn_values_seen *seen;
+    /** Samples of its values; owned by the device. NULL: none were taken. */
+    const crn_values_probe *probe;
+    /** How finish halves read the maps, which lie there; NULL: they are in host memory. */
+    struct crn_job_device *where;
     int32_t index;         /**< index of the view within the batch */
     uint32_t first, count; /**< range of its contours: crn_device_result_find */
     uint32_t skipped;      /**< bit per step of the chain */
@@ -195,6 +199,10 @@ CRN_API int crn_chain_measure(crn_chain *chain, const crn_chain_input *input, in
  * @param channels number of planes of one view
  */
 CRN_API void crn_device_result_find(crn_device_result *done, int32_t channels);
+
+/** What a device saw of the values of a view of that type; done->seen is not NULL, or nothing was
+ * seen. */
+CRN_API crn_values_seen crn_device_result_seen(const crn_device_result *done, crn_type type);
 
 /** Bytes that one chain reserves for results; part of the memory that --check reports. */
 CRN_API size_t crn_chain_bytes(const crn_config *config);

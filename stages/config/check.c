@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "stages/backend.h"
 #include "stages/config/internal.h"
 #include "stages/base/process/cpus.h"
 
@@ -358,12 +359,19 @@ static void check_slots(crn_reader *reader)
     check_path_length(reader, "ingest.slots.path", crn_node_value(slots, "path"),
                       reader->config->ingest.slots.path);
     for (int32_t i = 0; i < named->count && is_given(reader, kinds); i++)
-        if (strcmp(named->item[i], "memfd") != 0)
+        if (strcmp(named->item[i], "memfd") != 0 && strcmp(named->item[i], "vmm") != 0)
             crn_diagnostics_add(
                 reader->faults, kinds->position,
                 "ingest.slots.kinds: %s is not a kind of memory that this version gives out, "
-                "memfd expected",
+                "memfd or vmm expected",
                 crn_quote(named->item[i], strlen(named->item[i]), '\'').text);
+    int32_t backend = reader->config->run.backend;
+    if (is_given(reader, kinds) && crn_config_gives_slots(reader->config, "vmm") &&
+        backend != CRN_BACKEND_CUDA && backend != CRN_BACKEND_AUTO)
+        crn_diagnostics_add(reader->faults, kinds->position,
+                            "ingest.slots.kinds: vmm is memory of a GPU, and run.backend is %s; "
+                            "cuda or auto expected",
+                            crn_backend_names[backend]);
 }
 
 static void check_control(crn_reader *reader)

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <stdio.h>
 
 #include "stages/base/api.h"
@@ -332,6 +333,16 @@ CRN_API void crn_config_resolve(crn_config *config, int32_t cores);
  *        unit cernitad@NAME
  */
 CRN_API void crn_config_use_unit_folders(crn_config *config, bool will_be_unit);
+
+/** True if programs may ask for slots of that kind (ingest.slots.kinds); without any, memfd. */
+static inline bool crn_config_gives_slots(const crn_config *config, const char *kind)
+{
+    const crn_texts *kinds = &config->ingest.slots.kinds;
+    for (int32_t i = 0; i < kinds->count; i++)
+        if (strcmp(kinds->item[i], kind) == 0)
+            return true;
+    return kinds->count == 0 && strcmp(kind, "memfd") == 0;
+}
 
 /** True if fruits are measured: the file has the section `geometry`. */
 static inline bool crn_config_measures(const crn_config *config)

@@ -40,7 +40,8 @@ static const crn_param slots[] = {
     KEY(ingest.slots, producers, .fallback = "4", .min = 1, .max = 64,
         .help = "programs at once; one that ended counts until its last view is judged"),
     KEY(ingest.slots, kinds, .fallback = "[memfd]",
-        .help = "memory that is given out: memfd, host memory, which GPUs upload from directly"),
+        .help = "memory that is given out: memfd, host memory, which GPUs upload from directly; "
+                "vmm, a GPU's own, of run.devices"),
     {0}};
 
 static const crn_param limits[] = {

@@ -36,6 +36,16 @@ static inline crn_values_seen crn_values_join(crn_values_seen a, crn_values_seen
     return both;
 }
 
+/** Values that are sampled of a view. */
+#define CRN_VALUES_PROBES 64
+
+/** Of CRN_VALUES_PROBES pixels spread evenly over a view, in the order of rows: pixel
+ * (2 i + 1) x pixels / (2 x CRN_VALUES_PROBES). */
+typedef struct crn_values_probe {
+    uint32_t bits[CRN_VALUES_PROBES]; /**< of its value of class i mod classes, as stored */
+    float sums[CRN_VALUES_PROBES];    /**< of its values over the classes, as probabilities */
+} crn_values_probe;
+
 CRN_C_END
 
 #endif

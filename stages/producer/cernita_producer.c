@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 enum { HELLO_BYTES = 40, ANSWER_BYTES = 128, TEXT_AT = 24 /* of an answer */ };
+enum { KIND_MEMFD = 1, SIGNAL_BYTES = 64, PAGE_BYTES = 4096 };
 enum { FLAG_INTENSITY = 1, FLAG_IN_SLOT = 2, FLAG_NO_SLOT = 4, FLAG_POSE = 8 }; /* of a header */
 
 /* Bits 0 and 1 of a slot's word; the others are its generation. */
@@ -30,6 +31,7 @@ struct crn_producer {
     struct sockaddr_un address;
     uint64_t view_bytes;
     uint32_t slots_wanted;
+    crn_producer_kind kind; /* kind 1: host memory, which it maps itself */
     crn_producer_ring ring;
     uint64_t ring_id;
     uint64_t *words; /* one for each slot */
@@ -176,7 +178,17 @@ int crn_producer_create(const crn_producer_settings *settings, crn_producer **re
     memcpy(producer->address.sun_path, settings->path, length);
     producer->view_bytes = settings->view_bytes;
     producer->slots_wanted = settings->slots ? settings->slots : CRN_PRODUCER_SLOTS;
+    producer->kind.kind = KIND_MEMFD;
     *ret_producer = producer;
+    return 0;
+}
+
+int crn_producer_use_kind(crn_producer *producer, const crn_producer_kind *kind)
+{
+    producer->error[0] = '\0';
+    if (producer->ring.memory)
+        return fail(producer, EBUSY, "connected: name the kind of slots before that");
+    producer->kind = *kind;
     return 0;
 }
 
@@ -190,12 +202,32 @@ static void disconnect(crn_producer *producer)
     producer->socket = -1;
 }
 
+static int is_in_host_memory(const crn_producer *producer)
+{
+    return producer->kind.kind == KIND_MEMFD;
+}
+
+/* Where the events' handles begin, behind the words. */
+static uint64_t signals_at(uint32_t slots)
+{
+    return (slots * sizeof(uint64_t) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+}
+
+/* Of the words, and what is behind them. */
+static uint64_t words_bytes(const crn_producer *producer, uint32_t slots)
+{
+    return is_in_host_memory(producer) ? slots * sizeof *producer->words
+                                       : signals_at(slots) + (uint64_t)slots * SIGNAL_BYTES;
+}
+
 static void unmap(crn_producer *producer)
 {
-    if (producer->ring.memory)
+    if (producer->ring.memory && is_in_host_memory(producer))
         munmap(producer->ring.memory, producer->ring.slots * producer->ring.slot_bytes);
+    else if (producer->ring.memory)
+        producer->kind.unmap(producer->kind.owner, producer->ring.memory);
     if (producer->words)
-        munmap(producer->words, producer->ring.slots * sizeof *producer->words);
+        munmap(producer->words, words_bytes(producer, producer->ring.slots));
     producer->ring = (crn_producer_ring){NULL, 0, 0};
     producer->words = NULL;
 }
@@ -237,9 +269,10 @@ static int open_connection(crn_producer *producer, int timeout_ms)
         return fail(producer, errno == EAGAIN ? ETIMEDOUT : errno, "%s", connect_hint(errno));
     unsigned char hello[HELLO_BYTES] = "CRNS";
     put(hello + 4, 1, 2); /* version */
-    put(hello + 6, 1, 2); /* kind: memfd */
+    put(hello + 6, producer->kind.kind, 2);
     put(hello + 8, producer->slots_wanted, 4);
     put(hello + 16, producer->view_bytes, 8);
+    memcpy(hello + 24, producer->kind.device, sizeof producer->kind.device);
     send(producer->socket, hello, sizeof hello, MSG_NOSIGNAL); /* else nothing can be received */
     return 0;
 }
@@ -286,8 +319,9 @@ static int check_answer(crn_producer *producer, const producer_answer *answer)
                     answer->text);
     if (answer->slots == 0 || answer->slot_bytes == 0 ||
         answer->slot_bytes > (uint64_t)PTRDIFF_MAX / answer->slots ||
-        !holds(answer->fds[0], answer->slots * answer->slot_bytes) ||
-        !holds(answer->fds[1], answer->slots * sizeof *producer->words))
+        (is_in_host_memory(producer) &&
+         !holds(answer->fds[0], answer->slots * answer->slot_bytes)) ||
+        !holds(answer->fds[1], words_bytes(producer, answer->slots)))
         return fail(producer, EPROTO,
                     "the answer lacks memory for its slots: install producer and daemon of one "
                     "release");
@@ -304,14 +338,26 @@ static void *map(int fd, uint64_t bytes)
 static int map_ring(crn_producer *producer, const producer_answer *answer)
 {
     uint64_t bytes = answer->slots * answer->slot_bytes;
+    int result = 0;
     unmap(producer);
     producer->ring_id = answer->ring_id;
-    producer->ring =
-        (crn_producer_ring){map(answer->fds[0], bytes), answer->slots, answer->slot_bytes};
-    producer->words = map(answer->fds[1], answer->slots * sizeof *producer->words);
-    if (producer->ring.memory && producer->words)
+    producer->ring = (crn_producer_ring){NULL, answer->slots, answer->slot_bytes};
+    producer->words = map(answer->fds[1], words_bytes(producer, answer->slots));
+    if (producer->words && is_in_host_memory(producer))
+        producer->ring.memory = map(answer->fds[0], bytes);
+    else if (producer->words)
+        result = producer->kind.map(
+            producer->kind.owner, answer->fds[0], &producer->ring,
+            (const unsigned char *)producer->words + signals_at(answer->slots),
+            &producer->ring.memory);
+    if (producer->ring.memory)
         return 0;
     unmap(producer);
+    if (result < 0)
+        return fail(producer, -result,
+                    "cannot map %llu bytes of the GPU, or its events: is the context that of the "
+                    "GPU that was named? %s",
+                    (unsigned long long)bytes, strerror(-result));
     return fail(producer, ENOMEM, "cannot map %llu bytes: ask for fewer slots, or raise ulimit -v",
                 (unsigned long long)bytes);
 }

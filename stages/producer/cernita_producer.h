@@ -124,6 +124,19 @@ typedef struct crn_producer_ring {
     uint64_t slot_bytes; /**< of each, a multiple of 4096 */
 } crn_producer_ring;
 
+/** Slots that are not in host memory, and how to map them: cernita_producer_gpu.h has those on a
+ * GPU. Functions return 0 or a negative errno. */
+typedef struct crn_producer_kind {
+    uint16_t kind;            /**< of the hello: 2 for memory of cuMemCreate() */
+    unsigned char device[16]; /**< UUID of the GPU */
+    /** Maps the slots that a descriptor has, which stays the caller's. `signals`: 64 bytes for each
+     * slot, the handle of its event. */
+    int (*map)(void *owner, int descriptor, const crn_producer_ring *ring,
+               const unsigned char *signals, void **ret_memory);
+    void (*unmap)(void *owner, void *memory); /**< and closes the events */
+    void *owner;                              /**< what both get */
+} crn_producer_kind;
+
 /** Which line, and what is asked of it. */
 typedef struct crn_producer_settings {
     const char *path;    /**< `ingest.slots.path` of the line; copied */
@@ -150,6 +163,13 @@ typedef struct crn_producer crn_producer;
  * @return 0, or without a text -EINVAL: no path, or one of more than 107 bytes; -ENOMEM
  */
 CRN_API int crn_producer_create(const crn_producer_settings *settings, crn_producer **ret_producer);
+
+/** From now on asks for slots that are not in host memory: crn_producer_gpu_kind().
+ *
+ * @param producer never connected so far
+ * @param kind copied
+ * @return 0; -EBUSY: it was connected */
+CRN_API int crn_producer_use_kind(crn_producer *producer, const crn_producer_kind *kind);
 
 /** Ends the connection, also where a forked child lives on, unmaps the memory and sets *producer to
  * NULL; both may be NULL. Views that were sent are judged, slots that were not are free again. */

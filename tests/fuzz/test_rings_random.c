@@ -19,6 +19,8 @@
 #include "stages/base/clock.h"
 #include "stages/base/log.h"
 #include "stages/stage/classes.h"
+#include "tests/support/gpu/fake_export.h"
+#include "tests/support/gpu/fake_gpu.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/folder.h"
 #include "tests/support/random.h"
@@ -36,6 +38,7 @@
 typedef struct random_rings {
     void *zmq;
     crn_config config;
+    crn_slots_devices devices;
     crn_slots *slots;
     crn_ingest *ingest;
     crn_raw_producer producer;
@@ -57,14 +60,19 @@ static int set_up(void **state)
     crn_log_set_level(CRN_LOG_ERROR);
     f.zmq = zmq_ctx_new();
     f.config = (crn_config){
-        .ingest = {.high_water_mark = 16, .slots = {.slots = SLOTS, .producers = PRODUCERS}},
+        .ingest = {.high_water_mark = 16, .slots = {.slots = SLOTS,
+                             .producers = PRODUCERS,
+                             .kinds = {.count = 2, .item = {"memfd", "vmm"}}}},
         .limits = {.view_mib = 1, .views = 5, .peers = 256, .peer_mib = 4},
         .classes = {.count = CLASSES, .name = {"ground", "rot"}},
         .latency.assemble_ms = 1};
     f.config.ingest.bind.count = 1;
     snprintf(f.config.ingest.bind.item[0], CRN_TEXT_BYTES, "ipc://%s/in", test_folder);
     snprintf(f.config.ingest.slots.path, CRN_TEXT_BYTES, "%s/slots", test_folder);
-    int r = crn_slots_open(&f.config, FIRST_SLOT, (crn_slots_devices){0}, &f.slots, &error);
+    f.devices.gpu = crn_fake_gpu(1, false);
+    f.devices.gpus.count = 1;
+    crn_fake_gpu_uuid(0, f.devices.gpus.of[0].uuid);
+    int r = crn_slots_open(&f.config, FIRST_SLOT, &f.devices, &f.slots, &error);
     if (r == 0)
         r = crn_ingest_open(f.zmq, &f.config, &f.ingest, &error);
     if (r < 0) {
@@ -251,6 +259,11 @@ static size_t make_hello(crn_random *random, unsigned char bytes[HELLO_MAX])
         hello.slot_bytes = crn_random_next(random) >> crn_random_between(random, 40, 63);
     if (crn_random_once_in(random, 4))
         hello.slots = (uint32_t)crn_random_next(random) >> crn_random_below(random, 32);
+    if (crn_random_once_in(random, 4)) {
+        hello.kind = CRN_SLOTS_VMM;
+        if (!crn_random_once_in(random, 4))
+            crn_fake_gpu_uuid(0, hello.device);
+    }
     if (crn_random_once_in(random, 8))
         hello.kind = (uint16_t)crn_random_below(random, 5);
     crn_slots_pack_hello(&hello, bytes);
@@ -271,10 +284,12 @@ static void say_hello(crn_random *random, uint64_t seed, hello_counts *counts)
 {
     unsigned char bytes[HELLO_MAX];
     int descriptors[CRN_SLOTS_DESCRIPTORS];
-    crn_slots_answer expected, answer;
+    crn_slots_decision decision;
+    crn_slots_answer answer;
     size_t size = make_hello(random, bytes);
     int connection = crn_raw_producer_connect(f.config.ingest.slots.path);
-    crn_slots_decide(&f.config, bytes, size, &expected);
+    crn_slots_decide(&f.config, &f.devices.gpus, bytes, size, &decision);
+    crn_slots_answer expected = decision.answer;
     bool is_answered = crn_raw_producer_ask(connection, bytes, size, &answer, descriptors);
     if (!is_answered) {
         counts->hung_up++;

@@ -34,11 +34,16 @@ static void fill(crn_random *random, unsigned char *bytes, size_t size)
 /* What the line answers: a ring that it can have, or one line of text. */
 static void decide(const unsigned char *bytes, size_t size, bool is_hello)
 {
-    static const crn_config config = {.ingest.slots = {.slots = 16, .producers = 4},
-                                      .limits.view_mib = 4};
+    static const crn_config config = {
+        .ingest.slots = {.slots = 16,
+                         .producers = 4,
+                         .kinds = {.count = 2, .item = {"memfd", "vmm"}}},
+        .limits.view_mib = 4};
+    static const crn_slots_gpus gpus = {.count = 1};
     uint64_t max = crn_slots_slot_bytes_max(&config);
-    crn_slots_answer answer;
-    crn_slots_decide(&config, bytes, size, &answer);
+    crn_slots_decision decision;
+    crn_slots_decide(&config, &gpus, bytes, size, &decision);
+    crn_slots_answer answer = decision.answer;
     assert_int_equal(answer.status == EPROTO, !is_hello);
     unsigned char packed[CRN_SLOTS_ANSWER_BYTES];
     crn_slots_pack_answer(&answer, packed);

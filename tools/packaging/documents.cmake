@@ -14,6 +14,7 @@ list(APPEND documents README.md .github/CHANGELOG.md .github/CONTRIBUTING.md)
 list(APPEND documents src/formats/view/wire.h src/formats/view/reason.h src/monitor/http/responses/fruit_page.h
     src/formats/view/maps_format.h src/publish/status.h stages/cernita.h stages/cernita_surface.h
     stages/producer/cernita_producer.h
+    stages/producer/cernita_producer_gpu.h stages/producer/cernita_producer_gpu.c
     stages/producer/cernita_producer.c stages/producer/cernita_producer.hpp stages/ops.h stages/stage/stage.h
     tools/bench/idc.c)
 

@@ -24,13 +24,15 @@ set_property(TARGET cernita APPEND PROPERTY LINK_DEPENDS ${CMAKE_BINARY_DIR}/cer
 
 # check_abi reads the interface from the debug information of the files that define it, whatever the build leaves out.
 set_source_files_properties(stages/context.c stages/library/context.c stages/library/operators.c stages/serial/haar.c
-    stages/chain/chain.c stages/chain/open.c stages/producer/cernita_producer.c stages/surface/surface.c stages/surface/pose.c
+    stages/chain/chain.c stages/chain/open.c stages/producer/cernita_producer.c
+    stages/producer/cernita_producer_gpu.c stages/surface/surface.c stages/surface/pose.c
     stages/surface/roll.c PROPERTIES
     COMPILE_OPTIONS -g)
 
 # A folder with the public headers, for programs that are built together with the library.
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include)
-set(CRN_PUBLIC_HEADERS stages/cernita.h stages/cernita_surface.h stages/producer/cernita_producer.h stages/producer/cernita_producer.hpp)
+set(CRN_PUBLIC_HEADERS stages/cernita.h stages/cernita_surface.h stages/producer/cernita_producer.h
+    stages/producer/cernita_producer_gpu.h stages/producer/cernita_producer.hpp)
 foreach(header ${CRN_PUBLIC_HEADERS})
     get_filename_component(name ${header} NAME)
     file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${header} ${CMAKE_BINARY_DIR}/include/${name} SYMBOLIC)

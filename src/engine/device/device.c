@@ -50,6 +50,9 @@ static void free_device(crn_device *device)
         close(device->done_descriptor);
     for (uint32_t slot = 0; slot < CRN_GENERATIONS; slot++)
         crn_device_settings_free(device->settings[slot]);
+    for (int32_t i = 0; i < device->read_count; i++)
+        sem_destroy(&device->reads[i].done);
+    free(device->reads);
     crn_config_done(&device->own);
     free(device);
 }
@@ -73,8 +76,13 @@ static crn_device *create(const crn_config *config, const crn_device_base *base,
     sem_init(&device->ended, 0, 0);
     for (int32_t i = 0; i < CRN_DEVICE_VIEWS; i++)
         device->views[i].device = device;
+    int32_t reads = crn_device_reads_wanted(config);
+    device->reads = reads > 0 ? calloc((size_t)reads, sizeof *device->reads) : NULL;
+    device->read_count = device->reads ? reads : 0;
+    for (int32_t i = 0; i < device->read_count; i++)
+        sem_init(&device->reads[i].done, 0, 0);
     device->done_descriptor = dup(base->done_descriptor);
-    if (device->done_descriptor < 0 || crn_device_prepare(device, config) < 0 ||
+    if (device->done_descriptor < 0 || device->read_count < reads || crn_device_prepare(device, config) < 0 ||
         crn_ring_init(&device->in, CRN_DEVICE_VIEWS) < 0 ||
         crn_ring_init(&device->out, CRN_DEVICE_VIEWS) < 0) {
         free_device(device);
@@ -174,7 +182,8 @@ int crn_device_submit(crn_device *device, crn_view *view, int64_t now_ns)
     entry->lane = view->header.lane;
     entry->fruit = view->header.fruit;
     entry->index = view->header.view;
-    entry->maps = view->maps;
+    entry->maps = view->gpu.maps ? view->gpu.maps : view->maps;
+    entry->signal = view->gpu.maps ? view->gpu.signal : NULL;
     entry->deadline_ns = view->deadline_ns;
     entry->enqueued.submitted_ns = now_ns;
     entry->used = entry->inside = true;
@@ -240,6 +249,11 @@ crn_view *crn_device_reclaim(crn_device *device)
         }
     }
     return NULL;
+}
+
+uint64_t crn_device_copied(const crn_device *device)
+{
+    return atomic_load_explicit(&device->copied, memory_order_relaxed);
 }
 
 uint64_t crn_device_slow(const crn_device *device)

@@ -43,7 +43,8 @@ typedef struct crn_device_slot crn_device_slot;
 typedef struct crn_device_view {
     crn_view *view;
     /* 0: `enqueued` holds what finish needs. -EAGAIN: not this time, -ENOTSUP: the device cannot
-     * run this shape at all (the reason is in the log); the view must run whole on a worker. */
+     * run this shape at all (the reason is in the log); the view must run whole on a worker.
+     * -ETIME: it was not written in time, or is not wanted any more. */
     int status;
     crn_device_result enqueued;
     crn_run_place place; /* if status is 0; `worker` is unset */
@@ -54,7 +55,9 @@ typedef struct crn_device_view {
     crn_shape shape;
     uint32_t lane, index;
     uint64_t fruit;
-    const unsigned char *maps;
+    const unsigned char *maps; /* in the device's memory if there is a signal */
+    void *signal;              /* crn_view_on_gpu.signal; NULL: the maps are in host memory */
+    void *received;            /* the maps as the batch has them, until it is finished */
     int64_t deadline_ns;
     bool used, inside; /* owned by the submitting thread: not released yet; not collected yet */
 } crn_device_view;
@@ -145,6 +148,22 @@ int crn_device_measure(crn_device *device, const crn_shape *shape, const void *m
 /* Tells the device that its results for a view of status 0
  * have been read; no effect for other views. */
 void crn_device_finished(crn_device_view *view);
+
+/*
+ * Copies a view that lies in the device's memory to its host memory (crn_view_has_maps), once its
+ * producer has written it. For the worker of that number, as the next: it waits, until the view's
+ * deadline at most. Returns 0; -ETIME; -ECANCELED: it is not wanted any more; -ENODEV: the device
+ * is lost.
+ */
+int crn_device_copy_view(crn_device *device, int32_t worker, crn_view *view);
+
+/* crn_sum_runs() over the maps of a view of status 0 that is not finished; arrays in any memory.
+ * Of `in` all but the data counts. Returns as crn_device_copy_view. */
+int crn_device_sum_runs(crn_device_view *from, int32_t worker, const crn_image *in,
+                        const crn_run *runs, uint32_t count, crn_run_sum *sums);
+
+/* Views copied to host memory so far. */
+uint64_t crn_device_copied(const crn_device *device);
 
 /* Pinned bytes that one device allocates. */
 size_t crn_device_bytes(const crn_config *config);

@@ -37,11 +37,13 @@ static size_t block_bytes(const crn_config *config)
 }
 
 /* What a slot's batch sees of its views' values. */
-#define SEEN_BYTES (CRN_DEVICE_BATCH_MAX * CRN_VALUES_PARTS * sizeof(crn_values_seen))
+#define SEEN_BYTES  (CRN_DEVICE_BATCH_MAX * CRN_VALUES_PARTS * sizeof(crn_values_seen))
+#define PROBE_BYTES (CRN_DEVICE_BATCH_MAX * sizeof(crn_values_probe))
 
 size_t crn_device_bytes(const crn_config *config)
 {
-    return CRN_DEVICE_SLOTS * (sizeof(crn_job) + SEEN_BYTES + block_bytes(config));
+    return CRN_DEVICE_SLOTS * (sizeof(crn_job) + SEEN_BYTES + PROBE_BYTES + block_bytes(config)) +
+           crn_device_reads_bytes(config);
 }
 
 int crn_slot_create(crn_device *device, crn_device_slot *slot)
@@ -59,7 +61,8 @@ int crn_slot_create(crn_device *device, crn_device_slot *slot)
     contours->contours =
         gpu->pinned_create(contours->contour_capacity * sizeof *contours->contours);
     slot->seen = gpu->pinned_create(SEEN_BYTES);
-    return contours->points && contours->contours && slot->seen ? 0 : -ENOMEM;
+    slot->probes = gpu->pinned_create(PROBE_BYTES);
+    return contours->points && contours->contours && slot->seen && slot->probes ? 0 : -ENOMEM;
 }
 
 void crn_slot_free(crn_device *device, crn_device_slot *slot)
@@ -73,8 +76,10 @@ void crn_slot_free(crn_device *device, crn_device_slot *slot)
     gpu->pinned_free(slot->job->contours.contours);
     gpu->pinned_free(slot->job);
     gpu->pinned_free(slot->seen);
+    gpu->pinned_free(slot->probes);
     slot->job = NULL;
     slot->seen = NULL;
+    slot->probes = NULL;
 }
 
 /* Enqueues the validation of a batch's values and its enqueue halves, with an event before the
@@ -96,6 +101,8 @@ static int enqueue(crn_device *device, crn_device_slot *slot, int32_t batch, con
     int r = job->received.data ? 0 : -ENOMEM;
     if (r == 0 && crn_device_sees_values(config))
         r = gpu->ops->see_values(context, &job->received, slot->seen);
+    if (r == 0 && device->reads && crn_device_sees_values(config))
+        r = gpu->probe(context, &job->received, slot->probes);
     if (r == 0)
         r = gpu->record_event(context, 0);
     for (int32_t i = 0; i < config->steps && r == 0; i++) {
@@ -114,7 +121,8 @@ static int enqueue(crn_device *device, crn_device_slot *slot, int32_t batch, con
     return r;
 }
 
-/* Uploads one view's maps, in a profiler range of its own. */
+/* Uploads one view's maps, or copies them if they are on the device, in a profiler range of its
+ * own. */
 static int upload(crn_device *device, crn_context *context, void *received,
                   const crn_device_view *view, size_t bytes)
 {
@@ -122,7 +130,8 @@ static int upload(crn_device *device, crn_context *context, void *received,
     atomic_store(&device->since_ns, crn_now_ns());
     CRN_RANGE_BEGIN("upload lane %" PRIu32 " fruit %" PRIu64 " view %" PRIu32, view->lane,
                     view->fruit, view->index);
-    int r = device->gpu->upload(context, received, view->maps, bytes);
+    int r = view->signal ? device->gpu->copy(context, received, view->maps, bytes)
+                         : device->gpu->upload(context, received, view->maps, bytes);
     CRN_RANGE_END();
     return r;
 }

@@ -51,6 +51,7 @@ struct crn_device_slot {
     crn_context *context[CRN_DEVICE_BATCHES];
     crn_job *job;          /* pinned, with its contours' arrays: the device writes them */
     crn_values_seen *seen; /* pinned, too: CRN_VALUES_PARTS of each view of the largest batch */
+    crn_values_probe *probes; /* the same: one of each view */
     /* Number of views whose finish halves still read the results. */
     atomic_int unfinished;
     /* Of the batch in flight: */
@@ -67,6 +68,28 @@ typedef enum crn_device_state {
     CRN_DEVICE_FAILED,    /* set by its thread, which gives the reason and ends */
     CRN_DEVICE_ABANDONED, /* set by the submitting thread: a call does not return */
 } crn_device_state;
+
+typedef enum crn_device_read_state {
+    CRN_READ_IDLE,
+    CRN_READ_ASKED,   /* by its worker, which may withdraw it */
+    CRN_READ_RUNNING, /* the device's thread's */
+    CRN_READ_DONE
+} crn_device_read_state;
+
+/* What a worker reads of maps in the device's memory. */
+typedef struct crn_device_read {
+    atomic_int state; /* crn_device_read_state */
+    sem_t done;
+    void *signal;    /* not before this says so; NULL: at once */
+    crn_image image; /* in the device's memory */
+    unsigned char *to; /* host memory for `bytes` of it; NULL: the sums of `count` runs are asked */
+    size_t bytes;
+    uint32_t count;
+    crn_run *runs; /* pinned, as `sums` */
+    crn_run_sum *sums;
+    crn_context *context; /* the device's thread's */
+    int64_t since_ns;
+} crn_device_read;
 
 /* A request to time a synthetic view. */
 typedef struct crn_device_request {
@@ -116,6 +139,9 @@ struct crn_device {
     atomic_uint unused;        /* bit per slot: the device's thread gives these settings back */
     _Atomic int64_t budget_ns; /* of the newest settings */
     _Atomic uint64_t slow;     /* batches that took more than half of their limit */
+    _Atomic uint64_t copied;   /* views, to host memory */
+    crn_device_read *reads;    /* one for each worker; NULL: no view lies in the device's memory */
+    int32_t read_count;
     /* Start of the current call or work of the device's thread; 0 while it sleeps. */
     _Atomic int64_t since_ns;
     char why[3][256]; /* reason by state, each written by the thread that sets that state */
@@ -131,6 +157,9 @@ struct crn_device {
     crn_shape_graphs shapes[CRN_DEVICE_SHAPES];
     crn_device_view *waiting[CRN_DEVICE_VIEWS];
     int32_t waiting_count;
+    crn_device_view *unwritten[CRN_DEVICE_VIEWS]; /* whose producer has not written them yet */
+    int32_t unwritten_count;
+    bool polls_reads; /* some read is under way */
     int64_t ended_ns;   /* when the last batch was seen to complete */
     int64_t longest_ns; /* of the recent batches: crn_limit_longest_ns */
     crn_log_gate slow_gate;
@@ -168,6 +197,24 @@ static inline bool crn_device_sees_values(const crn_config *config)
 }
 
 void crn_device_settings_free(crn_device_settings *settings); /* NULL is allowed */
+
+/* Gives the view back to the submitting thread (crn_device_view.status). */
+void crn_device_return_view(crn_device *device, crn_device_view *view, int status);
+
+/* Takes the views that were submitted; those that their producers have written join `waiting`. */
+void crn_device_accept(crn_device *device);
+void crn_device_drop_waiting(crn_device *device, int32_t index);
+
+/* True if what the signal (NULL: none) stands for is in the device's memory. */
+bool crn_device_is_written(const crn_device *device, void *signal);
+
+/* Reads of workers: how many there are at once; their contexts and pinned memory; begins and ends
+ * them. */
+int32_t crn_device_reads_wanted(const crn_config *config);
+size_t crn_device_reads_bytes(const crn_config *config);
+int crn_device_reads_create(crn_device *device); /* 0 or a negative errno */
+void crn_device_reads_free(crn_device *device);
+void crn_device_serve_reads(crn_device *device);
 
 /* The device thread's main function. */
 void *crn_device_run(void *device);

@@ -40,7 +40,7 @@ static void ring(crn_device *self)
         return;
 }
 
-static void return_view(crn_device *self, crn_device_view *view, int status)
+void crn_device_return_view(crn_device *self, crn_device_view *view, int status)
 {
     view->status = status;
     crn_pulse_done(&self->pulse);
@@ -89,6 +89,8 @@ static void finish_batch(crn_device *self, crn_device_slot *slot, int64_t now_ns
     graph->expected_ns += ((took_ns < limit_ns ? took_ns : limit_ns) - graph->expected_ns) / 4;
     const crn_config *config = &crn_device_settings_of(self, &slot->views[0]->shape)->config;
     bool has_seen = crn_device_sees_values(config);
+    size_t bytes = crn_shape_bytes(&slot->views[0]->shape);
+    char *received = crn_context_scratch(slot->context[slot->batch], CRN_DEVICE_RECEIVED, bytes);
     slot->graph = NULL;
     atomic_store_explicit(&slot->unfinished, slot->count, memory_order_relaxed);
     for (int32_t i = 0; i < slot->count; i++) {
@@ -96,19 +98,21 @@ static void finish_batch(crn_device *self, crn_device_slot *slot, int64_t now_ns
         crn_device_result *done = &view->enqueued;
         done->contours = &slot->job->contours;
         done->seen = has_seen ? slot->seen + (ptrdiff_t)i * CRN_VALUES_PARTS : NULL;
+        done->probe = self->reads && has_seen ? slot->probes + i : NULL;
         done->index = i;
         done->skipped = slot->skipped;
         done->begun_ns = slot->begun_ns;
         memcpy(done->stage_ns, stage_ns, sizeof stage_ns);
         crn_device_result_find(done, view->shape.channels);
         view->slot = slot;
+        view->received = received + (size_t)i * bytes;
         view->place = (crn_run_place){.device = (int16_t)self->number,
                                       .stream = (int16_t)(slot - self->slots),
                                       .batch = (int16_t)slot->count};
     }
     /* Finishing the first view renumbers planes, so all are found before any is returned. */
     for (int32_t i = 0; i < slot->count; i++)
-        return_view(self, slot->views[i], 0);
+        crn_device_return_view(self, slot->views[i], 0);
 }
 
 static void poll_batches(crn_device *self)
@@ -137,20 +141,6 @@ static void poll_batches(crn_device *self)
 }
 
 /* --- launch ----------------------------------------------------------------------------------- */
-
-static void accept_view(crn_device *self)
-{
-    crn_device_view *view;
-    while (self->waiting_count < CRN_DEVICE_VIEWS && (view = crn_ring_pop(&self->in)))
-        self->waiting[self->waiting_count++] = view;
-}
-
-static void drop_waiting(crn_device *self, int32_t index)
-{
-    self->waiting_count--;
-    memmove(&self->waiting[index], &self->waiting[index + 1],
-            (size_t)(self->waiting_count - index) * sizeof *self->waiting);
-}
 
 /* If one optional image step has too little time, all of them are skipped: graphs for every
  * combination would cost more than they gain. */
@@ -209,7 +199,7 @@ static void launch(crn_device *self, crn_device_slot *slot, int32_t batch, crn_b
     int32_t count = 1 << batch;
     for (int32_t i = count - 1; i >= 0; i--) {
         slot->views[i] = self->waiting[indices[i]];
-        drop_waiting(self, indices[i]);
+        crn_device_drop_waiting(self, indices[i]);
     }
     crn_device_settings *settings = crn_device_settings_of(self, &slot->views[0]->shape);
     for (int32_t i = 0; slot->skipped >> i; i++)
@@ -251,8 +241,8 @@ static void start_batches(crn_device *self)
         if (cancelled || !graphs || graphs->refused) {
             if (!cancelled && !graphs)
                 request_shape(self, &first->shape, now_ns);
-            return_view(self, first, graphs && graphs->refused ? -ENOTSUP : -EAGAIN);
-            drop_waiting(self, 0);
+            crn_device_return_view(self, first, graphs && graphs->refused ? -ENOTSUP : -EAGAIN);
+            crn_device_drop_waiting(self, 0);
             continue;
         }
         crn_device_slot *slot = take_free_slot(self);
@@ -267,8 +257,8 @@ static void start_batches(crn_device *self)
         if (graph) {
             launch(self, slot, batch, graph, indices);
         } else {
-            return_view(self, first, -EAGAIN);
-            drop_waiting(self, 0);
+            crn_device_return_view(self, first, -EAGAIN);
+            crn_device_drop_waiting(self, 0);
         }
     }
 }
@@ -400,6 +390,8 @@ static int set_up(crn_device *self)
     r = 0;
     for (int32_t i = 0; i < CRN_DEVICE_SLOTS && r == 0; i++)
         r = crn_slot_create(self, &self->slots[i]);
+    if (r == 0)
+        r = crn_device_reads_create(self);
     if (r < 0)
         return crn_error_set(&self->error, r,
                              "device %d: %zu MiB of pinned memory for results: %s; lower "
@@ -431,6 +423,7 @@ static void tear_down(crn_device *self)
     crn_shape_graphs_free(self);
     for (int32_t i = 0; i < CRN_DEVICE_SLOTS; i++)
         crn_slot_free(self, &self->slots[i]);
+    crn_device_reads_free(self);
     if (self->pinned)
         self->gpu->unpin(self->memory.start);
 }
@@ -442,6 +435,11 @@ static void sleep_until_needed(crn_device *self)
     for (int32_t i = 0; i < CRN_DEVICE_SLOTS; i++)
         if (self->slots[i].graph && self->slots[i].poll_ns < wake_ns)
             wake_ns = self->slots[i].poll_ns;
+    /* Neither a producer's work nor a read wakes this thread when it is done. */
+    if (self->unwritten_count > 0 || self->polls_reads) {
+        int64_t poll_ns = crn_now_ns() + CRN_POLL_NS;
+        wake_ns = poll_ns < wake_ns ? poll_ns : wake_ns;
+    }
     (void)crn_sem_wait_until(&self->work, wake_ns);
     /* Woken or timed out: the caller checks everything. */
     while (sem_trywait(&self->work) == 0)
@@ -463,8 +461,9 @@ void *crn_device_run(void *device)
     sem_post(&self->answered);
     while (crn_device_is_running(self) && !atomic_load(&self->stop)) {
         atomic_store(&self->since_ns, crn_now_ns());
-        accept_view(self);
+        crn_device_accept(self);
         poll_batches(self);
+        crn_device_serve_reads(self);
         if (self->ring)
             ring(self);
         start_batches(self);

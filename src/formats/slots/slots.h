@@ -26,6 +26,8 @@
 #define CRN_SLOTS_WAKE            1    /* the byte that says that slots became free */
 #define CRN_SLOTS_PAGE_BYTES      4096 /* sizes of memory are multiples of it */
 #define CRN_SLOTS_ALIGNMENT       64   /* of the intensity part */
+#define CRN_SLOTS_SIGNAL_BYTES    64   /* of a slot's event, by which a GPU's memory is ready */
+#define CRN_SLOTS_GPU_UNIT        (UINT64_C(2) << 20) /* a ring on a GPU is a multiple of it */
 
 /* Flags of a view's header: its payload lies in a slot, a reference follows; no slot was free, the
  * header is alone. */
@@ -109,6 +111,20 @@ static inline uint64_t crn_slots_view_bytes(uint64_t payload_bytes, uint64_t int
 static inline uint64_t crn_slots_states_bytes(uint32_t slots)
 {
     return crn_slots_round_up((uint64_t)slots * sizeof(uint64_t), CRN_SLOTS_PAGE_BYTES);
+}
+
+/* Where the handles of the slots' events begin behind the states, for a ring on a GPU: 64 bytes for
+ * each slot (cudaIpcEventHandle_t). */
+static inline uint64_t crn_slots_signals_at(uint32_t slots)
+{
+    return crn_slots_states_bytes(slots);
+}
+
+/* The size of the second descriptor's memory: the states, and on a GPU the events' handles. */
+static inline uint64_t crn_slots_page_bytes(uint16_t kind, uint32_t slots)
+{
+    uint64_t signals = kind == CRN_SLOTS_MEMFD ? 0 : (uint64_t)slots * CRN_SLOTS_SIGNAL_BYTES;
+    return crn_slots_signals_at(slots) + crn_slots_round_up(signals, CRN_SLOTS_PAGE_BYTES);
 }
 
 /* Writes the low `bytes` bytes of a number. */

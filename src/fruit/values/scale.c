@@ -34,8 +34,7 @@ bool crn_scale_has_background(const crn_classes *classes)
 
 /* --- sums --- */
 
-/* Sum of a pixel's values, the first at `at`, as probabilities. */
-static float sum_of(const unsigned char *at, crn_type type, size_t channels, size_t step)
+float crn_scale_sum_of(const unsigned char *at, crn_type type, size_t channels, size_t step)
 {
     float sum = 0;
     if (type == CRN_U8) {
@@ -63,17 +62,12 @@ static float margin(float of_one, const crn_view_header *header, float per_class
     return fminf(of_one + per_class * (float)header->channels / BYTE, OFF_LIMIT);
 }
 
-crn_scale_sums crn_scale_sample(const crn_view_header *header, const unsigned char *maps)
+crn_scale_sums crn_scale_count(const crn_view_header *header, const float sums[CRN_SCALE_PIXELS])
 {
-    size_t pixels = (size_t)header->height * header->width, channels = header->channels;
-    size_t bytes = crn_type_bytes(header->type);
-    size_t stride = (header->layout == CRN_HWC ? channels : 1) * bytes;
-    size_t step = (header->layout == CRN_HWC ? 1 : pixels) * bytes;
     float near = margin(NEAR_MARGIN, header, 1), off = margin(OFF_MARGIN, header, 2);
     crn_scale_sums s = {.min = INFINITY, .max = -INFINITY};
     for (size_t i = 0; i < CRN_SCALE_PIXELS; i++) {
-        size_t pixel = (2 * i + 1) * pixels / (2 * CRN_SCALE_PIXELS);
-        float sum = sum_of(maps + pixel * stride, header->type, channels, step);
+        float sum = sums[i];
         if (sum == 0)
             continue;
         s.pixels++;

@@ -36,7 +36,7 @@
 
 CRN_C_BEGIN
 
-#define CRN_SCALE_PIXELS 64
+#define CRN_SCALE_PIXELS CRN_VALUES_PROBES
 #define CRN_SCALE_VIEWS  64
 #define CRN_SCALE_PROVEN 0.5f
 
@@ -98,8 +98,11 @@ typedef struct crn_scale_finding {
  * "hintergrund"; underscores around it are ignored. */
 bool crn_scale_has_background(const crn_classes *classes);
 
-/* Sums up the pixels sampled of a view's maps, of any thread. */
-crn_scale_sums crn_scale_sample(const crn_view_header *header, const unsigned char *maps);
+/* A pixel's sum as of crn_values_probe: `at` is its first value, `step` the bytes to the next. */
+float crn_scale_sum_of(const unsigned char *at, crn_type type, size_t channels, size_t step);
+
+/* Counts the sums of the pixels sampled, of any thread. */
+crn_scale_sums crn_scale_count(const crn_view_header *header, const float sums[CRN_SCALE_PIXELS]);
 
 /* Judges a view, all of whose values are valid, by what its lane told before. */
 crn_scale_finding crn_scale_judge(crn_scale *lane, crn_sum_rule rule, bool has_background,

@@ -245,12 +245,10 @@ static bool check_scale(crn_values *values, crn_values_lane *of_lane, crn_view *
 
 /* --- a CNN that hangs --- */
 
-/* Returns an element's bits, and whether they encode neither 0 nor 1 as a probability. */
-static uint32_t element(const unsigned char *maps, crn_type type, size_t at, bool *ret_between)
+/* Whether an element's bits encode neither 0 nor 1 as a probability. */
+static bool is_between(crn_type type, uint32_t bits)
 {
-    uint32_t bits = 0, one = 255, sign = 0;
-    size_t bytes = type == CRN_U8 ? 1 : type == CRN_F16 ? 2 : sizeof bits; /* maps have no other */
-    memcpy(&bits, maps + at * bytes, bytes); /* little-endian, as on the wire */
+    uint32_t one = 255, sign = 0;
     if (type == CRN_F16) {
         one = 0x3c00;
         sign = 0x8000;
@@ -258,24 +256,41 @@ static uint32_t element(const unsigned char *maps, crn_type type, size_t at, boo
         one = 0x3f800000;
         sign = 0x80000000;
     }
-    *ret_between = (bits & ~sign) != 0 && bits != one;
-    return bits;
+    return (bits & ~sign) != 0 && bits != one;
+}
+
+void crn_values_probe_maps(const crn_view_header *header, const unsigned char *maps,
+                           crn_values_probe *ret_probe)
+{
+    size_t pixels = pixels_of(header), channels = header->channels;
+    size_t bytes = crn_type_bytes(header->type);
+    size_t stride = (header->layout == CRN_HWC ? channels : 1) * bytes;
+    size_t step = (header->layout == CRN_HWC ? 1 : pixels) * bytes;
+    *ret_probe = (crn_values_probe){.bits = {0}};
+    for (size_t i = 0; i < CRN_VALUES_PROBES; i++) {
+        const unsigned char *at = maps + (2 * i + 1) * pixels / (2 * CRN_VALUES_PROBES) * stride;
+        /* Little-endian, as on the wire. */
+        memcpy(&ret_probe->bits[i], at + i % channels * step, bytes);
+        ret_probe->sums[i] = crn_scale_sum_of(at, header->type, channels, step);
+    }
+}
+
+crn_values_sample crn_values_sample_of(const crn_view_header *header, const crn_values_probe *probe)
+{
+    crn_values_sample sample = {.sums = crn_scale_count(header, probe->sums),
+                                .hash = CRN_FNV1A_START};
+    for (size_t i = 0; i < CRN_VALUES_PROBES; i++) {
+        sample.hash = crn_fnv1a(sample.hash, &probe->bits[i], sizeof probe->bits[i]);
+        sample.is_between |= is_between(header->type, probe->bits[i]);
+    }
+    return sample;
 }
 
 crn_values_sample crn_values_take_sample(const crn_view_header *header, const unsigned char *maps)
 {
-    size_t pixels = pixels_of(header), channels = header->channels;
-    crn_values_sample sample = {.sums = crn_scale_sample(header, maps), .hash = CRN_FNV1A_START};
-    for (size_t i = 0; i < CRN_VALUES_SAMPLES; i++) {
-        size_t pixel = (2 * i + 1) * pixels / (2 * CRN_VALUES_SAMPLES), channel = i % channels;
-        size_t at =
-            header->layout == CRN_HWC ? pixel * channels + channel : channel * pixels + pixel;
-        bool between;
-        uint32_t bits = element(maps, header->type, at, &between);
-        sample.hash = crn_fnv1a(sample.hash, &bits, sizeof bits);
-        sample.is_between |= between;
-    }
-    return sample;
+    crn_values_probe probe;
+    crn_values_probe_maps(header, maps, &probe);
+    return crn_values_sample_of(header, &probe);
 }
 
 /* A sample of zeros and ones alone tells something only of a view that is_dead. */

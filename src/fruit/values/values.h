@@ -28,7 +28,7 @@
 #include "src/ingest/view.h"
 #include "stages/openmp/values.h"
 
-#define CRN_VALUES_SAMPLES      64
+#define CRN_VALUES_SAMPLES      CRN_VALUES_PROBES
 #define CRN_VALUES_FROZEN_VIEWS 10
 
 typedef struct crn_values {
@@ -61,6 +61,14 @@ typedef struct crn_values_sample {
 } crn_values_sample;
 
 crn_values_sample crn_values_take_sample(const crn_view_header *header, const unsigned char *maps);
+
+/* What it looks at. */
+void crn_values_probe_maps(const crn_view_header *header, const unsigned char *maps,
+                           crn_values_probe *ret_probe);
+
+/* The same of what a device has read of maps in its memory. */
+crn_values_sample crn_values_sample_of(const crn_view_header *header,
+                                       const crn_values_probe *probe);
 
 /* Call after the copy, with its result: sets view->values, counts and logs. `lane`: of the view's.
  * `sample` NULL: it is taken now. */

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "stages/backend.h"
+
 /* By crn_slots_kind. */
 static const char *const kind_names[] = {
     [CRN_SLOTS_MEMFD] = "memfd", [CRN_SLOTS_VMM] = "vmm", [CRN_SLOTS_CUDA_IPC] = "cuda_ipc"};
@@ -30,37 +32,77 @@ static const char *name_of(uint16_t kind)
     return kind >= CRN_SLOTS_MEMFD && kind <= CRN_SLOTS_CUDA_IPC ? kind_names[kind] : "unknown";
 }
 
-void crn_slots_decide(const crn_config *config, const void *bytes, size_t size,
-                      crn_slots_answer *ret_answer)
+static bool is_given(const crn_config *config, uint16_t kind)
+{
+    return (kind == CRN_SLOTS_MEMFD || kind == CRN_SLOTS_VMM) &&
+           crn_config_gives_slots(config, kind_names[kind]);
+}
+
+/* Index of the GPU of that UUID, or -1. */
+static int32_t find_gpu(const crn_slots_gpus *gpus, const unsigned char uuid[16])
+{
+    for (int32_t i = 0; i < gpus->count; i++)
+        if (memcmp(gpus->of[i].uuid, uuid, sizeof gpus->of[i].uuid) == 0)
+            return i;
+    return -1;
+}
+
+/* False with a refusal if the hello's device is not one for its kind. */
+static bool check_device(const crn_config *config, const crn_slots_gpus *gpus,
+                         const crn_slots_hello *hello, crn_slots_decision *decision)
+{
+    crn_slots_answer *answer = &decision->answer;
+    if (hello->kind == CRN_SLOTS_MEMFD) {
+        bool is_zero = memcmp(hello->device, (unsigned char[sizeof hello->device]){0},
+                              sizeof hello->device) == 0;
+        if (!is_zero)
+            crn_slots_refuse(answer, EINVAL, "device is not 0, as it must be for host memory");
+        return is_zero;
+    }
+    decision->gpu = find_gpu(gpus, hello->device);
+    if (gpus->count == 0)
+        crn_slots_refuse(answer, ENODEV, "kind vmm: this line uses no GPU (run.backend: %s)",
+                         crn_backend_names[config->run.backend]);
+    else if (decision->gpu < 0)
+        crn_slots_refuse(answer, ENODEV,
+                         "kind vmm: the line does not use the GPU of this UUID (run.devices)");
+    else if (atomic_load(&gpus->of[decision->gpu].is_lost))
+        crn_slots_refuse(answer, ENODEV, "kind vmm: device %" PRId32 " was lost; restart cernitad",
+                         gpus->of[decision->gpu].number);
+    return answer->status == 0;
+}
+
+void crn_slots_decide(const crn_config *config, const crn_slots_gpus *gpus, const void *bytes,
+                      size_t size, crn_slots_decision *ret_decision)
 {
     crn_slots_hello hello;
+    crn_slots_decision decision = {.answer.status = 0};
+    crn_slots_answer *answer = &decision.answer;
     uint64_t max = crn_slots_slot_bytes_max(config);
     if (!crn_slots_parse_hello(bytes, size, &hello))
-        crn_slots_refuse(ret_answer, EPROTO, "not a hello of %d bytes that begins with CRNS",
+        crn_slots_refuse(answer, EPROTO, "not a hello of %d bytes that begins with CRNS",
                          CRN_SLOTS_HELLO_BYTES);
     else if (hello.version != CRN_SLOTS_VERSION)
-        crn_slots_refuse(ret_answer, EPROTONOSUPPORT,
+        crn_slots_refuse(answer, EPROTONOSUPPORT,
                          "version %u of the protocol: this line knows version %d",
                          (unsigned)hello.version, CRN_SLOTS_VERSION);
-    else if (hello.kind != CRN_SLOTS_MEMFD)
-        crn_slots_refuse(
-            ret_answer, EOPNOTSUPP,
-            "kind %u (%s): this line has memfd (1), in host memory (ingest.slots.kinds)",
-            (unsigned)hello.kind, name_of(hello.kind));
-    else if (memcmp(hello.device, (unsigned char[sizeof hello.device]){0}, sizeof hello.device) !=
-             0)
-        crn_slots_refuse(ret_answer, EINVAL, "device is not 0, as it must be for host memory");
+    else if (!is_given(config, hello.kind))
+        crn_slots_refuse(answer, EOPNOTSUPP, "kind %u (%s) is not in ingest.slots.kinds",
+                         (unsigned)hello.kind, name_of(hello.kind));
+    else if (!check_device(config, gpus, &hello, &decision))
+        decision.kind = 0;
     else if (hello.slot_bytes == 0)
-        crn_slots_refuse(ret_answer, EINVAL, "slot_bytes is 0: give the size of the largest view");
+        crn_slots_refuse(answer, EINVAL, "slot_bytes is 0: give the size of the largest view");
     else if (hello.slot_bytes > max)
-        crn_slots_refuse(ret_answer, EMSGSIZE,
+        crn_slots_refuse(answer, EMSGSIZE,
                          "slots of %" PRIu64 " bytes: limits.view_mib (%" PRId64
                          ") allows %" PRIu64,
                          hello.slot_bytes, config->limits.view_mib, max);
-    else
-        *ret_answer = (crn_slots_answer){
-            .slots = hello.slots && hello.slots < (uint32_t)config->ingest.slots.slots
-                         ? hello.slots
-                         : (uint32_t)config->ingest.slots.slots,
-            .slot_bytes = crn_slots_round_up(hello.slot_bytes, CRN_SLOTS_PAGE_BYTES)};
+    if (answer->status == 0) {
+        uint32_t most = (uint32_t)config->ingest.slots.slots;
+        decision.kind = hello.kind;
+        answer->slots = hello.slots && hello.slots < most ? hello.slots : most;
+        answer->slot_bytes = crn_slots_round_up(hello.slot_bytes, CRN_SLOTS_PAGE_BYTES);
+    }
+    *ret_decision = decision;
 }

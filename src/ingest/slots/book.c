@@ -51,8 +51,10 @@ crn_wire_fault crn_slots_take(crn_slots *slots, uint32_t ring, const crn_view_he
     crn_view *view = &of->views[reference->slot];
     of->book[reference->slot].in_use = true;
     of->in_use++;
+    bool has_intensity = intensity_bytes > 0 && !view->gpu.maps; /* else once it is copied */
     view->intensity =
-        intensity_bytes ? view->maps + crn_slots_intensity_at(header->payload_bytes) : NULL;
+        has_intensity ? view->maps + crn_slots_intensity_at(header->payload_bytes) : NULL;
+    atomic_store_explicit(&view->gpu.is_copied, false, memory_order_relaxed);
     *ret_view = view;
     return CRN_WIRE_OK;
 }

@@ -84,7 +84,12 @@ static void discard_pages(const crn_ring_memory *memory)
  * does its producer any more. */
 static void free_ring(crn_slots *slots, crn_slots_ring *ring, bool is_left)
 {
-    bool keeps = ring->is_for_devices && keeps_memory(slots);
+    bool is_lost =
+        ring->on_gpu.slots.memory && atomic_load(&slots->devices.gpus.of[ring->gpu].is_lost);
+    bool keeps = (ring->is_for_devices && keeps_memory(slots)) || is_lost;
+    if (!keeps)
+        crn_ring_gpu_memory_free(slots->devices.gpu, &ring->on_gpu);
+    ring->on_gpu = (crn_ring_gpu_memory){.count = 0};
     if (ring->is_pinned && !keeps)
         slots->devices.unpin(ring->memory.slots);
     if (is_left && !keeps)
@@ -143,21 +148,44 @@ static void pin(crn_slots *slots, crn_slots_ring *ring)
                 ring->memory.slots_bytes >> 20, strerror(-r));
 }
 
+/* Makes the slots on a GPU, whose descriptor the answer then carries, and their events. */
+static int make_on_gpu(crn_slots *slots, crn_slots_ring *ring, const crn_slots_decision *decision)
+{
+    const crn_slots_answer *answer = &decision->answer;
+    unsigned char *page = (unsigned char *)ring->memory.states;
+    ring->gpu = decision->gpu;
+    int r = crn_ring_gpu_memory_create(
+        slots->devices.gpu, slots->devices.gpus.of[decision->gpu].number, answer->slots,
+        answer->slot_bytes, page + crn_slots_signals_at(answer->slots), &ring->on_gpu);
+    if (r < 0)
+        return r;
+    close(ring->memory.descriptor[0]);
+    ring->memory.descriptor[0] = ring->on_gpu.slots.descriptor;
+    return 0;
+}
+
 /* Makes the ring that the answer grants; the answer refuses it if that fails. *ret_second: another
  * descriptor of the connection. */
 static void make_ring(crn_slots *slots, const waiting_hello *from, crn_slots_ring *ring,
-                      crn_slots_answer *answer, int *ret_second)
+                      crn_slots_decision *decision, int *ret_second)
 {
-    int r = crn_ring_memory_create(answer->slots, answer->slot_bytes, &ring->memory);
-    *ret_second = r < 0 ? -1 : dup(from->descriptor);
-    if (r == 0 && *ret_second < 0) {
-        r = -errno;
-        crn_ring_memory_free(&ring->memory);
+    crn_slots_answer *answer = &decision->answer;
+    uint64_t mib = answer->slots * answer->slot_bytes >> 20;
+    *ret_second = dup(from->descriptor);
+    int r = *ret_second < 0 ? -errno
+                            : crn_ring_memory_create((crn_slots_kind)decision->kind, answer->slots,
+                                                     answer->slot_bytes, &ring->memory);
+    if (r == 0 && decision->kind == CRN_SLOTS_VMM) {
+        r = make_on_gpu(slots, ring, decision);
+        if (r < 0)
+            crn_ring_memory_free(&ring->memory);
     }
     if (r < 0) {
-        uint64_t mib = answer->slots * answer->slot_bytes >> 20;
-        crn_slots_refuse(answer, ENOMEM, "no memory for a ring of %" PRIu64 " MiB: %s", mib,
-                         strerror(-r));
+        if (*ret_second >= 0)
+            close(*ret_second);
+        crn_slots_refuse(answer, r == -ENOTSUP ? EOPNOTSUPP : ENOMEM,
+                         "no memory%s for a ring of %" PRIu64 " MiB: %s",
+                         decision->kind == CRN_SLOTS_VMM ? " on the GPU" : "", mib, strerror(-r));
         return;
     }
     pin(slots, ring);
@@ -239,25 +267,27 @@ static void answer_hello(crn_handshakes *self, waiting_hello *from)
         from->descriptor = -1;
         return;
     }
-    crn_slots_answer answer;
-    crn_slots_decide(self->slots->config, bytes, (size_t)size, &answer);
-    crn_slots_ring *ring = answer.status == 0 ? find_free_ring(self->slots) : NULL;
-    if (answer.status == 0 && !ring)
-        crn_slots_refuse(&answer, EUSERS,
+    crn_slots_decision decision;
+    crn_slots_answer *answer = &decision.answer;
+    crn_slots_decide(self->slots->config, &self->slots->devices.gpus, bytes, (size_t)size,
+                     &decision);
+    crn_slots_ring *ring = answer->status == 0 ? find_free_ring(self->slots) : NULL;
+    if (answer->status == 0 && !ring)
+        crn_slots_refuse(answer, EUSERS,
                          "all %" PRIu32 " rings are in use (ingest.slots.producers)",
                          self->slots->rings);
     int second = -1;
     if (ring)
-        make_ring(self->slots, from, ring, &answer, &second);
-    if (answer.status) {
-        refuse(self, from, &answer);
+        make_ring(self->slots, from, ring, &decision, &second);
+    if (answer->status) {
+        refuse(self, from, answer);
     } else if (has_left(from)) { /* else its ring would count until latency.assemble_ms later */
         free_ring(self->slots, ring, false);
         close(second);
         close(from->descriptor);
         from->descriptor = -1;
     } else {
-        offer(self->slots, from, ring, &answer, second);
+        offer(self->slots, from, ring, answer, second);
     }
 }
 

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include "src/ingest/slots/gpu_memory.h"
 #include "src/ingest/slots/ring_memory.h"
 #include "src/ingest/slots/slots.h"
 #include "src/service/listener.h"
@@ -39,6 +40,8 @@ typedef struct crn_slots_ring {
     uint32_t slots;
     uint64_t slot_bytes;
     crn_ring_memory memory;
+    crn_ring_gpu_memory on_gpu;
+    int32_t gpu;         /* if it has that: index in crn_slots_gpus */
     bool is_for_devices; /* they may read it */
     bool is_pinned;      /* directly */
     struct ucred producer;

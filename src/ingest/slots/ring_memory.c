@@ -39,10 +39,11 @@ static int map_with_tail(int descriptor, size_t bytes, size_t tail, void **ret_m
     return 0;
 }
 
-int crn_ring_memory_create(uint32_t slots, uint64_t slot_bytes, crn_ring_memory *ret_memory)
+int crn_ring_memory_create(crn_slots_kind kind, uint32_t slots, uint64_t slot_bytes,
+                           crn_ring_memory *ret_memory)
 {
     crn_ring_memory memory = {.slots_bytes = (size_t)(slots * slot_bytes),
-                              .states_bytes = (size_t)crn_slots_states_bytes(slots),
+                              .states_bytes = (size_t)crn_slots_page_bytes((uint16_t)kind, slots),
                               .descriptor = {-1, -1}};
     void *mapped = NULL;
     int r = make_descriptor("cernita-slots", memory.slots_bytes);

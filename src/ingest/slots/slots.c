@@ -25,7 +25,7 @@ size_t crn_slots_bytes(const crn_config *config)
         return 0;
     uint32_t slots = (uint32_t)config->ingest.slots.slots;
     uint64_t ring = slots * crn_slots_slot_bytes_max(config) + CRN_RING_MEMORY_TAIL +
-                    crn_slots_states_bytes(slots) +
+                    crn_slots_page_bytes(CRN_SLOTS_VMM, slots) +
                     slots * (sizeof(crn_view) + sizeof(crn_slot_entry));
     return (size_t)((uint64_t)config->ingest.slots.producers * ring);
 }
@@ -76,7 +76,7 @@ static void prepare_batch(crn_slots *slots)
     }
 }
 
-int crn_slots_open(const crn_config *config, uint32_t first_slot, crn_slots_devices devices,
+int crn_slots_open(const crn_config *config, uint32_t first_slot, const crn_slots_devices *devices,
                    crn_slots **ret_slots, crn_error *error)
 {
     if (!config->ingest.slots.path[0]) {
@@ -90,7 +90,7 @@ int crn_slots_open(const crn_config *config, uint32_t first_slot, crn_slots_devi
     slots->first_slot = first_slot;
     slots->rings = (uint32_t)config->ingest.slots.producers;
     slots->slots_of_ring = (uint32_t)config->ingest.slots.slots;
-    slots->devices = devices;
+    slots->devices = *devices;
     slots->poll_descriptor = slots->offer_descriptor = -1;
     prepare_batch(slots);
     int r = allocate_rings(slots);
@@ -158,15 +158,22 @@ static void begin_ring(crn_slots *slots, crn_slots_ring *ring)
     ring->owes_wake = false;
     ring->left_ns = 0;
     memset(ring->book, 0, slots->slots_of_ring * sizeof *ring->book);
-    for (uint32_t slot = 0; slot < ring->slots; slot++)
-        ring->views[slot].maps = ring->memory.slots + slot * ring->slot_bytes;
+    unsigned char *on_gpu = ring->on_gpu.slots.memory;
+    for (uint32_t slot = 0; slot < ring->slots; slot++) {
+        crn_view *view = &ring->views[slot];
+        view->maps = ring->memory.slots + slot * ring->slot_bytes;
+        view->gpu = (crn_view_on_gpu){
+            .maps = on_gpu ? on_gpu + slot * ring->slot_bytes : NULL,
+            .signal = on_gpu ? ring->on_gpu.signals[slot] : NULL,
+            .device = on_gpu ? slots->devices.gpus.of[ring->gpu].number : -1};
+    }
     atomic_store_explicit(&ring->phase, CRN_RING_IN_USE, memory_order_relaxed);
     slots->stats.producers++;
     crn_log_gated(&slots->joined_gate, crn_now_ns(), CRN_LOG_INFO,
                   "ingest: a producer connected: process %ld of user %ld, %" PRIu32
-                  " slots of %" PRIu64 " KiB",
+                  " slots of %" PRIu64 " KiB%s",
                   (long)ring->producer.pid, (long)ring->producer.uid, ring->slots,
-                  ring->slot_bytes >> 10);
+                  ring->slot_bytes >> 10, on_gpu ? " in the memory of its GPU (vmm)" : "");
 }
 
 /* The producer has left; its views that wait are judged. */
@@ -182,6 +189,19 @@ static void hang_up(crn_slots *slots, crn_slots_ring *ring)
                   "ingest: a producer left: process %ld of user %ld; %" PRIu32
                   " of its views are still judged",
                   (long)ring->producer.pid, (long)ring->producer.uid, ring->in_use);
+}
+
+void crn_slots_lose(crn_slots *slots, int32_t device)
+{
+    for (int32_t i = 0; slots && i < slots->devices.gpus.count; i++)
+        if (slots->devices.gpus.of[i].number == device)
+            atomic_store(&slots->devices.gpus.of[i].is_lost, true);
+    for (uint32_t i = 0; slots && i < slots->rings; i++) {
+        crn_slots_ring *ring = &slots->ring[i];
+        if (crn_slots_is_in_use(ring) && ring->connection >= 0 && ring->on_gpu.slots.memory &&
+            ring->on_gpu.slots.device == device)
+            hang_up(slots, ring);
+    }
 }
 
 void crn_slots_accept_offers(crn_slots *slots)
@@ -247,6 +267,12 @@ void crn_slots_write_producer(const crn_slots *slots, uint32_t ring, char *text,
 {
     const struct ucred *producer = &slots->ring[ring].producer;
     snprintf(text, size, "process %ld of user %ld", (long)producer->pid, (long)producer->uid);
+}
+
+crn_slots_kind crn_slots_kind_of(const crn_slots *slots, uint32_t ring)
+{
+    bool is_on_gpu = ring != CRN_SLOTS_ANY_RING && slots->ring[ring].on_gpu.slots.memory;
+    return is_on_gpu ? CRN_SLOTS_VMM : CRN_SLOTS_MEMFD;
 }
 
 bool crn_slots_pending(const crn_slots *slots)

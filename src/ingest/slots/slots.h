@@ -13,6 +13,9 @@
 #ifndef CRN_SRC_INGEST_SLOTS_SLOTS_H
 #define CRN_SRC_INGEST_SLOTS_SLOTS_H
 
+#include <stdatomic.h>
+
+#include "gpu/gpu.h"
 #include "src/counts/counts.h"
 #include "src/ingest/view.h"
 #include "stages/base/error.h"
@@ -25,11 +28,23 @@ typedef struct crn_slots_stats {
     uint64_t left; /* of `producers`, those that disconnected */
 } crn_slots_stats;
 
+/* The GPUs that have rings in their memory. */
+typedef struct crn_slots_gpus {
+    int32_t count;
+    struct {
+        int32_t number;
+        unsigned char uuid[16];
+        atomic_bool is_lost; /* set by the line's thread, read by the handshakes' */
+    } of[CRN_NUMBERS_MAX];
+} crn_slots_gpus;
+
 /* What devices need, which read rings directly; NULL members: there are none. */
 typedef struct crn_slots_devices {
     int32_t first;                                          /* number of one that is used */
     int (*pin)(int32_t device, void *memory, size_t bytes); /* 0 or a negative errno */
     void (*unpin)(void *memory);
+    const crn_gpu *gpu; /* makes rings in the memory of `gpus` */
+    crn_slots_gpus gpus;
 } crn_slots_devices;
 
 /*
@@ -38,7 +53,7 @@ typedef struct crn_slots_devices {
  * an empty path *ret_slots is NULL, which the functions below take for slots without any ring.
  * Returns 0 or a negative errno with the path and a hint in *error.
  */
-int crn_slots_open(const crn_config *config, uint32_t first_slot, crn_slots_devices devices,
+int crn_slots_open(const crn_config *config, uint32_t first_slot, const crn_slots_devices *devices,
                    crn_slots **ret_slots, crn_error *error);
 
 /* Disconnects all producers, frees the rings, but for those to keep, and sets *slots to NULL; NULL
@@ -59,6 +74,9 @@ bool crn_slots_receive(crn_slots *slots, crn_slots_packet *ret_packet);
 
 /* Names the producer of that ring, for messages. */
 void crn_slots_write_producer(const crn_slots *slots, uint32_t ring, char *text, size_t size);
+
+/* Where the memory of the ring is whose connection a packet came by; memfd of any ring. */
+crn_slots_kind crn_slots_kind_of(const crn_slots *slots, uint32_t ring);
 
 /* True if another receive may return a packet although the descriptor is not readable. */
 bool crn_slots_pending(const crn_slots *slots);
@@ -95,6 +113,10 @@ void crn_slots_service(crn_slots *slots, int64_t now_ns);
 /* A device is lost, and may still read the rings that it saw: their memory stays until the process
  * ends. Those made from now on are not shown to devices. */
 void crn_slots_keep(crn_slots *slots);
+
+/* The device of that number is lost: producers whose rings are in its memory are disconnected, and
+ * get no other there. */
+void crn_slots_lose(crn_slots *slots, int32_t device);
 
 crn_slots_stats crn_slots_get_stats(const crn_slots *slots);
 

@@ -3,7 +3,8 @@
  * sent to a daemon that lives is judged, once, as it was sent; of those that were sent to a daemon
  * that was killed the last ones may lack, which their producer is told. CRN_KILLS is the number of
  * kills of each (10 by default), CRN_SEED the seed of the moments (default: the clock),
- * CRN_BACKEND=cuda has a device judge the views, openmp (the default) the processor.
+ * CRN_BACKEND=cuda has a device judge the views, openmp (the default) the processor; vmm has the
+ * slots on the device, too.
  *
  * The views' maps say which view they are. What was sent is counted in memory that outlives the
  * producers, what was judged stands in the daemon's verdict log, of which a kill takes at most the
@@ -28,10 +29,10 @@
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/line/daemon.h"
 #include "tests/support/line/decoded_verdict.h"
-#include "tests/support/operators/cuda.h"
 #include "tests/support/programs/shell.h"
 #include "tests/support/random.h"
 #include "tests/support/slots/coded_view.h"
+#include "tests/support/slots/vmm_producer.h"
 
 #define LANE        3
 #define PATIENCE_MS 60000
@@ -53,14 +54,16 @@ typedef struct shared_counts {
 
 /* What judges the views. */
 typedef struct kills_backend {
-    const char *name;
+    const char *name, *runs, *kind;
     uint32_t ahead_max;   /* views that are sent before a kill, at most */
     uint32_t out_of_turn; /* a verdict may come before so many others, less one */
 } kills_backend;
 
 /* One worker judges in turn. A device captures its graphs during the first views, which pass it
  * meanwhile. */
-static const kills_backend backends[] = {{"openmp", 60, 1}, {"cuda", 1000, SLOTS}};
+static const kills_backend backends[] = {{"openmp", "openmp", "memfd", 60, 1},
+                                           {"cuda", "cuda", "memfd", 1000, SLOTS},
+                                           {"vmm", "cuda", "vmm", 1000, SLOTS}};
 
 typedef struct kills_fixture {
     const kills_backend *backend;
@@ -79,7 +82,7 @@ static const kills_backend *find_backend(void)
     for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
         if (strcmp(name ? name : backends[0].name, backends[i].name) == 0)
             return &backends[i];
-    print_error("CRN_BACKEND=%s: openmp or cuda expected\n", name);
+    print_error("CRN_BACKEND=%s: openmp, cuda or vmm expected\n", name);
     return NULL;
 }
 
@@ -99,7 +102,7 @@ static int set_up(void **state)
     snprintf(f.log, sizeof f.log, "%s/log", f.folder);
     snprintf(f.socket, sizeof f.socket, "%s/slots", f.folder);
     snprintf(yaml, sizeof yaml,
-             "ingest: {bind: ['ipc://%s/in'], slots: {path: %s, slots: %d, producers: 16}}\n"
+             "ingest: {bind: ['ipc://%s/in'], slots: {path: %s, slots: %d, producers: 16, kinds: %s}}\n"
              "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'},\n"
              "          log: {dir: %s}}\n" CRN_CODED_YAML
              "latency: {budget_ms: 60000, assemble_ms: 100}\n"
@@ -107,7 +110,8 @@ static int set_up(void **state)
              "run: {backend: %s, workers: 1, threads: 1}\n"
              "monitor: {http: ''}\n"
              "log: {level: error}\n",
-             f.folder, f.socket, SLOTS, f.folder, f.folder, f.log, f.backend->name);
+             f.folder, f.socket, SLOTS, f.backend->kind, f.folder, f.folder, f.log,
+             f.backend->runs);
     daemon_write_config(f.folder, "line.yaml", yaml, f.yaml);
     f.random.state = crn_random_seed();
     return f.shared == MAP_FAILED || mkdir(f.log, 0700) < 0;
@@ -124,8 +128,8 @@ static int tear_down(void **state)
 
 static void require_backend(void)
 {
-    if (strcmp(f.backend->name, "cuda") == 0)
-        crn_test_cuda();
+    if (strcmp(f.backend->name, "openmp") != 0)
+        crn_vmm_require_gpu();
 }
 
 static void start_daemon(void)
@@ -159,8 +163,10 @@ static crn_producer_view view_of(uint32_t connection, uint64_t number)
 }
 
 /* Sends until the daemon ends, or VIEWS_MAX; the last result. */
-static int send_views(crn_producer *producer, uint32_t connection)
+static int send_views(crn_vmm_producer *from, uint32_t connection)
 {
+    static _Alignas(64) unsigned char maps[CRN_CODED_BYTES];
+    crn_producer *producer = from->producer;
     sent_views *sent = &f.shared->of[connection];
     for (uint64_t number = 0; number < VIEWS_MAX; number++) {
         crn_producer_view view = view_of(connection, number);
@@ -168,8 +174,12 @@ static int send_views(crn_producer *producer, uint32_t connection)
         int r = crn_producer_take(producer, &view, -1, &slot);
         if (r < 0)
             return r;
-        crn_coded_write(slot.tensor, crn_coded_number(LANE, view.epoch, number, 0), 0,
-                        CRN_CODED_BYTES);
+        crn_coded_write(maps, crn_coded_number(LANE, view.epoch, number, 0), 0, CRN_CODED_BYTES);
+        r = crn_vmm_producer_write(from, &slot, 0, maps, CRN_CODED_BYTES);
+        if (r == 0)
+            r = crn_vmm_producer_record(from, &slot);
+        if (r < 0)
+            return r;
         atomic_fetch_add(&sent->begun, 1);
         do
             r = crn_producer_send(producer, &view, &slot);
@@ -186,9 +196,10 @@ static int send_views(crn_producer *producer, uint32_t connection)
 /* Connects again whenever the daemon has ended, until this process is killed. */
 static void produce(void)
 {
-    crn_producer *producer;
-    const crn_producer_settings settings = {.path = f.socket, .view_bytes = CRN_CODED_BYTES};
-    int r = crn_producer_create(&settings, &producer);
+    crn_vmm_producer from;
+    int r = crn_vmm_producer_create(f.socket, CRN_CODED_BYTES, strcmp(f.backend->kind, "vmm") == 0,
+                                    &from);
+    crn_producer *producer = from.producer;
     while (r == 0 || r == -ENOTCONN) {
         while ((r = crn_producer_connect(producer, PATIENCE_MS)) == -ENOENT || r == -ECONNREFUSED ||
                r == -EUSERS || r == -ENOTCONN) /* it is not there, or ends just now */
@@ -196,11 +207,12 @@ static void produce(void)
         if (r < 0)
             break;
         uint32_t connection = atomic_fetch_add(&f.shared->connections, 1);
-        r = send_views(producer, connection);
+        r = send_views(&from, connection);
         if (r == 0)
             pause();
     }
-    fprintf(stderr, "the producer ended: %s\n", crn_producer_error(producer));
+    fprintf(stderr, "the producer ended: %s; %s\n", strerror(-r),
+            producer ? crn_producer_error(producer) : "not connected");
 }
 
 static pid_t start_producer(void)

@@ -28,7 +28,7 @@ static void start_on(const char *backend, const crn_gpu *gpu, const char *device
                                                      .threads = 1,
                                                      .devices = devices,
                                                      .gpu = gpu,
-                                                     .slots = true});
+                                                     .slots = "memfd"});
     crn_raw_producer_open(line.config.ingest.slots.path, 0, 1 << 20, &producer);
     line.producer = &producer;
 }

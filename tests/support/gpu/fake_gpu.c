@@ -1,5 +1,7 @@
 #include "tests/support/gpu/fake_gpu.h"
 
+#include "src/fruit/values/values.h"
+#include "tests/support/gpu/fake_export.h"
 #include "tests/support/gpu/fake_pinned.h"
 
 #include <errno.h>
@@ -311,6 +313,7 @@ static int describe(int32_t device, crn_gpu_device *ret_device)
     *ret_device = (crn_gpu_device){
         .capability = 90, .multiprocessors = 1, .memory_bytes = 1u << 30, .mps = crn_fake_gpu_mps};
     snprintf(ret_device->name, sizeof ret_device->name, "Fake %d", device);
+    crn_fake_gpu_uuid(device, ret_device->uuid);
     return 0;
 }
 
@@ -360,6 +363,28 @@ static int run_copy(crn_context *context, const asked *it)
 static int copy(crn_context *context, void *to, const void *from, size_t bytes)
 {
     asked it = {.run = run_copy, .to = to, .from = from, .bytes = bytes};
+    return ask(context, &it);
+}
+
+static int run_probe(crn_context *context, const asked *it)
+{
+    crn_values_probe *probes = it->to;
+    for (int32_t v = 0; v < crn_context_views(context); v++) {
+        crn_image in = view_of(&it->in, v);
+        bool is_hwc = in.step != 1 || in.planes == 1;
+        crn_view_header header = {.height = (uint32_t)in.height,
+                                  .width = (uint32_t)in.width,
+                                  .channels = (uint32_t)in.planes,
+                                  .type = in.type,
+                                  .layout = is_hwc ? CRN_HWC : CRN_CHW};
+        crn_values_probe_maps(&header, in.data, &probes[v]);
+    }
+    return 0;
+}
+
+static int probe(crn_context *context, const crn_image *in, crn_values_probe *probes)
+{
+    asked it = {.run = run_probe, .in = *in, .to = probes};
     return ask(context, &it);
 }
 
@@ -474,6 +499,13 @@ static const crn_gpu table = {
     .launch = launch,
     .graph_free = graph_free,
     .context_create_on = context_create_on,
+    .copy = copy,
+    .probe = probe,
+    .export_create = crn_fake_gpu_export_create,
+    .export_free = crn_fake_gpu_export_free,
+    .signal_create = crn_fake_gpu_signal_create,
+    .signal_query = crn_fake_gpu_signal_query,
+    .signal_free = crn_fake_gpu_signal_free,
 };
 
 const crn_gpu *crn_fake_gpu(int32_t devices, bool f32_only)

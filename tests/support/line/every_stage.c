@@ -193,7 +193,7 @@ void every_stage_start(line_fixture *line, const every_stage_settings *settings)
     line_configure(line, text);
     unlink(path); /* it was read */
     if (settings->slots)
-        line_use_slots(line);
+        line_use_slots_of(line, settings->slots);
     line_run(line, settings->gpu);
 }
 

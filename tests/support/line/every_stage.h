@@ -13,7 +13,7 @@ typedef struct every_stage_settings {
     const char *devices; /* NULL: "[0]" */
     int budget_ms;       /* 0: 20,000 */
     const crn_gpu *gpu;
-    bool slots; /* the line gives out slots */
+    const char *slots; /* the line gives out slots of that kind; NULL: none */
 } every_stage_settings;
 
 /* A received verdict; the caller frees its data. */

@@ -175,6 +175,14 @@ const char *line_use_slots(line_fixture *fixture)
     return fixture->config.ingest.slots.path;
 }
 
+const char *line_use_slots_of(line_fixture *fixture, const char *kind)
+{
+    crn_texts *kinds = &fixture->config.ingest.slots.kinds;
+    kinds->count = 1;
+    snprintf(kinds->item[0], sizeof kinds->item[0], "%s", kind);
+    return line_use_slots(fixture);
+}
+
 static void leave_in_slot(crn_raw_producer *producer, const crn_view_header *header,
                           const void *maps, const void *intensity)
 {

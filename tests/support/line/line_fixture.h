@@ -60,6 +60,9 @@ void line_run(line_fixture *fixture, const crn_gpu *gpu);
 /* Between these two: the line gives out slots, at this path from now on. */
 const char *line_use_slots(line_fixture *fixture);
 
+/* The same, of this kind alone. */
+const char *line_use_slots_of(line_fixture *fixture, const char *kind);
+
 /* Stops the line, joins its thread, keeps its metrics,
  * frees everything; asserts that it returned 0. */
 void line_stop(line_fixture *fixture);

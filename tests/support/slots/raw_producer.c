@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tests/support/cmocka_prelude.h"
+#include "tests/support/gpu/fake_export.h"
 
 #define PATIENCE_MS 60000
 
@@ -57,15 +58,11 @@ static void *map(int descriptor, size_t bytes)
 }
 
 /* The answer's status. */
-static uint32_t try_open(const char *path, uint32_t slots, uint64_t slot_bytes,
-                         crn_raw_producer *producer)
+static uint32_t say_hello(const char *path, const crn_slots_hello *hello,
+                          crn_raw_producer *producer)
 {
-    crn_slots_hello hello = {.version = CRN_SLOTS_VERSION,
-                             .kind = CRN_SLOTS_MEMFD,
-                             .slots = slots,
-                             .slot_bytes = slot_bytes};
     unsigned char bytes[CRN_SLOTS_HELLO_BYTES];
-    crn_slots_pack_hello(&hello, bytes);
+    crn_slots_pack_hello(hello, bytes);
     *producer = (crn_raw_producer){.connection = crn_raw_producer_connect(path)};
     assert_true(crn_raw_producer_ask(producer->connection, bytes, sizeof bytes, &producer->answer,
                                      producer->descriptor));
@@ -75,8 +72,52 @@ static uint32_t try_open(const char *path, uint32_t slots, uint64_t slot_bytes,
     }
     producer->slots =
         map(producer->descriptor[0], producer->answer.slots * producer->answer.slot_bytes);
-    producer->states = map(producer->descriptor[1], crn_slots_states_bytes(producer->answer.slots));
+    producer->kind = hello->kind;
+    producer->states = map(producer->descriptor[1],
+                           crn_slots_page_bytes(hello->kind, producer->answer.slots));
     return 0;
+}
+
+static uint32_t try_open(const char *path, uint32_t slots, uint64_t slot_bytes,
+                         crn_raw_producer *producer)
+{
+    const crn_slots_hello hello = {.version = CRN_SLOTS_VERSION,
+                                   .kind = CRN_SLOTS_MEMFD,
+                                   .slots = slots,
+                                   .slot_bytes = slot_bytes};
+    return say_hello(path, &hello, producer);
+}
+
+static uint32_t try_vmm(const char *path, int32_t device, uint64_t slot_bytes,
+                        crn_raw_producer *producer)
+{
+    crn_slots_hello hello = {
+        .version = CRN_SLOTS_VERSION, .kind = CRN_SLOTS_VMM, .slot_bytes = slot_bytes};
+    crn_fake_gpu_uuid(device, hello.device);
+    return say_hello(path, &hello, producer);
+}
+
+void crn_raw_producer_open_vmm(const char *path, int32_t device, uint64_t slot_bytes,
+                               crn_raw_producer *ret_producer)
+{
+    if (try_vmm(path, device, slot_bytes, ret_producer) != 0)
+        fail_msg("refused: %s", ret_producer->answer.text);
+}
+
+void crn_raw_producer_expect_refusal(const char *path, int32_t device, uint32_t status,
+                                     const char *part)
+{
+    crn_raw_producer producer;
+    assert_int_equal(try_vmm(path, device, 4096, &producer), status);
+    if (!strstr(producer.answer.text, part))
+        fail_msg("'%s' does not have '%s'", producer.answer.text, part);
+    assert_true(strlen(producer.answer.text) < CRN_SLOTS_TEXT_BYTES - 1); /* nothing was cut off */
+}
+
+const unsigned char *crn_raw_producer_signal(const crn_raw_producer *producer, uint32_t slot)
+{
+    return (const unsigned char *)producer->states +
+           crn_slots_signals_at(producer->answer.slots) + (size_t)slot * CRN_SLOTS_SIGNAL_BYTES;
 }
 
 void crn_raw_producer_open(const char *path, uint32_t slots, uint64_t slot_bytes,
@@ -109,7 +150,7 @@ void crn_raw_producer_close(crn_raw_producer *producer)
     if (!producer->slots)
         return;
     munmap(producer->slots, producer->answer.slots * producer->answer.slot_bytes);
-    munmap((void *)producer->states, crn_slots_states_bytes(producer->answer.slots));
+    munmap((void *)producer->states, crn_slots_page_bytes(producer->kind, producer->answer.slots));
     for (int i = 0; i < CRN_SLOTS_DESCRIPTORS; i++)
         close(producer->descriptor[i]);
     producer->slots = NULL;

@@ -16,6 +16,7 @@ typedef struct crn_raw_producer {
     crn_slots_answer answer;
     unsigned char *slots;
     _Atomic uint64_t *states;
+    uint16_t kind; /* of its slots, on a simulated device if CRN_SLOTS_VMM; 0: CRN_SLOTS_MEMFD */
 } crn_raw_producer;
 
 /* Connects to the path; the connection. */
@@ -29,6 +30,17 @@ bool crn_raw_producer_ask(int connection, const void *hello, size_t size,
 /* Connects and maps a ring; fails the test if the line refuses it. */
 void crn_raw_producer_open(const char *path, uint32_t slots, uint64_t slot_bytes,
                            crn_raw_producer *ret_producer);
+
+/* The same of kind vmm, on that simulated device: its memory is mapped as any other. */
+void crn_raw_producer_open_vmm(const char *path, int32_t device, uint64_t slot_bytes,
+                               crn_raw_producer *ret_producer);
+
+/* What the line answers to a hello of kind vmm that it refuses; the connection is over. */
+void crn_raw_producer_expect_refusal(const char *path, int32_t device, uint32_t status,
+                                     const char *part);
+
+/* The handle of the slot's signal, of kind vmm. */
+const unsigned char *crn_raw_producer_signal(const crn_raw_producer *producer, uint32_t slot);
 
 /* The same, until the line has a ring for one more. */
 void crn_raw_producer_open_when_free(const char *path, uint32_t slots, uint64_t slot_bytes,

@@ -25,7 +25,7 @@ static inline int open_slots_for(int64_t count, crn_slots_devices devices)
                           .limits.view_mib = 1,
                           .latency.assemble_ms = 60000};
     snprintf(config.ingest.slots.path, sizeof config.ingest.slots.path, "%s/slots", test_folder);
-    int r = crn_slots_open(&config, CRN_RINGS_FIRST_SLOT, devices, &slots, &error);
+    int r = crn_slots_open(&config, CRN_RINGS_FIRST_SLOT, &devices, &slots, &error);
     if (r < 0)
         print_error("%s\n", error.text);
     return r;

@@ -285,7 +285,7 @@ static void without_a_path_there_are_no_slots(void **state)
     crn_view *view;
     crn_slots_packet packet;
     crn_slots_reference reference = {.ring = 1};
-    assert_int_equal(crn_slots_open(&plain, 0, (crn_slots_devices){0}, &none, &error), 0);
+    assert_int_equal(crn_slots_open(&plain, 0, &(crn_slots_devices){0}, &none, &error), 0);
     assert_null(none);
     assert_int_equal(crn_slots_bytes(&plain), 0);
     assert_false(crn_slots_receive(none, &packet) || crn_slots_pending(none));

@@ -94,7 +94,7 @@ static void a_start_that_fails_closes_no_descriptor_of_others(void **state)
     little.rlim_max = before.rlim_max;
     assert_int_equal(setrlimit(RLIMIT_AS, &little), 0);
     crn_config large = {.ingest.slots = {.path = "/nowhere", .slots = 1 << 30, .producers = 2}};
-    int r = crn_slots_open(&large, 0, (crn_slots_devices){0}, &slots, &error);
+    int r = crn_slots_open(&large, 0, &(crn_slots_devices){0}, &slots, &error);
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
     assert_int_equal(r, -ENOMEM);
     assert_true(fcntl(0, F_GETFD) >= 0);

@@ -106,7 +106,7 @@ static int await_producer(bench_floor *self)
         return -EPROTO;
     self->slots = (uint32_t)self->config.ingest.slots.slots;
     self->slot_bytes = crn_slots_round_up(hello.slot_bytes, CRN_SLOTS_PAGE_BYTES);
-    int r = crn_ring_memory_create(self->slots, self->slot_bytes, &self->ring);
+    int r = crn_ring_memory_create(CRN_SLOTS_MEMFD, self->slots, self->slot_bytes, &self->ring);
     return r < 0 ? r : send_answer(self);
 }
 

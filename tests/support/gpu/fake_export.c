@@ -1,0 +1,84 @@
+#include "tests/support/gpu/fake_export.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static atomic_int exported, refusal;
+
+void crn_fake_gpu_uuid(int32_t device, unsigned char ret_uuid[16])
+{
+    memset(ret_uuid, 0xf0 + device, 16);
+}
+
+int crn_fake_gpu_exported(void)
+{
+    return atomic_load(&exported);
+}
+
+void crn_fake_gpu_refuse_exports(int error)
+{
+    atomic_store(&refusal, error);
+}
+
+int crn_fake_gpu_export_create(int32_t device, size_t bytes, crn_gpu_export *ret_export)
+{
+    int error = atomic_load(&refusal);
+    if (error < 0)
+        return error;
+    crn_gpu_export made = {.device = device};
+    made.bytes = (bytes + CRN_GPU_EXPORT_UNIT - 1) / CRN_GPU_EXPORT_UNIT * CRN_GPU_EXPORT_UNIT;
+    made.descriptor = memfd_create("fake-gpu", MFD_CLOEXEC);
+    if (made.descriptor < 0 || ftruncate(made.descriptor, (off_t)made.bytes) < 0)
+        return -ENOMEM;
+    made.memory =
+        mmap(NULL, made.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, made.descriptor, 0);
+    if (made.memory == MAP_FAILED)
+        return -ENOMEM;
+    atomic_fetch_add(&exported, 1);
+    *ret_export = made;
+    return 0;
+}
+
+void crn_fake_gpu_export_free(crn_gpu_export *given)
+{
+    munmap(given->memory, given->bytes);
+    given->memory = NULL;
+    atomic_fetch_sub(&exported, 1);
+}
+
+/* A signal is its flag: set while the work before its record is not done. */
+int crn_fake_gpu_signal_create(int32_t device, void **ret_signal,
+                               unsigned char ret_handle[CRN_GPU_SIGNAL_BYTES])
+{
+    (void)device;
+    atomic_bool *pending = calloc(1, sizeof *pending);
+    if (!pending)
+        return -ENOMEM;
+    memset(ret_handle, 0, CRN_GPU_SIGNAL_BYTES);
+    memcpy(ret_handle, &pending, sizeof pending);
+    atomic_fetch_add(&exported, 1);
+    *ret_signal = pending;
+    return 0;
+}
+
+int crn_fake_gpu_signal_query(void *signal)
+{
+    return atomic_load((atomic_bool *)signal) ? -EAGAIN : 0;
+}
+
+void crn_fake_gpu_signal_free(void *signal)
+{
+    free(signal);
+    atomic_fetch_sub(&exported, 1);
+}
+
+void crn_fake_gpu_record(const unsigned char handle[CRN_GPU_SIGNAL_BYTES], bool is_done)
+{
+    atomic_bool *pending;
+    memcpy(&pending, handle, sizeof pending);
+    atomic_store(pending, !is_done);
+}
