@@ -26,6 +26,8 @@
 /* Views sent in a loop. */
 #define FRAMES_MAX 32
 
+const char *const crn_bench_kind_names[] = {"memfd", "vmm", NULL};
+
 const crn_tool crn_bench_line_tool = {
     .name = "cernita-bench line",
     .operands = "",
@@ -84,6 +86,11 @@ const crn_tool crn_bench_line_tool = {
                           .help = "of --lanes, threads of this program that share the lanes; "
                                   "default 4",
                           .min = 1, .max = 64),
+            CRN_OPTION_AT("kind", "K", crn_bench_line, kind,
+                          .help = "of --lanes, where their slots are: memfd, host memory, the\n"
+                                  "default; vmm, the memory of the first GPU, where producers\n"
+                                  "copy views that are there already",
+                          .choices = crn_bench_kind_names),
             CRN_OPTION_AT("daemons", "N", crn_bench_line, daemons,
                           .help = "of --lanes, beside each other, each with lanes and producers of "
                                   "its own; default 1",

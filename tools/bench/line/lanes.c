@@ -129,7 +129,8 @@ static int start(const crn_bench_line *given, bench_machine *self)
                                            .seconds = given->seconds};
     atomic_init(&self->all_sent, false);
     self->zmq = zmq_ctx_new();
-    int r = crn_peer_start(&self->peer, CRN_PEER_DAEMON, &config, CRN_PEER_SLOTS);
+    int r = crn_peer_start(&self->peer, CRN_PEER_DAEMON, &config,
+                           given->kind ? CRN_PEER_VMM : CRN_PEER_SLOTS);
     self->is_started = r == 0;
     if (r == 0)
         r = crn_bench_producers_start(&self->peer, &given->frames, self->zmq, &load,
@@ -232,11 +233,12 @@ static void print_table(const crn_bench_line *given, const bench_machine *machin
 {
     const crn_view_header *header = &given->frames.view[0].header;
     bench_row sum = {.sent = 0};
-    printf("%d daemon%s, each with %d producers, %d lanes, %.6g fruits/s; %u views of %ux%ux%u %s "
-           "a fruit; %ld cores\n",
-           given->daemons, given->daemons == 1 ? "" : "s", given->producers, given->lanes,
-           given->rate, given->frames.views, header->width, header->height, header->channels,
-           crn_type_name(header->type), sysconf(_SC_NPROCESSORS_ONLN));
+    printf("%d daemon%s, each with %d producers (%s), %d lanes, %.6g fruits/s; %u views of "
+           "%ux%ux%u %s a fruit; %ld cores\n",
+           given->daemons, given->daemons == 1 ? "" : "s", given->producers,
+           crn_bench_kind_names[given->kind], given->lanes, given->rate, given->frames.views,
+           header->width, header->height, header->channels, crn_type_name(header->type),
+           sysconf(_SC_NPROCESSORS_ONLN));
     printf("%-11s %9s %10s %9s %9s %8s %8s %8s %8s %8s %9s %8s\n", "", "fruits/s", "views/s",
            "sent", "complete", "p50 ms", "p99 ms", "p99.9", "max", "cores", "producers", "us/view");
     for (int32_t i = 0; i < given->daemons; i++) {

@@ -11,6 +11,7 @@ typedef struct crn_bench_line {
     int32_t backend;
     int32_t pairs;
     int32_t lanes, producers, daemons; /* of --lanes; lanes 0: not asked for */
+    int32_t kind;                      /* of their slots: index in crn_bench_kind_names */
     double rate;
     double seconds;        /* of the run at `rate` */
     double probe_seconds;  /* of each run of the throughput search */
@@ -21,6 +22,8 @@ typedef struct crn_bench_line {
 } crn_bench_line;
 
 extern const crn_tool crn_bench_line_tool;
+
+extern const char *const crn_bench_kind_names[]; /* "memfd", "vmm", NULL */
 
 /* Loads the daemon's settings; path NULL: those installed with this program. 0 or a negative errno
  * with *error. */

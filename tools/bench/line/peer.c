@@ -29,11 +29,10 @@ static crn_peer **find_running(const crn_peer *peer)
 
 static sigset_t signals;
 
-const char *const crn_peer_path_names[CRN_PEER_PATHS] = {[CRN_PEER_TCP] = "tcp",
-                                                         [CRN_PEER_IPC] = "ipc",
-                                                         [CRN_PEER_SLOTS] = "slots",
-                                                         [CRN_PEER_SLOTS_ZMQ] = "slots+zmq",
-                                                         [CRN_PEER_ICEORYX] = "iceoryx"};
+const char *const crn_peer_path_names[CRN_PEER_PATHS] = {
+    [CRN_PEER_TCP] = "tcp",         [CRN_PEER_IPC] = "ipc",
+    [CRN_PEER_SLOTS] = "slots",     [CRN_PEER_SLOTS_ZMQ] = "slots+zmq",
+    [CRN_PEER_ICEORYX] = "iceoryx", [CRN_PEER_VMM] = "vmm"};
 
 static int make_folder(crn_peer *peer)
 {
@@ -120,7 +119,8 @@ static int choose_path(crn_peer *peer, crn_peer_path path)
     uint16_t port;
     peer->headers_go_in = path == CRN_PEER_SLOTS_ZMQ;
     peer->by_iceoryx = path == CRN_PEER_ICEORYX;
-    if (path == CRN_PEER_SLOTS || path == CRN_PEER_SLOTS_ZMQ)
+    peer->slots_on_gpu = path == CRN_PEER_VMM;
+    if (path == CRN_PEER_SLOTS || path == CRN_PEER_SLOTS_ZMQ || path == CRN_PEER_VMM)
         snprintf(peer->slots, sizeof peer->slots, "%s/slots", peer->folder);
     if (path != CRN_PEER_TCP)
         return 0;
@@ -140,6 +140,9 @@ static int write_config(const crn_peer *peer, const crn_config *config, const ch
     own->ingest.bind.count = 1;
     snprintf(own->ingest.bind.item[0], CRN_TEXT_BYTES, "%s", peer->in);
     snprintf(own->ingest.slots.path, CRN_TEXT_BYTES, "%s", peer->slots);
+    own->ingest.slots.kinds.count = 1;
+    snprintf(own->ingest.slots.kinds.item[0], CRN_TEXT_BYTES, "%s",
+             peer->slots_on_gpu ? "vmm" : "memfd");
     snprintf(own->publish.grader.bind, CRN_TEXT_BYTES, "%s", peer->out);
     snprintf(own->publish.viewers.bind, CRN_TEXT_BYTES, "%s", peer->viewers);
     own->monitor.http[0] = '\0';

@@ -26,6 +26,7 @@ typedef struct crn_peer {
     char in[112], out[112], viewers[112];
     char slots[112];    /* path at which it gives out slots; "": views are sent to `in` */
     bool headers_go_in; /* of views in slots: to `in`, else by the slots' connection */
+    bool slots_on_gpu;  /* they are in the memory of a GPU */
     bool by_iceoryx;    /* views are published there */
 } crn_peer;
 
@@ -36,11 +37,12 @@ typedef enum crn_peer_path {
     CRN_PEER_SLOTS,
     CRN_PEER_SLOTS_ZMQ, /* with the header through ZeroMQ */
     CRN_PEER_ICEORYX,   /* only to CRN_PEER_FLOOR */
+    CRN_PEER_VMM,       /* in slots on a GPU, only to CRN_PEER_DAEMON */
     CRN_PEER_PATHS
 } crn_peer_path;
 
-extern const char
-    *const crn_peer_path_names[CRN_PEER_PATHS]; /* "tcp", "ipc", "slots", "slots+zmq", "iceoryx" */
+extern const char *const crn_peer_path_names[CRN_PEER_PATHS]; /* "tcp", "ipc", "slots", "slots+zmq",
+                                                          "iceoryx", "vmm" */
 
 /*
  * On SIGINT, SIGTERM or SIGHUP the peers that run are stopped as by crn_peer_stop before the signal

@@ -70,12 +70,18 @@ int crn_gpu_writer_open(crn_gpu_writer **ret_writer)
     return r;
 }
 
+int crn_gpu_writer_enter(const crn_gpu_writer *writer)
+{
+    return writer->calls.set_current(writer->context) ? -EIO : 0;
+}
+
 void crn_gpu_writer_close(crn_gpu_writer **writer)
 {
     crn_gpu_writer *it = *writer;
     if (!it)
         return;
     if (it->stream) {
+        crn_gpu_writer_enter(it);
         it->calls.synchronize(it->stream);
         it->calls.stream_destroy(it->stream);
     }

@@ -1,7 +1,8 @@
 /*
  * What a CNN does on a GPU, as far as a sender of views is concerned: a context and a stream in
  * this process, maps in its memory, copies from there into slots. The driver is loaded when it is
- * used. Of one thread.
+ * used. Of one thread at a
+ * time.
  */
 #ifndef CRN_TOOLS_BENCH_LINE_GPU_WRITER_H
 #define CRN_TOOLS_BENCH_LINE_GPU_WRITER_H
@@ -14,6 +15,9 @@ typedef struct crn_gpu_writer crn_gpu_writer;
 /* On the first GPU, whose context becomes current in the calling thread. Returns 0, -ENOTSUP: no
  * driver, -ENODEV: no GPU, or -ENOMEM. */
 int crn_gpu_writer_open(crn_gpu_writer **ret_writer);
+
+/* Makes its context current in the calling thread. Returns 0 or -EIO. */
+int crn_gpu_writer_enter(const crn_gpu_writer *writer);
 
 /* Waits for its copies; NULL is allowed. */
 void crn_gpu_writer_close(crn_gpu_writer **writer);

@@ -55,10 +55,13 @@ static int send_message(crn_bench_sender *sender, const crn_view_header *header,
 
 /* --- slots --- */
 
-static int connect_producer(const crn_peer *peer, uint64_t view_bytes, crn_producer **ret_producer)
+static int connect_producer(const crn_peer *peer, uint64_t view_bytes,
+                            crn_bench_gpu_sender **ret_gpu, crn_producer **ret_producer)
 {
     crn_producer_settings settings = {.path = peer->slots, .view_bytes = view_bytes};
     int r = crn_producer_create(&settings, ret_producer);
+    if (r == 0 && peer->slots_on_gpu)
+        r = crn_bench_gpu_sender_open(*ret_producer, ret_gpu);
     if (r < 0)
         return r;
     int answer_ms = crn_producer_answer_ms(&settings);
@@ -96,7 +99,12 @@ static int leave_in_slot(crn_bench_sender *sender, const crn_view_header *header
             return -ECHILD;
     if (r < 0)
         return r == -ENOTCONN ? -ECHILD : r;
-    memcpy(slot.tensor, maps, header->payload_bytes);
+    if (sender->gpu)
+        r = crn_bench_gpu_sender_fill(sender->gpu, &slot, maps, header->payload_bytes);
+    else
+        memcpy(slot.tensor, maps, header->payload_bytes);
+    if (r < 0)
+        return r;
     if (sender->socket)
         return send_reference(sender, &view, &slot);
     while ((r = crn_producer_send(sender->producer, &view, &slot)) == -EAGAIN)
@@ -115,7 +123,9 @@ int crn_bench_sender_open(const crn_peer *peer, void *zmq, uint64_t view_bytes,
         return crn_iceoryx_writer_open(peer, &ret_sender->iceoryx);
     if (!peer->slots[0] || peer->headers_go_in)
         ret_sender->socket = connect_socket(peer, zmq);
-    return peer->slots[0] ? connect_producer(peer, view_bytes, &ret_sender->producer) : 0;
+    return peer->slots[0]
+               ? connect_producer(peer, view_bytes, &ret_sender->gpu, &ret_sender->producer)
+               : 0;
 }
 
 int crn_bench_sender_send(crn_bench_sender *sender, const crn_view_header *header, const void *maps)
@@ -130,6 +140,7 @@ void crn_bench_sender_close(crn_bench_sender *sender)
 {
     crn_iceoryx_writer_close(&sender->iceoryx);
     crn_producer_free(&sender->producer);
+    crn_bench_gpu_sender_close(&sender->gpu);
     if (sender->socket)
         zmq_close(sender->socket);
     sender->socket = NULL;

@@ -5,6 +5,7 @@
 
 #include "src/formats/view/wire.h"
 #include "stages/producer/cernita_producer.h"
+#include "tools/bench/line/senders/gpu_sender.h"
 #include "tools/bench/line/senders/iceoryx.h"
 #include "tools/bench/line/peer.h"
 
@@ -13,6 +14,7 @@ typedef struct crn_bench_sender {
     void *socket;                /* NULL with slots, unless headers go through ZeroMQ */
     crn_producer *producer;      /* NULL without */
     crn_iceoryx_writer *iceoryx; /* NULL without */
+    crn_bench_gpu_sender *gpu;   /* NULL unless the slots are on a GPU */
 } crn_bench_sender;
 
 /* Connects to the peer, as it has its inputs; with slots it waits until they are there.
