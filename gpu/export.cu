@@ -110,8 +110,8 @@ int crn_gpu_export_create(int32_t device, size_t bytes, crn_gpu_export *ret_expo
         r = errno_of(calls.create(&allocation, made.bytes, &about, 0));
     if (r < 0)
         return r;
-    r = errno_of(calls.share(&made.descriptor, allocation, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-                             0));
+    r = errno_of(
+        calls.share(&made.descriptor, allocation, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     if (r == 0)
         r = map(&calls, device, allocation, &made);
     calls.release(allocation); /* mapping and descriptor keep the memory */

@@ -31,8 +31,8 @@ typedef struct crn_context_allocator {
  * @param ret_context free it with crn_context_free()
  * @return 0, -EINVAL or -ENOMEM; on failure `owner` still belongs to the caller
  */
-CRN_API int crn_context_create_at(const crn_context_allocator *allocator, void *owner, int32_t views,
-                          crn_context **ret_context);
+CRN_API int crn_context_create_at(const crn_context_allocator *allocator, void *owner,
+                                  int32_t views, crn_context **ret_context);
 
 /** The owner of a context with this allocator; NULL for any other context. */
 CRN_API void *crn_context_owner(const crn_context *context, const crn_context_allocator *allocator);

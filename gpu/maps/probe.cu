@@ -61,12 +61,8 @@ int crn_gpu_probe(crn_context *context, const crn_image *in, crn_values_probe *p
     if (!crn_gpu_limits_of(context) || !crn_image_is_dense(in) ||
         (in->type != CRN_U8 && in->type != CRN_F16 && in->type != CRN_F32))
         return -EINVAL;
-    probe_job job = {in->data,
-                     (int64_t)in->height * in->width,
-                     in->planes,
-                     in->step,
-                     in->plane_stride,
-                     probes};
+    probe_job job = {
+        in->data, (int64_t)in->height * in->width, in->planes, in->step, in->plane_stride, probes};
     void (*kernel)(probe_job) = in->type == CRN_U8    ? probe<uint8_t>
                                 : in->type == CRN_F16 ? probe<__half>
                                                       : probe<float>;

@@ -300,7 +300,8 @@ static void collect_from_devices(crn_engine *engine)
                 crn_devices_refuse(devices, &from->shape);
             /* A cancelled view is skipped wherever it goes. */
             engine->stats.device_new +=
-                from->status != -ETIME && !atomic_load_explicit(&from->view->cancelled, memory_order_relaxed);
+                from->status != -ETIME &&
+                !atomic_load_explicit(&from->view->cancelled, memory_order_relaxed);
             make_ready(engine, from->view, NULL);
             crn_device_release(from);
         }

@@ -60,8 +60,7 @@ struct crn_worker {
 static bool needs_maps(const crn_worker *self, const crn_view *view, const crn_device_result *done)
 {
     return crn_config_textures(view->config) > 0 || crn_config_measures(view->config) ||
-           self->config->record.dir[0] ||
-           crn_device_result_seen(done, view->header.type).suspect;
+           self->config->record.dir[0] || crn_device_result_seen(done, view->header.type).suspect;
 }
 
 /* Runs the finish halves of what a device left, where its maps lie or on a copy of them. */

@@ -19,14 +19,15 @@
 typedef struct crn_output {
     crn_view *view;
     int status; /* 0, -ECANCELED (its fruit was judged before the view began), -ETIME (its time ran
-                   out while it ran), -ENODEV (it lay in the memory of a device that is lost), or the
-                   chain's error */
+                   out while it ran), -ENODEV (it lay in the memory of a device that is lost), or
+                   the chain's error */
     bool on_device;  /* the enqueue halves ran on a device */
     int64_t took_ns; /* since the view began; a lower bound of its cost if it did not finish */
     crn_judgement judgement; /* valid when status is 0 */
     crn_defects defects;     /* valid when status is 0; the worker's memory */
     void *extra;             /* the hook's; NULL without one */
-    const crn_values_probe *probe; /* for the hook: of a view whose maps it cannot read; else NULL */
+    const crn_values_probe
+        *probe; /* for the hook: of a view whose maps it cannot read; else NULL */
 } crn_output;
 
 /* What else to do with a judged view on the worker's thread. Its time is part of the view's cost.

@@ -52,9 +52,10 @@ struct crn_ingest {
     crn_log_gate peer_gate[PEER_GATES];
 };
 
-const char *const crn_ingest_path_names[CRN_INGEST_PATHS] = {
-    [CRN_INGEST_TCP] = "tcp", [CRN_INGEST_IPC] = "ipc", [CRN_INGEST_MEMFD] = "memfd",
-    [CRN_INGEST_VMM] = "vmm"};
+const char *const crn_ingest_path_names[CRN_INGEST_PATHS] = {[CRN_INGEST_TCP] = "tcp",
+                                                             [CRN_INGEST_IPC] = "ipc",
+                                                             [CRN_INGEST_MEMFD] = "memfd",
+                                                             [CRN_INGEST_VMM] = "vmm"};
 
 /* Sets this socket's options beyond those of every endpoint. */
 static int set_options(crn_ingest *ingest, const crn_config *config)
@@ -340,9 +341,8 @@ static crn_wire_fault check_message(crn_ingest *ingest, crn_view_header *ret_hea
     bool in_slot = crn_wire_is_in_slot(ret_header);
     ingest->message.got_no_slot = crn_wire_got_no_slot(ret_header);
     ingest->message.intensity = crn_wire_intensity_bytes(ret_header) > 0;
-    ingest->message.path = in_slot || ingest->message.got_no_slot
-                               ? path_of_slots(ingest)
-                               : path_of(&ingest->part[0]);
+    ingest->message.path =
+        in_slot || ingest->message.got_no_slot ? path_of_slots(ingest) : path_of(&ingest->part[0]);
     if (in_slot && crn_slots_parse_reference(second->bytes, second->size, &reference))
         fault = crn_slots_take(ingest->slots, ingest->message.ring, ret_header, &reference,
                                &ingest->message.in_slot);

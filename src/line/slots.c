@@ -59,7 +59,7 @@ static void record_maps(crn_line *line, crn_view *view)
     if (!view->record_maps)
         return;
     view->record_maps = false;
-    crn_line_reclaim(line); /* first: those that are back can be lent again */
+    crn_line_reclaim(line);         /* first: those that are back can be lent again */
     if (!crn_view_has_maps(view)) { /* it was not judged, so nothing has copied it */
         crn_recorder_miss(line->recorder, 1);
         return;

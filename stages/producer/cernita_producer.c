@@ -346,10 +346,10 @@ static int map_ring(crn_producer *producer, const producer_answer *answer)
     if (producer->words && is_in_host_memory(producer))
         producer->ring.memory = map(answer->fds[0], bytes);
     else if (producer->words)
-        result = producer->kind.map(
-            producer->kind.owner, answer->fds[0], &producer->ring,
-            (const unsigned char *)producer->words + signals_at(answer->slots),
-            &producer->ring.memory);
+        result =
+            producer->kind.map(producer->kind.owner, answer->fds[0], &producer->ring,
+                               (const unsigned char *)producer->words + signals_at(answer->slots),
+                               &producer->ring.memory);
     if (producer->ring.memory)
         return 0;
     unmap(producer);

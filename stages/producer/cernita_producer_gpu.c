@@ -41,6 +41,7 @@ enum {
         (device_address address, size_t bytes, const access_description *access, size_t count))    \
     ROW(open_event, "cuIpcOpenEventHandle", (void **ret_event, event_handle handle))               \
     ROW(record, "cuEventRecord", (void *event, void *stream))                                      \
+    ROW(await_event, "cuEventSynchronize", (void *event))                                          \
     ROW(destroy_event, "cuEventDestroy_v2", (void *event))
 
 typedef struct driver_calls {
@@ -77,8 +78,10 @@ static void unmap_slots(void *owner, void *memory)
 {
     crn_producer_gpu *gpu = owner;
     (void)memory;
-    for (uint32_t i = 0; i < gpu->slots; i++)
+    for (uint32_t i = 0; i < gpu->slots; i++) {
+        gpu->calls.await_event(gpu->events[i]); /* what it stands for writes into the memory */
         gpu->calls.destroy_event(gpu->events[i]);
+    }
     free(gpu->events);
     if (gpu->memory) {
         gpu->calls.unmap(gpu->memory, gpu->bytes);

@@ -23,8 +23,9 @@
  *
  * The tensor and the intensity part of a slot are addresses in the GPU's memory. What the stream
  * has before the record may still run when the view is sent: the line begins with it once that is
- * done, and judges without it where that is not before the deadline. An object serves one producer
- * and one thread at a time.
+ * done, and judges without it where that is not before the deadline. crn_producer_free() and
+ * crn_producer_connect() wait for what was recorded, as they unmap the slots; work that was not has
+ * to be done by then. An object serves one producer and one thread at a time.
  */
 #ifndef CRN_STAGES_PRODUCER_CERNITA_PRODUCER_GPU_H
 #define CRN_STAGES_PRODUCER_CERNITA_PRODUCER_GPU_H

@@ -59,13 +59,13 @@ static int set_up(void **state)
         return -1;
     crn_log_set_level(CRN_LOG_ERROR);
     f.zmq = zmq_ctx_new();
-    f.config = (crn_config){
-        .ingest = {.high_water_mark = 16, .slots = {.slots = SLOTS,
-                             .producers = PRODUCERS,
-                             .kinds = {.count = 2, .item = {"memfd", "vmm"}}}},
-        .limits = {.view_mib = 1, .views = 5, .peers = 256, .peer_mib = 4},
-        .classes = {.count = CLASSES, .name = {"ground", "rot"}},
-        .latency.assemble_ms = 1};
+    f.config = (crn_config){.ingest = {.high_water_mark = 16,
+                                       .slots = {.slots = SLOTS,
+                                                 .producers = PRODUCERS,
+                                                 .kinds = {.count = 2, .item = {"memfd", "vmm"}}}},
+                            .limits = {.view_mib = 1, .views = 5, .peers = 256, .peer_mib = 4},
+                            .classes = {.count = CLASSES, .name = {"ground", "rot"}},
+                            .latency.assemble_ms = 1};
     f.config.ingest.bind.count = 1;
     snprintf(f.config.ingest.bind.item[0], CRN_TEXT_BYTES, "ipc://%s/in", test_folder);
     snprintf(f.config.ingest.slots.path, CRN_TEXT_BYTES, "%s/slots", test_folder);

@@ -1,9 +1,11 @@
-/* Validation of probabilities: that of the processor's table of operators and of a device against
- * the scalar definition, for each view of a batch. */
+/* Validation of probabilities, and samples of them: that of the processor's table of operators and
+ * of a device against the scalar definition, for each view of a batch. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/fruit/values/values.h"
 #include "stages/context.h"
 #include "tests/support/cmocka_prelude.h"
 #include "tests/support/operators/cuda.h"
@@ -20,7 +22,8 @@ static const int32_t batches[BATCHES] = {1, 3, VIEWS_MAX};
 
 static const crn_gpu *gpu;
 static crn_context *contexts[BATCHES]; /* by batches[] */
-static crn_values_seen *parts;         /* pinned */
+static crn_values_seen *parts;         /* pinned, as `probes` */
+static crn_values_probe *probes;
 
 /* Once there is a device; skips the running test if there is none. */
 static void open_device(void)
@@ -31,12 +34,15 @@ static void open_device(void)
     for (int32_t i = 0; i < BATCHES; i++)
         assert_int_equal(found->context_create(0, batches[i], &contexts[i]), 0);
     parts = found->pinned_create(VIEWS_MAX * CRN_VALUES_PARTS * sizeof *parts);
-    assert_non_null(parts);
+    probes = found->pinned_create(VIEWS_MAX * sizeof *probes);
+    assert_true(parts && probes);
     gpu = found;
 }
 
 static int tear_down(void **state)
 {
+    if (gpu)
+        gpu->pinned_free(probes);
     if (gpu)
         gpu->pinned_free(parts);
     for (int32_t i = 0; i < BATCHES; i++)
@@ -87,9 +93,33 @@ static void run_on_device(const value_batch *it)
     there.data = crn_context_scratch(context, SLOT_IN, bytes);
     assert_non_null(there.data);
     memset(parts, 0xee, VIEWS_MAX * CRN_VALUES_PARTS * sizeof *parts);
+    memset(probes, 0xee, VIEWS_MAX * sizeof *probes);
     assert_int_equal(gpu->upload(context, there.data, it->image.data, bytes), 0);
     assert_int_equal(gpu->ops->see_values(context, &there, parts), 0);
+    assert_int_equal(gpu->probe(context, &there, probes), 0);
     assert_int_equal(crn_test_gpu_wait(gpu, context), 0);
+}
+
+/* The samples are those that the line takes of maps in its memory, to the last bit. */
+static void expect_probe(const crn_values_probe *probe, const crn_image *image, int32_t view,
+                         const char *what)
+{
+    bool is_planar = image->plane_stride != 1; /* of one class both are the same */
+    crn_view_header header = {.height = (uint32_t)image->height,
+                              .width = (uint32_t)image->width,
+                              .channels = (uint32_t)image->planes,
+                              .type = image->type,
+                              .layout = is_planar ? CRN_CHW : CRN_HWC};
+    crn_values_probe expected;
+    crn_values_probe_maps(&header, image->data, &expected);
+    for (int32_t i = 0; i < CRN_VALUES_PROBES; i++) {
+        bool is_same = memcmp(&probe->sums[i], &expected.sums[i], sizeof expected.sums[i]) == 0 ||
+                       (isnan(probe->sums[i]) && isnan(expected.sums[i]));
+        if (probe->bits[i] != expected.bits[i] || !is_same)
+            fail_msg("%s, view %d, sample %d: %x, sum %.9g; expected %x, %.9g", what, view, i,
+                     probe->bits[i], (double)probe->sums[i], expected.bits[i],
+                     (double)expected.sums[i]);
+    }
 }
 
 static void check_on_device(const value_batch *it, const char *what)
@@ -98,6 +128,7 @@ static void check_on_device(const value_batch *it, const char *what)
     for (int32_t v = 0; v < batches[it->batch]; v++) {
         crn_image view = view_of(it, v);
         expect(join(parts + (ptrdiff_t)v * CRN_VALUES_PARTS, view.type), &view, v, what);
+        expect_probe(&probes[v], &view, v, what);
     }
 }
 

@@ -82,7 +82,8 @@ static crn_device *create(const crn_config *config, const crn_device_base *base,
     for (int32_t i = 0; i < device->read_count; i++)
         sem_init(&device->reads[i].done, 0, 0);
     device->done_descriptor = dup(base->done_descriptor);
-    if (device->done_descriptor < 0 || device->read_count < reads || crn_device_prepare(device, config) < 0 ||
+    if (device->done_descriptor < 0 || device->read_count < reads ||
+        crn_device_prepare(device, config) < 0 ||
         crn_ring_init(&device->in, CRN_DEVICE_VIEWS) < 0 ||
         crn_ring_init(&device->out, CRN_DEVICE_VIEWS) < 0) {
         free_device(device);

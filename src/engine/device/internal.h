@@ -49,8 +49,8 @@ typedef struct crn_shape_graphs {
 
 struct crn_device_slot {
     crn_context *context[CRN_DEVICE_BATCHES];
-    crn_job *job;          /* pinned, with its contours' arrays: the device writes them */
-    crn_values_seen *seen; /* pinned, too: CRN_VALUES_PARTS of each view of the largest batch */
+    crn_job *job;             /* pinned, with its contours' arrays: the device writes them */
+    crn_values_seen *seen;    /* pinned, too: CRN_VALUES_PARTS of each view of the largest batch */
     crn_values_probe *probes; /* the same: one of each view */
     /* Number of views whose finish halves still read the results. */
     atomic_int unfinished;
@@ -80,8 +80,8 @@ typedef enum crn_device_read_state {
 typedef struct crn_device_read {
     atomic_int state; /* crn_device_read_state */
     sem_t done;
-    void *signal;    /* not before this says so; NULL: at once */
-    crn_image image; /* in the device's memory */
+    void *signal;      /* not before this says so; NULL: at once */
+    crn_image image;   /* in the device's memory */
     unsigned char *to; /* host memory for `bytes` of it; NULL: the sums of `count` runs are asked */
     size_t bytes;
     uint32_t count;
@@ -159,7 +159,7 @@ struct crn_device {
     int32_t waiting_count;
     crn_device_view *unwritten[CRN_DEVICE_VIEWS]; /* whose producer has not written them yet */
     int32_t unwritten_count;
-    bool polls_reads; /* some read is under way */
+    bool polls_reads;   /* some read is under way */
     int64_t ended_ns;   /* when the last batch was seen to complete */
     int64_t longest_ns; /* of the recent batches: crn_limit_longest_ns */
     crn_log_gate slow_gate;

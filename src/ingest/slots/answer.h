@@ -9,8 +9,8 @@
 /* A decision on a hello: an answer with status 0, slots and slot_bytes, or one that refuses it. */
 typedef struct crn_slots_decision {
     crn_slots_answer answer;
-    uint16_t kind;   /* crn_slots_kind, if it is granted */
-    int32_t gpu;     /* of kind vmm: index in crn_slots_gpus */
+    uint16_t kind; /* crn_slots_kind, if it is granted */
+    int32_t gpu;   /* of kind vmm: index in crn_slots_gpus */
 } crn_slots_decision;
 
 /* Decides on a packet that should be a hello, by the settings and the line's GPUs alone. */

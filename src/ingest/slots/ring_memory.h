@@ -28,7 +28,8 @@ typedef struct crn_ring_memory {
 
 /* Makes, fills with 0 and maps it, all pages resident: takes 1 ms for 1 MiB or so. slot_bytes is a
  * multiple of CRN_SLOTS_PAGE_BYTES. Returns 0 or a negative errno. */
-int crn_ring_memory_create(crn_slots_kind kind, uint32_t slots, uint64_t slot_bytes, crn_ring_memory *ret_memory);
+int crn_ring_memory_create(crn_slots_kind kind, uint32_t slots, uint64_t slot_bytes,
+                           crn_ring_memory *ret_memory);
 
 /* Gives all pages back to the kernel, also where the producer still maps them: it then reads 0.
  * What it writes afterwards takes new pages, which are its own (in its control group). Nobody else

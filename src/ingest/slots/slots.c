@@ -162,10 +162,10 @@ static void begin_ring(crn_slots *slots, crn_slots_ring *ring)
     for (uint32_t slot = 0; slot < ring->slots; slot++) {
         crn_view *view = &ring->views[slot];
         view->maps = ring->memory.slots + slot * ring->slot_bytes;
-        view->gpu = (crn_view_on_gpu){
-            .maps = on_gpu ? on_gpu + slot * ring->slot_bytes : NULL,
-            .signal = on_gpu ? ring->on_gpu.signals[slot] : NULL,
-            .device = on_gpu ? slots->devices.gpus.of[ring->gpu].number : -1};
+        view->gpu =
+            (crn_view_on_gpu){.maps = on_gpu ? on_gpu + slot * ring->slot_bytes : NULL,
+                              .signal = on_gpu ? ring->on_gpu.signals[slot] : NULL,
+                              .device = on_gpu ? slots->devices.gpus.of[ring->gpu].number : -1};
     }
     atomic_store_explicit(&ring->phase, CRN_RING_IN_USE, memory_order_relaxed);
     slots->stats.producers++;

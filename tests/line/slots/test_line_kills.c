@@ -62,8 +62,8 @@ typedef struct kills_backend {
 /* One worker judges in turn. A device captures its graphs during the first views, which pass it
  * meanwhile. */
 static const kills_backend backends[] = {{"openmp", "openmp", "memfd", 60, 1},
-                                           {"cuda", "cuda", "memfd", 1000, SLOTS},
-                                           {"vmm", "cuda", "vmm", 1000, SLOTS}};
+                                         {"cuda", "cuda", "memfd", 1000, SLOTS},
+                                         {"vmm", "cuda", "vmm", 1000, SLOTS}};
 
 typedef struct kills_fixture {
     const kills_backend *backend;
@@ -101,17 +101,17 @@ static int set_up(void **state)
         mmap(NULL, sizeof *f.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     snprintf(f.log, sizeof f.log, "%s/log", f.folder);
     snprintf(f.socket, sizeof f.socket, "%s/slots", f.folder);
-    snprintf(yaml, sizeof yaml,
-             "ingest: {bind: ['ipc://%s/in'], slots: {path: %s, slots: %d, producers: 16, kinds: %s}}\n"
-             "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'},\n"
-             "          log: {dir: %s}}\n" CRN_CODED_YAML
-             "latency: {budget_ms: 60000, assemble_ms: 100}\n"
-             "limits: {view_mib: 1}\n"
-             "run: {backend: %s, workers: 1, threads: 1}\n"
-             "monitor: {http: ''}\n"
-             "log: {level: error}\n",
-             f.folder, f.socket, SLOTS, f.backend->kind, f.folder, f.folder, f.log,
-             f.backend->runs);
+    snprintf(
+        yaml, sizeof yaml,
+        "ingest: {bind: ['ipc://%s/in'], slots: {path: %s, slots: %d, producers: 16, kinds: %s}}\n"
+        "publish: {grader: {bind: 'ipc://%s/grader'}, viewers: {bind: 'ipc://%s/viewers'},\n"
+        "          log: {dir: %s}}\n" CRN_CODED_YAML
+        "latency: {budget_ms: 60000, assemble_ms: 100}\n"
+        "limits: {view_mib: 1}\n"
+        "run: {backend: %s, workers: 1, threads: 1}\n"
+        "monitor: {http: ''}\n"
+        "log: {level: error}\n",
+        f.folder, f.socket, SLOTS, f.backend->kind, f.folder, f.folder, f.log, f.backend->runs);
     daemon_write_config(f.folder, "line.yaml", yaml, f.yaml);
     f.random.state = crn_random_seed();
     return f.shared == MAP_FAILED || mkdir(f.log, 0700) < 0;

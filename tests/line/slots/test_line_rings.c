@@ -264,8 +264,9 @@ static void what_a_producer_sent_before_its_end_is_judged(void **state)
 static void verdicts_are_those_of_views_that_were_sent(void **state)
 {
     (void)state;
-    every_stage_start(&line, &(every_stage_settings){
-                                 .backend = "openmp", .workers = 2, .threads = 1, .slots = "memfd"});
+    every_stage_start(
+        &line,
+        &(every_stage_settings){.backend = "openmp", .workers = 2, .threads = 1, .slots = "memfd"});
     crn_raw_producer_open(line.config.ingest.slots.path, 0, 1 << 20, &producer);
     verdict_bytes sent, in_slots;
     for (uint64_t fruit = 0; fruit < CRN_EVERY_STAGE_SHOWN; fruit++) {
@@ -300,8 +301,9 @@ static void write_for_ever(void)
 static void a_producer_that_keeps_writing_harms_nobody(void **state)
 {
     (void)state;
-    every_stage_start(&line, &(every_stage_settings){
-                                 .backend = "openmp", .workers = 2, .threads = 1, .slots = "memfd"});
+    every_stage_start(
+        &line,
+        &(every_stage_settings){.backend = "openmp", .workers = 2, .threads = 1, .slots = "memfd"});
     crn_raw_producer_open(line.config.ingest.slots.path, 0, 1 << 16, &producer);
     pid_t writer = crn_cleanup_fork();
     if (writer == 0) {

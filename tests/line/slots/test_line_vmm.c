@@ -295,7 +295,7 @@ static void a_lost_device_takes_its_views_with_it(void **state)
     assert_int_equal(line.metrics.engine.lost, 1);
     assert_int_equal(line.metrics.engine.device_lost, 0); /* none went to the processor */
     assert_int_equal(line.metrics.fruits.device_lost, 1);
-    assert_true(crn_fake_gpu_exported() > 0);             /* on purpose */
+    assert_true(crn_fake_gpu_exported() > 0); /* on purpose */
 }
 
 /* --- refusals --- */

@@ -34,8 +34,7 @@ int crn_fake_gpu_export_create(int32_t device, size_t bytes, crn_gpu_export *ret
     made.descriptor = memfd_create("fake-gpu", MFD_CLOEXEC);
     if (made.descriptor < 0 || ftruncate(made.descriptor, (off_t)made.bytes) < 0)
         return -ENOMEM;
-    made.memory =
-        mmap(NULL, made.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, made.descriptor, 0);
+    made.memory = mmap(NULL, made.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, made.descriptor, 0);
     if (made.memory == MAP_FAILED)
         return -ENOMEM;
     atomic_fetch_add(&exported, 1);

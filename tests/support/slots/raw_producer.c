@@ -73,8 +73,8 @@ static uint32_t say_hello(const char *path, const crn_slots_hello *hello,
     producer->slots =
         map(producer->descriptor[0], producer->answer.slots * producer->answer.slot_bytes);
     producer->kind = hello->kind;
-    producer->states = map(producer->descriptor[1],
-                           crn_slots_page_bytes(hello->kind, producer->answer.slots));
+    producer->states =
+        map(producer->descriptor[1], crn_slots_page_bytes(hello->kind, producer->answer.slots));
     return 0;
 }
 
@@ -116,8 +116,8 @@ void crn_raw_producer_expect_refusal(const char *path, int32_t device, uint32_t 
 
 const unsigned char *crn_raw_producer_signal(const crn_raw_producer *producer, uint32_t slot)
 {
-    return (const unsigned char *)producer->states +
-           crn_slots_signals_at(producer->answer.slots) + (size_t)slot * CRN_SLOTS_SIGNAL_BYTES;
+    return (const unsigned char *)producer->states + crn_slots_signals_at(producer->answer.slots) +
+           (size_t)slot * CRN_SLOTS_SIGNAL_BYTES;
 }
 
 void crn_raw_producer_open(const char *path, uint32_t slots, uint64_t slot_bytes,

@@ -1,5 +1,7 @@
 #include "tests/support/slots/vmm_producer.h"
 
+#include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,8 +22,7 @@ int crn_vmm_producer_create(const char *path, size_t view_bytes, bool is_on_gpu,
     if (r == 0)
         r = crn_producer_create(&settings, &ret_producer->producer);
     if (r == 0 && is_on_gpu)
-        r = crn_producer_use_kind(ret_producer->producer,
-                                  crn_producer_gpu_kind(ret_producer->gpu));
+        r = crn_producer_use_kind(ret_producer->producer, crn_producer_gpu_kind(ret_producer->gpu));
     return r;
 }
 
@@ -29,7 +30,12 @@ int crn_vmm_producer_open(const char *path, size_t view_bytes, bool is_on_gpu,
                           crn_vmm_producer *ret_producer)
 {
     int r = crn_vmm_producer_create(path, view_bytes, is_on_gpu, ret_producer);
-    return r < 0 ? r : crn_producer_connect(ret_producer->producer, 60000);
+    if (r < 0)
+        return r;
+    while ((r = crn_producer_connect(ret_producer->producer, 60000)) == -ENOENT ||
+           r == -ECONNREFUSED)
+        sched_yield();
+    return r;
 }
 
 void crn_vmm_producer_close(crn_vmm_producer *producer)

@@ -19,7 +19,7 @@ typedef struct crn_vmm_producer {
 int crn_vmm_producer_create(const char *path, size_t view_bytes, bool is_on_gpu,
                             crn_vmm_producer *ret_producer);
 
-/* The same, and connects. */
+/* The same, and connects, as soon as the daemon listens. */
 int crn_vmm_producer_open(const char *path, size_t view_bytes, bool is_on_gpu,
                           crn_vmm_producer *ret_producer);
 void crn_vmm_producer_close(crn_vmm_producer *producer);
