@@ -117,8 +117,8 @@ const crn_family crn_counts[] = {
     CRN_INGEST_COUNTS(INGEST_ROW)
     CRN_SLOTS_COUNTS(SLOTS_ROW)
     OTHER("cernita_views_received_total", COUNTER, "lane, path", crn_samples_received,
-          "valid views received, by transport: tcp, ipc, or memfd (slots, ingest.slots; those that got "
-          "none included)")
+          "valid views received, by transport: tcp, ipc, memfd (slots, ingest.slots; those that got "
+          "none included) or vmm (slots on a GPU)")
     GROUP("cernita_views_rejected_total", CRN_LOSSES_REFUSED, "reason", crn_samples_rejected,
           "messages refused, by what is wrong with them (parts, class_set, too_large, lanes, …)",
           "messages refused; a warning says what is wrong with one")

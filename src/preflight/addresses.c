@@ -258,7 +258,7 @@ void crn_preflight_control(crn_preflight_check *check)
         check_listener(check, "control.path", path);
 }
 
-void crn_preflight_slots(crn_preflight_check *check)
+void crn_preflight_slots(crn_preflight_check *check, bool has_gpu)
 {
     const crn_config *config = check->config;
     check_listener(check, "ingest.slots.path", config->ingest.slots.path);
@@ -268,4 +268,9 @@ void crn_preflight_slots(crn_preflight_check *check)
                            " (producers) x %" PRId64 " (slots) x %" PRId64 " MiB (limits.view_mib)",
                            crn_slots_bytes(config) >> 20, config->ingest.slots.producers,
                            config->ingest.slots.slots, config->limits.view_mib);
+    if (config->ingest.slots.path[0] && crn_config_gives_slots(config, "vmm"))
+        crn_preflight_note(check, "ingest.slots.kinds", "%s",
+                           has_gpu ? "vmm: programs may take as much of a GPU's memory as well"
+                                   : "vmm: no GPU can be used here, so no program gets slots on "
+                                     "one");
 }

@@ -31,7 +31,7 @@ bool crn_preflight_is_left_to_unit(const crn_preflight_check *check, const char 
 void crn_preflight_endpoint(crn_preflight_check *check, const char *key, const char *endpoint);
 void crn_preflight_http(crn_preflight_check *check);
 void crn_preflight_control(crn_preflight_check *check);
-void crn_preflight_slots(crn_preflight_check *check);
+void crn_preflight_slots(crn_preflight_check *check, bool has_gpu);
 
 void crn_preflight_memory(crn_preflight_check *check);
 void crn_preflight_descriptors(crn_preflight_check *check);

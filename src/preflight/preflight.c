@@ -215,7 +215,7 @@ int crn_preflight(const crn_config *config, const crn_gpu *gpu, FILE *faults, FI
     check_access(&check);
     crn_preflight_http(&check);
     crn_preflight_control(&check);
-    crn_preflight_slots(&check);
+    crn_preflight_slots(&check, gpu != NULL);
     check_log(&check);
     check_recording(&check);
     check_state(&check);

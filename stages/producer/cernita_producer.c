@@ -19,9 +19,7 @@
 #include <unistd.h>
 
 enum { HELLO_BYTES = 40, ANSWER_BYTES = 128, TEXT_AT = 24 /* of an answer */ };
-enum { KIND_MEMFD = 1, SIGNAL_BYTES = 64, PAGE_BYTES = 4096 };
 enum { FLAG_INTENSITY = 1, FLAG_IN_SLOT = 2, FLAG_NO_SLOT = 4, FLAG_POSE = 8 }; /* of a header */
-
 /* Bits 0 and 1 of a slot's word; the others are its generation. */
 enum { SLOT_FREE = 0, SLOT_FILLING = 1, SLOT_SENT = 2, SLOT_STATES = 4 };
 
@@ -31,7 +29,7 @@ struct crn_producer {
     struct sockaddr_un address;
     uint64_t view_bytes;
     uint32_t slots_wanted;
-    crn_producer_kind kind; /* kind 1: host memory, which it maps itself */
+    crn_producer_kind kind; /* without functions: host memory, which is mapped here */
     crn_producer_ring ring;
     uint64_t ring_id;
     uint64_t *words; /* one for each slot */
@@ -49,11 +47,11 @@ typedef struct producer_answer {
 static int __attribute__((format(printf, 3, 4)))
 fail(crn_producer *producer, int code, const char *format, ...)
 {
-    char *error = producer->error;
-    int used = snprintf(error, sizeof producer->error, "slots %s: ", producer->address.sun_path);
+    int used =
+        snprintf(producer->error, sizeof producer->error, "slots %s: ", producer->address.sun_path);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(error + used, sizeof producer->error - (size_t)used, format, arguments);
+    vsnprintf(producer->error + used, sizeof producer->error - (size_t)used, format, arguments);
     va_end(arguments);
     return -code;
 }
@@ -108,13 +106,12 @@ static int check_view(crn_producer *producer, const crn_producer_view *view)
 
 static int check_fits(crn_producer *producer, const crn_producer_view *view)
 {
-    unsigned long long bytes = crn_producer_view_bytes(view);
-    unsigned long long slot_bytes = producer->ring.slot_bytes;
-    return bytes <= slot_bytes ? 0
-                               : fail(producer, EMSGSIZE,
-                                      "a view of %llu bytes in slots of %llu: give view_bytes of "
-                                      "the largest view to crn_producer_create()",
-                                      bytes, slot_bytes);
+    unsigned long long bytes = crn_producer_view_bytes(view), most = producer->ring.slot_bytes;
+    return bytes <= most ? 0
+                         : fail(producer, EMSGSIZE,
+                                "a view of %llu bytes in slots of %llu: give view_bytes of the "
+                                "largest view to crn_producer_create()",
+                                bytes, most);
 }
 
 static void pack_header(const crn_producer_view *view, unsigned flags, unsigned char *at)
@@ -141,11 +138,11 @@ static void pack_header(const crn_producer_view *view, unsigned flags, unsigned 
         put(at + 96 + 4 * i, crn_producer_pose_bits(&view->pose, i), 4);
 }
 
-static long long now_ms(void)
+static long long end_of(int timeout_ms)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+    return timeout_ms < 0 ? -1 : now.tv_sec * 1000LL + now.tv_nsec / 1000000 + timeout_ms;
 }
 
 /* Waits until something can be received; end_ms negative: without end. 0: nothing until then. */
@@ -153,16 +150,11 @@ static int await_input(const crn_producer *producer, long long end_ms)
 {
     int ready;
     do {
-        long long left_ms = end_ms < 0 ? -1 : end_ms - now_ms();
+        long long left_ms = end_ms < 0 ? -1 : end_ms - end_of(0);
         struct pollfd polled = {producer->socket, POLLIN, 0};
         ready = poll(&polled, 1, end_ms >= 0 && left_ms < 0 ? 0 : (int)left_ms);
     } while (ready < 0 && errno == EINTR);
     return ready > 0;
-}
-
-static long long end_of(int timeout_ms)
-{
-    return timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
 }
 
 int crn_producer_create(const crn_producer_settings *settings, crn_producer **ret_producer)
@@ -178,18 +170,16 @@ int crn_producer_create(const crn_producer_settings *settings, crn_producer **re
     memcpy(producer->address.sun_path, settings->path, length);
     producer->view_bytes = settings->view_bytes;
     producer->slots_wanted = settings->slots ? settings->slots : CRN_PRODUCER_SLOTS;
-    producer->kind.kind = KIND_MEMFD;
+    producer->kind.kind = 1; /* memfd */
     *ret_producer = producer;
     return 0;
 }
 
 int crn_producer_use_kind(crn_producer *producer, const crn_producer_kind *kind)
 {
-    producer->error[0] = '\0';
-    if (producer->ring.memory)
-        return fail(producer, EBUSY, "connected: name the kind of slots before that");
-    producer->kind = *kind;
-    return 0;
+    if (!producer->ring.memory)
+        producer->kind = *kind;
+    return producer->ring.memory ? -EBUSY : 0;
 }
 
 static void disconnect(crn_producer *producer)
@@ -202,32 +192,14 @@ static void disconnect(crn_producer *producer)
     producer->socket = -1;
 }
 
-static int is_in_host_memory(const crn_producer *producer)
-{
-    return producer->kind.kind == KIND_MEMFD;
-}
-
-/* Where the events' handles begin, behind the words. */
-static uint64_t signals_at(uint32_t slots)
-{
-    return (slots * sizeof(uint64_t) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-}
-
-/* Of the words, and what is behind them. */
-static uint64_t words_bytes(const crn_producer *producer, uint32_t slots)
-{
-    return is_in_host_memory(producer) ? slots * sizeof *producer->words
-                                       : signals_at(slots) + (uint64_t)slots * SIGNAL_BYTES;
-}
-
 static void unmap(crn_producer *producer)
 {
-    if (producer->ring.memory && is_in_host_memory(producer))
-        munmap(producer->ring.memory, producer->ring.slots * producer->ring.slot_bytes);
-    else if (producer->ring.memory)
+    if (producer->ring.memory && producer->kind.unmap)
         producer->kind.unmap(producer->kind.owner, producer->ring.memory);
+    else if (producer->ring.memory)
+        munmap(producer->ring.memory, producer->ring.slots * producer->ring.slot_bytes);
     if (producer->words)
-        munmap(producer->words, words_bytes(producer, producer->ring.slots));
+        munmap(producer->words, producer->ring.slots * sizeof *producer->words);
     producer->ring = (crn_producer_ring){NULL, 0, 0};
     producer->words = NULL;
 }
@@ -282,8 +254,7 @@ static int receive_answer(crn_producer *producer, int timeout_ms, producer_answe
     unsigned char bytes[ANSWER_BYTES + 1];
     struct iovec part = {bytes, sizeof bytes};
     size_t control[CMSG_SPACE(sizeof ret_answer->fds) / sizeof(size_t)]; /* aligned */
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control};
-    message.msg_controllen = sizeof control;
+    struct msghdr message = {NULL, 0, &part, 1, control, sizeof control, 0};
     if (!await_input(producer, end_of(timeout_ms)))
         return fail(producer, ETIMEDOUT, "no answer in %d ms: is the daemon stopped?", timeout_ms);
     ssize_t size = recvmsg(producer->socket, &message, MSG_CMSG_CLOEXEC);
@@ -319,9 +290,8 @@ static int check_answer(crn_producer *producer, const producer_answer *answer)
                     answer->text);
     if (answer->slots == 0 || answer->slot_bytes == 0 ||
         answer->slot_bytes > (uint64_t)PTRDIFF_MAX / answer->slots ||
-        (is_in_host_memory(producer) &&
-         !holds(answer->fds[0], answer->slots * answer->slot_bytes)) ||
-        !holds(answer->fds[1], words_bytes(producer, answer->slots)))
+        (!producer->kind.map && !holds(answer->fds[0], answer->slots * answer->slot_bytes)) ||
+        !holds(answer->fds[1], answer->slots * sizeof *producer->words))
         return fail(producer, EPROTO,
                     "the answer lacks memory for its slots: install producer and daemon of one "
                     "release");
@@ -342,39 +312,26 @@ static int map_ring(crn_producer *producer, const producer_answer *answer)
     unmap(producer);
     producer->ring_id = answer->ring_id;
     producer->ring = (crn_producer_ring){NULL, answer->slots, answer->slot_bytes};
-    producer->words = map(answer->fds[1], words_bytes(producer, answer->slots));
-    if (producer->words && is_in_host_memory(producer))
-        producer->ring.memory = map(answer->fds[0], bytes);
+    producer->words = map(answer->fds[1], answer->slots * sizeof *producer->words);
+    if (producer->words && producer->kind.map)
+        result = producer->kind.map(producer->kind.owner, answer->fds, &producer->ring,
+                                    &producer->ring.memory);
     else if (producer->words)
-        result =
-            producer->kind.map(producer->kind.owner, answer->fds[0], &producer->ring,
-                               (const unsigned char *)producer->words + signals_at(answer->slots),
-                               &producer->ring.memory);
+        producer->ring.memory = map(answer->fds[0], bytes);
     if (producer->ring.memory)
         return 0;
     unmap(producer);
-    if (result < 0)
-        return fail(producer, -result,
-                    "cannot map %llu bytes of the GPU, or its events: is the context that of the "
-                    "GPU that was named? %s",
-                    (unsigned long long)bytes, strerror(-result));
-    return fail(producer, ENOMEM, "cannot map %llu bytes: ask for fewer slots, or raise ulimit -v",
-                (unsigned long long)bytes);
-}
-
-static int is_any_taken(const crn_producer *producer)
-{
-    for (uint32_t i = 0; i < producer->ring.slots; i++)
-        if (__atomic_load_n(producer->words + i, __ATOMIC_RELAXED) % SLOT_STATES == SLOT_FILLING)
-            return 1;
-    return 0;
+    return fail(producer, result < 0 ? -result : ENOMEM, "cannot map %llu bytes%s",
+                (unsigned long long)bytes,
+                result < 0 ? " of the GPU" : ": ask for fewer slots, or raise ulimit -v");
 }
 
 int crn_producer_connect(crn_producer *producer, int timeout_ms)
 {
     producer->error[0] = '\0';
-    if (is_any_taken(producer))
-        return fail(producer, EBUSY, "a slot is taken, in this memory: send or drop it first");
+    for (uint32_t i = 0; i < producer->ring.slots; i++)
+        if (__atomic_load_n(producer->words + i, __ATOMIC_RELAXED) % SLOT_STATES == SLOT_FILLING)
+            return fail(producer, EBUSY, "a slot is taken, in this memory: send or drop it first");
     producer_answer answer = {.fds = {-1, -1}};
     int result = open_connection(producer, timeout_ms);
     if (result == 0)
@@ -408,8 +365,7 @@ static int drain(crn_producer *producer)
     return size < 0 && errno == EAGAIN ? 0 : fail_hung_up(producer);
 }
 
-/* Takes the first free slot, if there is one: at a low rate the same few are used, and the caches
- * hold them. */
+/* Takes the first free slot: at a low rate the same few are used, and the caches hold them. */
 static int take_free(crn_producer *producer, const crn_producer_view *view,
                      crn_producer_slot *ret_slot)
 {

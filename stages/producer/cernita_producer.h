@@ -129,10 +129,10 @@ typedef struct crn_producer_ring {
 typedef struct crn_producer_kind {
     uint16_t kind;            /**< of the hello: 2 for memory of cuMemCreate() */
     unsigned char device[16]; /**< UUID of the GPU */
-    /** Maps the slots that a descriptor has, which stays the caller's. `signals`: 64 bytes for each
-     * slot, the handle of its event. */
-    int (*map)(void *owner, int descriptor, const crn_producer_ring *ring,
-               const unsigned char *signals, void **ret_memory);
+    /** Maps the slots of the first descriptor, and opens what the second one has behind the states;
+     * they stay the caller's. */
+    int (*map)(void *owner, const int descriptors[2], const crn_producer_ring *ring,
+               void **ret_memory);
     void (*unmap)(void *owner, void *memory); /**< and closes the events */
     void *owner;                              /**< what both get */
 } crn_producer_kind;
@@ -168,7 +168,7 @@ CRN_API int crn_producer_create(const crn_producer_settings *settings, crn_produ
  *
  * @param producer never connected so far
  * @param kind copied
- * @return 0; -EBUSY: it was connected */
+ * @return 0; without a text -EBUSY: it was connected */
 CRN_API int crn_producer_use_kind(crn_producer *producer, const crn_producer_kind *kind);
 
 /** Ends the connection, also where a forked child lives on, unmaps the memory and sets *producer to

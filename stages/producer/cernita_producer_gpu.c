@@ -1,8 +1,12 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* pread */
+#endif
 #include "cernita_producer_gpu.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* The driver's interface (cuda.h), whose layouts do not change: what is needed of it. */
 typedef unsigned long long device_address, memory_handle;
@@ -21,6 +25,9 @@ enum {
 
 /* A ring is allocated in whole units. */
 #define UNIT_BYTES 2097152ULL
+
+/* The states of its slots as well. */
+#define PAGE_BYTES 4096
 
 /* Each function, its name in the library and its arguments. */
 #define DRIVER_CALLS(ROW)                                                                          \
@@ -118,8 +125,20 @@ static int map_memory(crn_producer_gpu *gpu, int descriptor)
     return result;
 }
 
-static int map_slots(void *owner, int descriptor, const crn_producer_ring *ring,
-                     const unsigned char *signals, void **ret_memory)
+/* Opens the events, whose handles are on the page of states, behind these. */
+static int open_events(crn_producer_gpu *gpu, int page, uint32_t slots)
+{
+    event_handle handle;
+    off_t at = (off_t)(slots * sizeof(uint64_t) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    for (; gpu->slots < slots; gpu->slots++, at += sizeof handle)
+        if (pread(page, &handle, sizeof handle, at) != sizeof handle ||
+            gpu->calls.open_event(&gpu->events[gpu->slots], handle))
+            return -EIO;
+    return 0;
+}
+
+static int map_slots(void *owner, const int descriptors[2], const crn_producer_ring *ring,
+                     void **ret_memory)
 {
     crn_producer_gpu *gpu = owner;
     gpu->slot_bytes = ring->slot_bytes;
@@ -127,16 +146,11 @@ static int map_slots(void *owner, int descriptor, const crn_producer_ring *ring,
     gpu->events = calloc(ring->slots, sizeof *gpu->events);
     if (!gpu->events)
         return -ENOMEM;
-    int result = map_memory(gpu, descriptor);
-    while (!result && gpu->slots < ring->slots) {
-        event_handle handle;
-        memcpy(&handle, signals + (size_t)gpu->slots * sizeof handle, sizeof handle);
-        result = gpu->calls.open_event(&gpu->events[gpu->slots], handle);
-        gpu->slots += !result;
-    }
-    if (result) {
+    int result =
+        map_memory(gpu, descriptors[0]) ? -EIO : open_events(gpu, descriptors[1], ring->slots);
+    if (result < 0) {
         unmap_slots(gpu, NULL);
-        return -EIO;
+        return result;
     }
     *ret_memory = (void *)(uintptr_t)gpu->memory;
     return 0;

@@ -7,7 +7,24 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "src/fruit/values/values.h"
+
 static atomic_int exported, refusal;
+
+void crn_fake_gpu_probe(const crn_image *in, int32_t views, crn_values_probe *probes)
+{
+    const char *maps = in->data;
+    const crn_view_header header = {.height = (uint32_t)in->height,
+                                    .width = (uint32_t)in->width,
+                                    .channels = (uint32_t)in->planes,
+                                    .type = in->type,
+                                    .layout = in->plane_stride == 1 ? CRN_HWC : CRN_CHW};
+    for (int32_t v = 0; v < views; v++)
+        crn_values_probe_maps(&header,
+                              (const unsigned char *)maps +
+                                  (size_t)v * crn_image_elements(in) * crn_type_bytes(in->type),
+                              &probes[v]);
+}
 
 void crn_fake_gpu_uuid(int32_t device, unsigned char ret_uuid[16])
 {

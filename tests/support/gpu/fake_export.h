@@ -12,6 +12,9 @@ int crn_fake_gpu_signal_create(int32_t device, void **ret_signal,
 int crn_fake_gpu_signal_query(void *signal);
 void crn_fake_gpu_signal_free(void *signal);
 
+/* What crn_gpu.probe does once its turn comes. */
+void crn_fake_gpu_probe(const crn_image *in, int32_t views, crn_values_probe *probes);
+
 void crn_fake_gpu_uuid(int32_t device, unsigned char ret_uuid[16]);
 
 /* Of a producer in the same process: records the signal of that handle, on a stream that is not

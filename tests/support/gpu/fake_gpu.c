@@ -1,6 +1,5 @@
 #include "tests/support/gpu/fake_gpu.h"
 
-#include "src/fruit/values/values.h"
 #include "tests/support/gpu/fake_export.h"
 #include "tests/support/gpu/fake_pinned.h"
 
@@ -61,10 +60,6 @@ int32_t crn_fake_gpu_others;
 bool crn_fake_gpu_mps;
 static bool only_f32;
 static _Atomic size_t most_bytes;
-static struct {
-    void *memory;
-    size_t bytes;
-} hidden;
 
 static void *take(void *owner, size_t bytes)
 {
@@ -368,17 +363,7 @@ static int copy(crn_context *context, void *to, const void *from, size_t bytes)
 
 static int run_probe(crn_context *context, const asked *it)
 {
-    crn_values_probe *probes = it->to;
-    for (int32_t v = 0; v < crn_context_views(context); v++) {
-        crn_image in = view_of(&it->in, v);
-        bool is_hwc = in.step != 1 || in.planes == 1;
-        crn_view_header header = {.height = (uint32_t)in.height,
-                                  .width = (uint32_t)in.width,
-                                  .channels = (uint32_t)in.planes,
-                                  .type = in.type,
-                                  .layout = is_hwc ? CRN_HWC : CRN_CHW};
-        crn_values_probe_maps(&header, in.data, &probes[v]);
-    }
+    crn_fake_gpu_probe(&it->in, crn_context_views(context), it->to);
     return 0;
 }
 
@@ -388,29 +373,15 @@ static int probe(crn_context *context, const crn_image *in, crn_values_probe *pr
     return ask(context, &it);
 }
 
-static void allow(int access)
-{
-    if (hidden.memory)
-        mprotect(hidden.memory, hidden.bytes, access);
-}
-
-void crn_fake_gpu_hide(void *memory, size_t bytes)
-{
-    allow(PROT_READ | PROT_WRITE);
-    hidden.memory = memory;
-    hidden.bytes = bytes;
-    allow(PROT_NONE);
-}
-
 static int poll_stream(crn_context *context)
 {
     stand *it = stand_of(context);
     asked_list *stream = &it->stream;
     if (it->failed == 0 && stream->done < stream->count) {
         const asked *next = &stream->item[stream->done++];
-        allow(PROT_READ | PROT_WRITE);
+        crn_fake_gpu_allow(PROT_READ | PROT_WRITE);
         it->failed = next->run(context, next);
-        allow(PROT_NONE);
+        crn_fake_gpu_allow(PROT_NONE);
     }
     if (it->failed < 0)
         return -EIO;

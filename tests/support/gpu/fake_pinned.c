@@ -3,8 +3,14 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "tests/support/gpu/fake_gpu.h"
+
+static struct {
+    void *memory;
+    size_t bytes;
+} hidden;
 
 static void *_Atomic pinned_at; /* what was pinned first: the slots of the line's own */
 
@@ -42,4 +48,18 @@ void crn_fake_gpu_unpin(void *memory)
         atomic_load(&crn_fake_gpu_used.contexts) > 0)
         atomic_fetch_add(&crn_fake_gpu_used.unpinned_early, 1);
     atomic_fetch_sub(&crn_fake_gpu_used.pins, 1);
+}
+
+void crn_fake_gpu_allow(int access)
+{
+    if (hidden.memory)
+        mprotect(hidden.memory, hidden.bytes, access);
+}
+
+void crn_fake_gpu_hide(void *memory, size_t bytes)
+{
+    crn_fake_gpu_allow(PROT_READ | PROT_WRITE);
+    hidden.memory = memory;
+    hidden.bytes = bytes;
+    crn_fake_gpu_allow(PROT_NONE);
 }
