@@ -240,8 +240,7 @@ static int open_connection(crn_producer *producer, int timeout_ms)
     if (connect(producer->socket, address, sizeof producer->address) < 0)
         return fail(producer, errno == EAGAIN ? ETIMEDOUT : errno, "%s", connect_hint(errno));
     unsigned char hello[HELLO_BYTES] = "CRNS";
-    put(hello + 4, 1, 2); /* version */
-    put(hello + 6, producer->kind.kind, 2);
+    put(hello + 4, 1 | (uint64_t)producer->kind.kind << 16, 4); /* version, kind */
     put(hello + 8, producer->slots_wanted, 4);
     put(hello + 16, producer->view_bytes, 8);
     memcpy(hello + 24, producer->kind.device, sizeof producer->kind.device);
