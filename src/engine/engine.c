@@ -225,7 +225,7 @@ int32_t crn_engine_parallel(const crn_engine *engine)
 {
     const crn_devices *devices = &engine->devices;
     return engine->workers +
-           (devices->routes_on_device > 0 ? devices->in_service * CRN_DEVICE_VIEWS : 0);
+           (crn_devices_are_used(devices) ? devices->in_service * CRN_DEVICE_VIEWS : 0);
 }
 
 int crn_engine_submit(crn_engine *engine, crn_view *view)
@@ -235,6 +235,7 @@ int crn_engine_submit(crn_engine *engine, crn_view *view)
     if (engine->ready_count >= engine->workers ||
         (engine->devices.count == 0 && !least_busy(engine)))
         return -EAGAIN;
+    engine->devices.has_rings |= view->gpu.maps != NULL;
     crn_device *device =
         view->gpu.maps ? device_of(engine, view) : crn_devices_route(&engine->devices, view);
     if (device) {

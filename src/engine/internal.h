@@ -36,6 +36,7 @@ typedef struct crn_devices {
     crn_cost processor_cost, device_cost;
     crn_shape_route routes[CRN_ENGINE_SHAPES];
     int32_t route_count, next_route, routes_on_device;
+    bool has_rings;        /* views lie in devices' memory, and go to these whatever their shape */
     crn_lane_route *lanes; /* limits.lanes entries */
     int32_t lane_count;
 } crn_devices;
@@ -57,6 +58,12 @@ crn_device *crn_devices_route(crn_devices *devices, const crn_view *view);
 
 /* Records that no device supports this shape. */
 void crn_devices_refuse(crn_devices *devices, const crn_shape *shape);
+
+/* True if some views go to devices. */
+static inline bool crn_devices_are_used(const crn_devices *devices)
+{
+    return devices->routes_on_device > 0 || devices->has_rings;
+}
 
 /* True if a device accepts views now. */
 bool crn_devices_have_room(const crn_devices *devices);

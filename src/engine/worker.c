@@ -177,7 +177,9 @@ static void run_task(crn_worker *self, task *it)
     if (r == 0 && self->hook)
         r = run_hook(self, &it->output);
     it->output.status = r;
-    it->output.took_ns = crn_now_ns() - since_ns;
+    /* Whoever waited in vain for a producer to write the view has not run it. */
+    bool has_run = it->from || crn_view_has_maps(view);
+    it->output.took_ns = has_run ? crn_now_ns() - since_ns : 0;
     CRN_RANGE_END();
     atomic_store_explicit(&self->running_since_ns, 0, memory_order_release);
 }

@@ -314,7 +314,7 @@ void crn_devices_refuse(crn_devices *devices, const crn_shape *shape)
 
 bool crn_devices_have_room(const crn_devices *devices)
 {
-    for (int32_t i = 0; i < devices->count && devices->routes_on_device > 0; i++)
+    for (int32_t i = 0; i < devices->count && crn_devices_are_used(devices); i++)
         if (crn_device_has_room(devices->device[i]))
             return true;
     return false;

@@ -38,10 +38,13 @@ static void look_at_unwritten(crn_device *device)
             continue;
         }
         drop(device->unwritten, &device->unwritten_count, i);
-        if (is_over)
+        if (is_over) {
             crn_device_return_view(device, view, -ETIME);
-        else
-            device->waiting[device->waiting_count++] = view;
+            continue;
+        }
+        if (view->signal) /* its producer's time is no cost of the view */
+            view->enqueued.submitted_ns = crn_now_ns();
+        device->waiting[device->waiting_count++] = view;
     }
 }
 
