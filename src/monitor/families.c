@@ -180,7 +180,8 @@ const crn_family crn_counts[] = {
     CRN_VALUES_COUNTS(VALUES_ROW)
     BY("cernita_views_lost_total", "reason",
        "views that were valid and not judged: no_slot, discarded, unfinished (too many for this "
-       "machine), failed, straggler (came after the verdict), no_place")
+       "machine), failed, device_lost (they lay in its memory), straggler (came after the verdict), "
+       "no_place")
     CRN_FRUIT_COUNTS(FRUIT_ROW)
     BY("cernita_device_views_moved_total", "reason",
        "views that the processor ran instead of a device")

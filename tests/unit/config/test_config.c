@@ -152,7 +152,7 @@ static const fault_case cases[] = {
      .faults =
          "f:6:3: not YAML: could not find expected ':' while scanning a simple key, " YAML_CURE},
     {.bytes = GOOD "run: {backend: serial}\ningest: {slots: {path: /s, kinds: [memfd, vmm]}}\n",
-     .faults = "f:4:36: ingest.slots.kinds: vmm is memory of a GPU, and run.backend is serial; "
+     .faults = "f:4:35: ingest.slots.kinds: vmm is memory of a GPU, and run.backend is serial; "
                "cuda or auto expected\n"},
     {.bytes = "classes: *x\n" GOOD,
      .faults = "f:1:10: an alias (*...) is not supported, the value itself expected\n"
