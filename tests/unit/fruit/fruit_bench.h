@@ -136,7 +136,8 @@ static inline void expect_sums(uint64_t pending)
 {
     const crn_fruit_stats *stats = crn_fruits_get_stats(fruits);
     assert_int_equal(stats->wanted, stats->judged + stats->no_slot + stats->discarded +
-                                        stats->unfinished + stats->failed + pending);
+                                        stats->unfinished + stats->failed + stats->device_lost +
+                                        pending);
     assert_int_equal(stats->opened, stats->complete + stats->partial + stats->late +
                                         (uint64_t)crn_fruits_open(fruits));
 }

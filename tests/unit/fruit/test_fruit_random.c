@@ -31,7 +31,8 @@ static void check_counts(world *w)
     for (size_t i = 0; i < w->open_count; i++)
         pending += (uint64_t)count_states(&w->open[i], CRN_VIEW_ARRIVED, CRN_VIEW_QUEUED);
     assert_int_equal(stats->wanted, stats->judged + stats->no_slot + stats->discarded +
-                                        stats->unfinished + stats->failed + pending);
+                                        stats->unfinished + stats->failed + stats->device_lost +
+                                        pending);
     assert_int_equal(stats->opened, stats->complete + stats->partial + stats->late + w->open_count);
     assert_int_equal(crn_fruits_open(w->fruits), w->open_count);
 }
