@@ -369,7 +369,7 @@ static void check_slots(crn_reader *reader)
     if (is_given(reader, kinds) && crn_config_gives_slots(reader->config, "vmm") &&
         backend != CRN_BACKEND_CUDA && backend != CRN_BACKEND_AUTO)
         crn_diagnostics_add(reader->faults, kinds->position,
-                            "ingest.slots.kinds: vmm beside run.backend %s, cuda or auto expected",
+                            "ingest.slots.kinds: vmm with run.backend %s, cuda or auto expected",
                             crn_backend_names[backend]);
 }
 

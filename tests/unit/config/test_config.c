@@ -152,8 +152,7 @@ static const fault_case cases[] = {
      .faults =
          "f:6:3: not YAML: could not find expected ':' while scanning a simple key, " YAML_CURE},
     {.bytes = GOOD "run: {backend: serial}\ningest: {slots: {path: /s, kinds: vmm}}\n",
-     .faults =
-         "f:4:35: ingest.slots.kinds: vmm beside run.backend serial, cuda or auto expected\n"},
+     .faults = "f:4:35: ingest.slots.kinds: vmm with run.backend serial, cuda or auto expected\n"},
     {.bytes = "classes: *x\n" GOOD,
      .faults = "f:1:10: an alias (*...) is not supported, the value itself expected\n"
                "f:2:1: 'classes' is a duplicate, first on line 1, one expected\n"},
