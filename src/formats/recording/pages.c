@@ -268,10 +268,8 @@ static int find_page(crn_recording_reader *reader, uint64_t before, uint64_t pag
 static bool read_directory(crn_recording_reader *reader, uint64_t offset,
                            unsigned char bytes[CRN_DIRECTORY_MAX], size_t *ret_size)
 {
-    uint64_t rest = reader->size - offset;
-    size_t most = rest < CRN_DIRECTORY_MAX ? (size_t)rest : CRN_DIRECTORY_MAX;
-    *ret_size = crn_reader_read_at(reader, bytes, most, offset) < 8 ? 0 : crn_directory_size(bytes);
-    return *ret_size > 0 && *ret_size <= most;
+    *ret_size = crn_reader_read_at(reader, bytes, 8, offset) == 8 ? crn_directory_size(bytes) : 0;
+    return *ret_size > 0 && crn_reader_read_at(reader, bytes, *ret_size, offset) == *ret_size;
 }
 
 /* True if the kept directory is of such a map. */

@@ -208,6 +208,26 @@ static void a_file_that_ends_is_told(void **state)
     crn_recording_end(&reader);
 }
 
+/* What follows the last view is not taken for its. */
+static void bytes_behind_the_last_view_are_told(void **state)
+{
+    (void)state;
+    crn_recorded_view got, view = recorded_view(0, CRN_U8, CRN_CHW, 5, 19, 31, false);
+    crn_error error;
+    crn_recording_writer *writer = recorded_create();
+    recorded_add(writer, &view);
+    recorded_finish(writer);
+    FILE *file = fopen(recorded_path, "ab");
+    assert_non_null(file);
+    assert_int_equal(fwrite("a view that was never finished", 1, 30, file), 30);
+    fclose(file);
+    crn_recording_reader *reader = recorded_open(recorded_path);
+    assert_int_equal(crn_recording_next_planar(reader, &got, &error), 1);
+    assert_int_equal(crn_recording_next_planar(reader, &got, &error), 0);
+    assert_non_null(strstr(error.text, "ends with 30 bytes of a view that was never finished"));
+    crn_recording_end(&reader);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +236,7 @@ int main(void)
         cmocka_unit_test(planes_in_strips_apart_are_read),
         cmocka_unit_test(each_page_is_checked),
         cmocka_unit_test(pixels_may_lie_anywhere),
+        cmocka_unit_test(bytes_behind_the_last_view_are_told),
         cmocka_unit_test(a_file_that_ends_is_told),
     };
     return cmocka_run_group_tests(tests, recorded_setup, recorded_teardown);
