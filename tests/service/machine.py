@@ -42,15 +42,16 @@ exec env -i container=cernita-test PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/syste
 """
 
 
-def debian(folder):
-    """The folder of a bare Debian, made by debootstrap if it is not there."""
+def debian(folder, more=()):
+    """The folder of a bare Debian with PACKAGES and `more`, made by debootstrap if it is not there."""
     made = folder / "made-of"
-    wanted = " ".join([SUITE] + PACKAGES)
+    packages = [*PACKAGES, *more]
+    wanted = " ".join([SUITE, *packages])
     if made.exists() and made.read_text() == wanted:
         return folder / "debian"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    subprocess.run(["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", SUITE, folder / "debian",
+    subprocess.run(["debootstrap", "--variant=minbase", f"--include={','.join(packages)}", SUITE, folder / "debian",
                     MIRROR], check=True, stdout=subprocess.DEVNULL)
     made.write_text(wanted)
     return folder / "debian"
