@@ -85,9 +85,9 @@ def main():
     revision = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short=8", "HEAD"], check=True, capture_output=True,
                               text=True).stdout.strip()
     add("# Faults\n\nWritten by `tools/check --faults`, and not by hand: what was done to a line, and what it cost "
-        f"({datetime.date.today()}, revision {revision}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f}). How: "
+        f"({datetime.date.today()},\nrevision {revision}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f}). How: "
         "[faults](faults/README.md).\n\n## A line as it runs\n\n20 fruits/s of 4 views, budget 500 ms. A fruit without a "
-        "verdict, or a verdict that is not at the grader, is declared by what follows it; `stale` says that a verdict came "
+        "verdict, or a verdict that is not at the grader, is declared by\nwhat follows it; `stale` says that a verdict came "
         "past its deadline. None was doubled.\n")
     chosen = [row for row in PROGRAMS if not options.only or any(word in row[0] + row[1] for word in options.only)]
     pool = concurrent.futures.ThreadPoolExecutor(options.together) # most of them wait, for disks or for a process
