@@ -145,7 +145,7 @@ static void it_asks_for_nothing_that_is_there(void **state)
         "libyajl-dev libcairo2-dev libmicrohttpd-dev libcurl4-openssl-dev libjs-chart.js "
         "libsystemd-dev "
         "libncurses-dev libmodbus-dev libmosquitto-dev libjpeg-dev libsqlite3-dev libsodium-dev "
-        "zlib1g-dev libnats-dev libpq-dev";
+        "zlib1g-dev libnats-dev libpq-dev lowdown";
     char all[512];
     assert_int_equal(setup("", most), 0);
     assert_non_null(strstr(asked, "install -y -qq --no-install-recommends libpng-dev \n"));
