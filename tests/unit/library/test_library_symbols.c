@@ -113,6 +113,7 @@ static void the_headers_declare_the_list(void **state)
     add_declared(&list, CRN_TEST_DATA "/../stages/cernita.h");
     add_declared(&list, CRN_TEST_DATA "/../stages/cernita_surface.h");
     add_declared(&list, CRN_TEST_DATA "/../stages/producer/cernita_producer.h");
+    add_declared(&list, CRN_TEST_DATA "/../stages/producer/cernita_producer_gpu.h");
     assert_promised(&list, "the public headers");
 }
 
