@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "src/formats/verdict_log/reader.h"
+#include "stages/base/clock.h"
 #include "stages/producer/cernita_producer_gpu.h"
 #include "tests/support/cleanup.h"
 #include "tests/support/cmocka_prelude.h"
@@ -226,6 +227,7 @@ static void textures_are_those_of_host_memory(void **state)
     compare("[morphology: {size: 3}, contours: {min_area_px: 20}, ranklet: {windows: [8]}]");
 }
 
+/* Other programs may use the GPU: what they take is back in the end, what leaks never. */
 static void the_gpu_has_its_memory_back(void **state)
 {
     (void)state;
@@ -241,8 +243,11 @@ static void the_gpu_has_its_memory_back(void **state)
         stop_daemon();
     }
     size_t after = crn_vmm_free_bytes();
+    for (int64_t end_ns = crn_now_ns() + PATIENCE_MS * CRN_NS_PER_MS;
+         after < before && crn_now_ns() < end_ns; after = crn_vmm_free_bytes())
+        usleep(50000);
     print_message("free bytes of the GPU: %zu before, %zu after\n", before, after);
-    assert_true(before > 0 && after == before);
+    assert_true(before > 0 && after >= before);
 }
 
 int main(void)
