@@ -3,6 +3,7 @@
 #define CRN_TESTS_FAULTS_POWER_NOTED_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define CRN_NOTED_NAME_BYTES 160

@@ -115,8 +115,9 @@ static void it_asks_for_what_the_mode_needs(void **state)
     assert_false(asked_for("clang"));
     assert_int_equal(setup("--chek", ""), 2);
     assert_string_equal(
-        said, "tools/setup: unknown option '--chek'; --demo, --test, --check, --library, --packages, "
-              "--pages, --service, --slurm, --study or --peers\n");
+        said,
+        "tools/setup: unknown option '--chek'; --demo, --test, --check, --library, --packages, "
+        "--pages, --service, --slurm, --study or --peers\n");
     assert_string_equal(asked, "");
 }
 
