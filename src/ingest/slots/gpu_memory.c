@@ -27,12 +27,17 @@ int crn_ring_gpu_memory_create(const crn_gpu *gpu, int32_t device, uint32_t slot
     return r;
 }
 
+void crn_ring_gpu_memory_leave(crn_ring_gpu_memory *memory)
+{
+    free(memory->signals);
+    *memory = (crn_ring_gpu_memory){.count = 0};
+}
+
 void crn_ring_gpu_memory_free(const crn_gpu *gpu, crn_ring_gpu_memory *memory)
 {
     if (memory->slots.memory)
         gpu->export_free(&memory->slots);
     for (uint32_t i = 0; i < memory->count; i++)
         gpu->signal_free(memory->signals[i]);
-    free(memory->signals);
-    *memory = (crn_ring_gpu_memory){.count = 0};
+    crn_ring_gpu_memory_leave(memory);
 }

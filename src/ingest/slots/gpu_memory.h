@@ -23,4 +23,7 @@ int crn_ring_gpu_memory_create(const crn_gpu *gpu, int32_t device, uint32_t slot
 /* Frees and empties it; one that is empty is allowed. What its producer mapped remains. */
 void crn_ring_gpu_memory_free(const crn_gpu *gpu, crn_ring_gpu_memory *memory);
 
+/* The same, but what is on the GPU stays there until the process ends. */
+void crn_ring_gpu_memory_leave(crn_ring_gpu_memory *memory);
+
 #endif

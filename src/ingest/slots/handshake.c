@@ -80,24 +80,32 @@ static void discard_pages(const crn_ring_memory *memory)
                 memory->slots_bytes >> 20, strerror(-r));
 }
 
+/* Forgets the memory of a ring, which a lost device may still use: it stays until the process ends.
+ */
+static void leave_ring(crn_slots_ring *ring)
+{
+    crn_ring_gpu_memory_leave(&ring->on_gpu);
+    crn_ring_memory_leave(&ring->memory);
+    ring->is_pinned = false;
+}
+
 /* Frees the memory of a ring that nobody uses, unless a lost device may read it. `is_left`: nor
  * does its producer any more. */
 static void free_ring(crn_slots *slots, crn_slots_ring *ring, bool is_left)
 {
     bool is_lost =
         ring->on_gpu.slots.memory && atomic_load(&slots->devices.gpus.of[ring->gpu].is_lost);
-    bool keeps = (ring->is_for_devices && keeps_memory(slots)) || is_lost;
-    if (!keeps)
-        crn_ring_gpu_memory_free(slots->devices.gpu, &ring->on_gpu);
-    ring->on_gpu = (crn_ring_gpu_memory){.count = 0};
-    if (ring->is_pinned && !keeps)
+    if ((ring->is_for_devices && keeps_memory(slots)) || is_lost) {
+        leave_ring(ring);
+        return;
+    }
+    crn_ring_gpu_memory_free(slots->devices.gpu, &ring->on_gpu);
+    if (ring->is_pinned)
         slots->devices.unpin(ring->memory.slots);
-    if (is_left && !keeps)
+    if (is_left)
         discard_pages(&ring->memory);
-    if (!keeps)
-        crn_ring_memory_free(&ring->memory);
+    crn_ring_memory_free(&ring->memory);
     ring->is_pinned = false;
-    ring->memory = CRN_RING_MEMORY_EMPTY;
 }
 
 static void free_left_rings(crn_slots *slots)
@@ -164,18 +172,31 @@ static int make_on_gpu(crn_slots *slots, crn_slots_ring *ring, const crn_slots_d
     return 0;
 }
 
+/* Refuses the ring, which failed by this negative errno, on the GPU or in host memory. */
+static void refuse_ring(crn_slots_answer *answer, int r, bool is_on_gpu)
+{
+    uint64_t mib = answer->slots * answer->slot_bytes >> 20;
+    if (r == -ENOMEM)
+        crn_slots_refuse(answer, ENOMEM, "no memory%s for a ring of %" PRIu64 " MiB",
+                         is_on_gpu ? " on the GPU" : "", mib);
+    else
+        crn_slots_refuse(answer, -r, "%s a ring: %s",
+                         is_on_gpu ? "the GPU refuses" : "the line cannot make", strerror(-r));
+}
+
 /* Makes the ring that the answer grants; the answer refuses it if that fails. *ret_second: another
  * descriptor of the connection. */
 static void make_ring(crn_slots *slots, const waiting_hello *from, crn_slots_ring *ring,
                       crn_slots_decision *decision, int *ret_second)
 {
     crn_slots_answer *answer = &decision->answer;
-    uint64_t mib = answer->slots * answer->slot_bytes >> 20;
+    bool is_on_gpu = false;
     *ret_second = dup(from->descriptor);
     int r = *ret_second < 0 ? -errno
                             : crn_ring_memory_create((crn_slots_kind)decision->kind, answer->slots,
                                                      answer->slot_bytes, &ring->memory);
     if (r == 0 && decision->kind == CRN_SLOTS_VMM) {
+        is_on_gpu = true;
         r = make_on_gpu(slots, ring, decision);
         if (r < 0)
             crn_ring_memory_free(&ring->memory);
@@ -183,9 +204,7 @@ static void make_ring(crn_slots *slots, const waiting_hello *from, crn_slots_rin
     if (r < 0) {
         if (*ret_second >= 0)
             close(*ret_second);
-        crn_slots_refuse(answer, r == -ENOTSUP ? EOPNOTSUPP : ENOMEM,
-                         "no memory%s for a ring of %" PRIu64 " MiB: %s",
-                         decision->kind == CRN_SLOTS_VMM ? " on the GPU" : "", mib, strerror(-r));
+        refuse_ring(answer, r, is_on_gpu);
         return;
     }
     pin(slots, ring);
@@ -372,9 +391,13 @@ static void *run(void *argument)
             free_left_rings(self->slots);
         drop_slow(self, crn_now_ns());
     }
-    for (uint32_t i = 0; i < self->slots->rings; i++)
-        free_ring(self->slots, &self->slots->ring[i],
-                  false); /* it may connect and send them again */
+    for (uint32_t i = 0; i < self->slots->rings; i++) {
+        crn_slots_ring *ring = &self->slots->ring[i];
+        if (keeps_memory(self->slots)) /* also for a device that was lost as the line ended */
+            leave_ring(ring);
+        else
+            free_ring(self->slots, ring, false); /* it may connect and send them again */
+    }
     return NULL;
 }
 

@@ -77,14 +77,19 @@ int crn_ring_memory_discard(const crn_ring_memory *memory)
     return 0;
 }
 
+void crn_ring_memory_leave(crn_ring_memory *memory)
+{
+    for (int i = 0; i < CRN_SLOTS_DESCRIPTORS; i++)
+        if (memory->descriptor[i] >= 0)
+            close(memory->descriptor[i]);
+    *memory = CRN_RING_MEMORY_EMPTY;
+}
+
 void crn_ring_memory_free(crn_ring_memory *memory)
 {
     if (memory->slots)
         munmap(memory->slots, memory->slots_bytes + CRN_RING_MEMORY_TAIL);
     if (memory->states)
         munmap(memory->states, memory->states_bytes);
-    for (int i = 0; i < CRN_SLOTS_DESCRIPTORS; i++)
-        if (memory->descriptor[i] >= 0)
-            close(memory->descriptor[i]);
-    *memory = CRN_RING_MEMORY_EMPTY;
+    crn_ring_memory_leave(memory);
 }

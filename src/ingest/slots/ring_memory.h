@@ -40,4 +40,7 @@ int crn_ring_memory_discard(const crn_ring_memory *memory);
  * remains. */
 void crn_ring_memory_free(crn_ring_memory *memory);
 
+/* The same, but it stays mapped until the process ends. */
+void crn_ring_memory_leave(crn_ring_memory *memory);
+
 #endif

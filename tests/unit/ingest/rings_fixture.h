@@ -17,13 +17,15 @@
 static crn_config config;
 static crn_slots *slots;
 
-/* For up to two producers, with so many slots each. */
+/* For up to two producers, with so many slots each, on a GPU if there is one. */
 static inline int open_slots_for(int64_t count, crn_slots_devices devices)
 {
     crn_error error;
     config = (crn_config){.ingest.slots = {.slots = count, .producers = 2},
                           .limits.view_mib = 1,
                           .latency.assemble_ms = 60000};
+    if (devices.gpu)
+        config.ingest.slots.kinds = (crn_texts){.item = {"vmm"}, .count = 1};
     snprintf(config.ingest.slots.path, sizeof config.ingest.slots.path, "%s/slots", test_folder);
     int r = crn_slots_open(&config, CRN_RINGS_FIRST_SLOT, &devices, &slots, &error);
     if (r < 0)

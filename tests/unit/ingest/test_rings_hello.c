@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/support/gpu/fake_export.h"
+#include "tests/support/gpu/fake_gpu.h"
 #include "tests/support/sanitized.h"
 #include "tests/unit/ingest/rings_fixture.h"
 
@@ -101,11 +103,90 @@ static void a_start_that_fails_closes_no_descriptor_of_others(void **state)
     close(null);
 }
 
+/* --- rings on a GPU that is lost --- */
+
+static crn_gpu slow;
+
+static int export_create_slowly(int32_t device, size_t bytes, crn_gpu_export *ret_export)
+{
+    sem_post(&begun);
+    while (sem_wait(&go_on) < 0)
+        continue;
+    return crn_fake_gpu_export_create(device, bytes, ret_export);
+}
+
+static int open_on_gpu(void **state)
+{
+    (void)state;
+    sem_init(&begun, 0, 0);
+    sem_init(&go_on, 0, 0);
+    slow = *crn_fake_gpu(1, false);
+    slow.export_create = export_create_slowly;
+    crn_slots_devices devices = {.gpu = &slow, .gpus.count = 1};
+    crn_fake_gpu_uuid(0, devices.gpus.of[0].uuid);
+    return open_slots_for(4, devices);
+}
+
+/* Returns while the ring is made. */
+static int say_hello_on_gpu(void)
+{
+    crn_slots_hello hello = {1, CRN_SLOTS_VMM, 4, 4096, {0}};
+    unsigned char bytes[CRN_SLOTS_HELLO_BYTES];
+    crn_fake_gpu_uuid(0, hello.device);
+    crn_slots_pack_hello(&hello, bytes);
+    int connection = crn_raw_producer_connect(config.ingest.slots.path);
+    assert_int_equal(send(connection, bytes, sizeof bytes, MSG_NOSIGNAL), sizeof bytes);
+    assert_int_equal(crn_sem_wait_until(&begun, crn_now_ns() + 60 * CRN_NS_PER_S), 0);
+    return connection;
+}
+
+static int count_descriptors(void)
+{
+    int count = 0;
+    for (int i = 0; i < 1024; i++)
+        count += fcntl(i, F_GETFD) >= 0;
+    return count;
+}
+
+static void a_ring_that_is_kept_before_it_was_offered_keeps_no_descriptor(void **state)
+{
+    (void)state;
+    int before = count_descriptors(), exported = crn_fake_gpu_exported();
+    int connection = say_hello_on_gpu();
+    close(connection);
+    crn_slots_lose(slots, 0);
+    sem_post(&go_on);
+    wait_until_accepted(); /* by the thread that made it, and left it, before */
+    assert_true(crn_fake_gpu_exported() > exported);
+    for (int ms = 0; ms < 10000 && count_descriptors() > before; ms++)
+        poll(NULL, 0, 1); /* the last connection is closed after its answer */
+    assert_int_equal(count_descriptors(), before);
+}
+
+/* The device was lost as the line ended, and no ring knows of it. */
+static void a_ring_stays_where_memory_is_to_be_kept(void **state)
+{
+    (void)state;
+    int exported = crn_fake_gpu_exported();
+    int connection = say_hello_on_gpu();
+    sem_post(&go_on);
+    expect_ring(connection);
+    crn_slots_keep(slots);
+    crn_slots_close(&slots);
+    assert_true(crn_fake_gpu_exported() > exported);
+    close(connection);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_hello_that_comes_while_a_ring_is_made_is_answered,
                                         open_slow, close_slots),
+        cmocka_unit_test_setup_teardown(
+            a_ring_that_is_kept_before_it_was_offered_keeps_no_descriptor, open_on_gpu,
+            close_slots),
+        cmocka_unit_test_setup_teardown(a_ring_stays_where_memory_is_to_be_kept, open_on_gpu,
+                                        close_slots),
         cmocka_unit_test(a_start_that_fails_closes_no_descriptor_of_others),
     };
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
