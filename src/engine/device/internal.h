@@ -205,8 +205,9 @@ void crn_device_return_view(crn_device *device, crn_device_view *view, int statu
 void crn_device_accept(crn_device *device);
 void crn_device_drop_waiting(crn_device *device, int32_t index);
 
-/* True if what the signal (NULL: none) stands for is in the device's memory. */
-bool crn_device_is_written(const crn_device *device, void *signal);
+/* True if what the signal (NULL: none) stands for is in the device's memory. If it cannot be asked
+ * because the device fails, the device is lost. */
+bool crn_device_is_written(crn_device *device, void *signal);
 
 /* Reads of workers: how many there are at once; their contexts and pinned memory; begins and ends
  * them. */

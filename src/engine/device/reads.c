@@ -65,6 +65,8 @@ void crn_device_reads_free(crn_device *device)
 static int begin(crn_device *device, crn_device_read *read)
 {
     const crn_gpu *gpu = device->gpu;
+    /* Each read restarts the call's timer, as each upload does. */
+    atomic_store(&device->since_ns, crn_now_ns());
     int r = gpu->use(read->context);
     if (r == 0 && read->to)
         r = gpu->download(read->context, read->to, read->image.data, read->bytes);
@@ -91,23 +93,37 @@ static void poll_read(crn_device *device, crn_device_read *read)
     }
 }
 
+/* Begins a read that is asked for, once its view is written. It is claimed before its signal is
+ * asked: until then its worker may withdraw it, ask for another one, and free the signal. */
+static void begin_if_written(crn_device *device, crn_device_read *read)
+{
+    int asked = CRN_READ_ASKED;
+    if (!atomic_compare_exchange_strong(&read->state, &asked, CRN_READ_RUNNING))
+        return;
+    bool is_written = crn_device_is_written(device, read->signal);
+    /* A call that returned too late: the line may have ended meanwhile. */
+    if (!crn_device_is_running(device))
+        return;
+    if (!is_written) {
+        atomic_store(&read->state, CRN_READ_ASKED);
+        return;
+    }
+    int r = begin(device, read);
+    if (r < 0)
+        crn_device_lose(device, CRN_DEVICE_FAILED, "reading maps: %s", strerror(-r));
+}
+
 void crn_device_serve_reads(crn_device *device)
 {
     device->polls_reads = false;
     for (int32_t i = 0; i < device->read_count && crn_device_is_running(device); i++) {
         crn_device_read *read = &device->reads[i];
-        int asked = CRN_READ_ASKED;
-        /* The worker may withdraw it at any time before it runs. */
-        if (atomic_load(&read->state) == CRN_READ_ASKED &&
-            crn_device_is_written(device, read->signal) &&
-            atomic_compare_exchange_strong(&read->state, &asked, CRN_READ_RUNNING)) {
-            int r = begin(device, read);
-            if (r < 0)
-                crn_device_lose(device, CRN_DEVICE_FAILED, "reading maps: %s", strerror(-r));
-        } else if (atomic_load(&read->state) == CRN_READ_RUNNING) {
-            poll_read(device, read);
-        }
         int state = atomic_load(&read->state);
+        if (state == CRN_READ_ASKED)
+            begin_if_written(device, read);
+        else if (state == CRN_READ_RUNNING)
+            poll_read(device, read);
+        state = atomic_load(&read->state);
         device->polls_reads |= state == CRN_READ_ASKED || state == CRN_READ_RUNNING;
     }
 }

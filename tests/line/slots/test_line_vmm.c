@@ -1,6 +1,7 @@
 /* Views in slots in the memory of a simulated device: the same verdicts as of host memory, what is
  * copied to the host, producers that do not end their work, a device that is lost with its views.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
@@ -313,6 +314,69 @@ static void a_lost_device_takes_its_views_with_it(void **state)
     assert_true(crn_fake_gpu_exported() > 0); /* on purpose */
 }
 
+/* The device has nothing to do but to ask for events. */
+static void a_device_that_is_lost_while_it_waits_for_producers_is_noticed(void **state)
+{
+    (void)state;
+    uint64_t fruit = 0;
+    start(crn_faulty_gpu(crn_fake_gpu(1, false)));
+    warm_up(&fruit);
+    send_unwritten(fruit, 0);
+    crn_faulty_gpu_set(CRN_GPU_VANISHES, 0);
+    crn_decoded *verdict = line_receive_decoded(&line);
+    assert_string_equal(verdict->views[0].reason, "device_lost");
+    crn_decoded_free(&verdict);
+    stop();
+    assert_int_equal(line.metrics.engine.lost, 1);
+}
+
+/* Waits until no thread of the process has that name. */
+static void wait_until_gone(const char *name)
+{
+    for (bool is_gone = false; !is_gone;) {
+        is_gone = true;
+        DIR *tasks = opendir("/proc/self/task");
+        assert_non_null(tasks);
+        for (const struct dirent *entry; (entry = readdir(tasks));) {
+            char path[300], comm[32] = "";
+            snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
+            FILE *file = fopen(path, "r");
+            if (file && fgets(comm, sizeof comm, file))
+                is_gone &= strncmp(comm, name, strlen(name)) != 0;
+            if (file)
+                fclose(file);
+        }
+        closedir(tasks);
+        poll(NULL, 0, 1);
+    }
+}
+
+/* Its thread returns from a call when the line and its views are no more; what it must not touch
+ * then, sanitizers see. */
+static void a_thread_that_returns_after_the_line_touches_no_view(void **state)
+{
+    (void)state;
+    uint64_t fruit = 0;
+    start(crn_faulty_gpu(crn_fake_gpu(1, false)));
+    warm_up(&fruit);
+    send_unwritten(fruit, 0);
+    send_unwritten(fruit + 1, 0);
+    crn_faulty_gpu_set(CRN_GPU_STUCK, 0);
+    while (!crn_faulty_gpu_struck())
+        poll(NULL, 0, 1);
+    for (int i = 0; i < 10; i++) /* a device is given up when it was seen in a call several times */
+        line_move_clock(&line, 2 * CRN_NS_PER_S);
+    for (int i = 0; i < 2; i++) {
+        crn_decoded *verdict = line_receive_decoded(&line);
+        assert_string_equal(verdict->views[0].reason, "device_lost");
+        crn_decoded_free(&verdict);
+    }
+    stop();
+    crn_faulty_gpu_let_go();
+    wait_until_gone("device 0");
+    assert_int_equal(line.metrics.engine.lost, 1);
+}
+
 /* --- refusals --- */
 
 static void a_ring_that_cannot_be_had_is_refused_with_the_reason(void **state)
@@ -322,9 +386,11 @@ static void a_ring_that_cannot_be_had_is_refused_with_the_reason(void **state)
     const char *path = line.config.ingest.slots.path;
     crn_raw_producer_expect_refusal(path, 1, ENODEV, "run.devices");
     crn_fake_gpu_refuse_exports(-ENOTSUP);
-    crn_raw_producer_expect_refusal(path, 0, EOPNOTSUPP, "on the GPU");
+    crn_raw_producer_expect_refusal(path, 0, EOPNOTSUPP, "the GPU refuses a ring");
+    crn_fake_gpu_refuse_exports(-EIO);
+    crn_raw_producer_expect_refusal(path, 0, EIO, "the GPU refuses a ring: Input/output error");
     crn_fake_gpu_refuse_exports(-ENOMEM);
-    crn_raw_producer_expect_refusal(path, 0, ENOMEM, "on the GPU");
+    crn_raw_producer_expect_refusal(path, 0, ENOMEM, "no memory on the GPU for a ring of 0 MiB");
     stop();
     start_with(NULL, "memfd", "");
     crn_raw_producer_expect_refusal(line.config.ingest.slots.path, 0, EOPNOTSUPP,
@@ -355,6 +421,8 @@ int main(void)
         ON_LINE(a_ring_that_cannot_be_had_is_refused_with_the_reason),
         ON_LINE(without_a_gpu_none_is_given),
         ON_LINE(a_lost_device_takes_its_views_with_it),
+        ON_LINE(a_device_that_is_lost_while_it_waits_for_producers_is_noticed),
+        ON_LINE(a_thread_that_returns_after_the_line_touches_no_view),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

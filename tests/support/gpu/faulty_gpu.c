@@ -173,6 +173,11 @@ static int elapsed(crn_context *context, int32_t from, int32_t to, int64_t *ret_
     FAULTY(elapsed(context, from, to, ret_ns));
 }
 
+static int signal_query(void *signal)
+{
+    FAULTY(signal_query(signal));
+}
+
 static int begin_capture(crn_context *context)
 {
     uploaded = false;
@@ -234,6 +239,7 @@ const crn_gpu *crn_faulty_gpu(const crn_gpu *sound)
     table.poll = poll_one;
     table.record_event = record_event;
     table.elapsed = elapsed;
+    table.signal_query = signal_query;
     table.begin_capture = begin_capture;
     table.end_capture = end_capture;
     table.launch = launch;
