@@ -99,6 +99,10 @@ static page_pixels find_pixels(TIFF *tiff, size_t bytes)
 {
     uint32_t strips = TIFFNumberOfStrips(tiff);
     uint64_t begin = TIFFGetStrileOffset(tiff, 0), end = begin;
+    uint16_t order = FILLORDER_MSB2LSB;
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_FILLORDER, &order);
+    if (order != FILLORDER_MSB2LSB) /* libtiff turns the bits around */
+        return (page_pixels){0, bytes};
     for (uint32_t i = 0; i < strips; i++) {
         if (TIFFGetStrileOffset(tiff, i) != end)
             return (page_pixels){0, bytes};

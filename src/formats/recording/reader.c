@@ -40,7 +40,8 @@ static size_t read_file(crn_recording_reader *reader, void *data, size_t bytes, 
 static size_t read_window(crn_recording_reader *reader, void *data, size_t bytes, uint64_t offset)
 {
     uint64_t into = offset - reader->window_begin;
-    if (offset < reader->window_begin || into + bytes > reader->window_bytes) {
+    if (offset < reader->window_begin || bytes > reader->window_bytes ||
+        into > reader->window_bytes - bytes) {
         reader->window_bytes = read_file(reader, reader->window, sizeof reader->window, offset);
         reader->window_begin = offset;
         into = 0;

@@ -170,6 +170,7 @@ class PostgresqlTest(unittest.TestCase):
                           ("postgresql://postgres:pl4in@127.0.0.1:1/postgres", "start the server"),
                           ("postgresql://postgres:pl4in%ZZ@127.0.0.1:1/postgres", "as %XX"),
                           ("postgresql://postgres:pl4in@[::1/postgres", "as %XX"),
+                          *((f"postgresql://postgres:{mark}pl4in@127.0.0.1:1/postgres", "as %XX") for mark in "#/?"),
                           (f"postgresql://nobody:pl4in@127.0.0.1:{port}/postgres", "name another user"),
                           (f"postgresql://postgres:pl4in@127.0.0.1:{port}/other", "is the database of another program")):
             ran = run(url, "--from", "today")

@@ -192,7 +192,7 @@ class Sums(ReportTest):
         self.compare_outlets(rows, chosen)
         self.compare_changes(rows, made.selection)
         self.assertEqual([tuple(row.values()) for row in rows["drift"]],
-                         drift_within(self.alarms, made.selection.from_ns, made.selection.to_ns))
+                         drift_within(self.alarms, self.changes, made.selection.from_ns, made.selection.to_ns))
         found = {(row["run"], row["lane"], row["first"], row["last"]) for row in rows["gaps"]}
         self.assertEqual(found, gaps_between(verdicts, chosen, made.selection.from_ns, made.selection.to_ns))
         if nth == 0:
@@ -228,7 +228,7 @@ class Sums(ReportTest):
 
     def compare_changes(self, rows, selection):
         expected = [(change["time_ns"], change["what"], "refused" if change["refused"] else None, change["name"], "control",
-                     *((state["settings" if change["what"] == "reload" else change["what"]] or None)
+                     *((state["settings" if change["what"] in ("reload", "start") else change["what"]] or None)
                        for state in (change["before"], change["after"])), "; ".join(change["keys"]) or None)
                     for change in self.changes if selection.from_ns <= change["time_ns"] < selection.to_ns]
         self.assertEqual([tuple(row[name] for name in ("changed_ns", "what", "refused", "who", "through", "before", "after",

@@ -128,7 +128,9 @@ def make_changes(seed, verdicts):
         what = next((name for name in ("lot", "recipe") if after[name] != state[name]), "reload")
         if after == state and rng.random() > 0.02:
             continue
-        is_refused = rng.random() < 0.2
+        if what == "reload" and rng.random() < 0.3:
+            what = "start"
+        is_refused = what != "start" and rng.random() < 0.2
         keys = ["contours.rot: 0.5 -> 0.6", "budget_ms: 50 -> 40"] if what == "reload" else []
         changes.append({"time_ns": verdict["published_ns"] // 10**6 * 10**6, "what": what, "refused": is_refused,
                         "name": rng.choice(("anna", "bruno", "=1+1")), "before": state,
@@ -171,9 +173,14 @@ def make_alarms(seed, verdicts):
     return alarms
 
 
-def drift_within(alarms, from_ns, to_ns):
-    """The report's rows of those that held in the period."""
-    rows = [(alarm["raised_ms"] * 10**6, alarm["cleared_ms"] * 10**6 or None, alarm["name"],
+def drift_within(alarms, changes, from_ns, to_ns):
+    """The report's rows of those that held in the period: none holds longer than to the daemon's next start."""
+    starts_ns = sorted(change["time_ns"] for change in changes if change["what"] == "start")
+
+    def end_of(alarm):
+        later_ns = next((start_ns for start_ns in starts_ns if start_ns > alarm["raised_ms"] * 10**6), None)
+        return alarm["cleared_ms"] * 10**6 or later_ns
+    rows = [(alarm["raised_ms"] * 10**6, end_of(alarm), alarm["name"],
              None if alarm["lane"] < 0 else alarm["lane"], alarm["percent"] if math.isfinite(alarm["percent"]) else None,
              alarm["count"], alarm["by"] if alarm["acknowledged_ms"] else None)
             for alarm in alarms if alarm["condition"].endswith("_drifts")]

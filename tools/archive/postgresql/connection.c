@@ -81,9 +81,10 @@ static const struct {
     {NULL, "pg_hba.conf",
      "let the server's pg_hba.conf have a line for this user, database and host"},
     {NULL, "authentication failed", "let the server's pg_hba.conf and the URL name the same user"},
+    {NULL, "too many", "raise the server's max_connections, or end other programs"},
+    {NULL, "connection slots", "raise the server's max_connections, or end other programs"},
     {NULL, "role \"", "make the role (createuser --pwprompt), or name another user in the URL"},
     {NULL, "database \"", "make the database (createdb --owner USER), or name another one"},
-    {NULL, "too many", "raise the server's max_connections, or end other programs"},
     {NULL, "starting up", "the server starts; it is tried again"},
     {NULL, "shutting down", "the server ends; it is tried again"},
     {NULL, "certificate", "name the certificate of the server's issuer by ?sslrootcert=FILE"},
@@ -215,7 +216,8 @@ static int lock(crn_pg *pg, crn_error *error)
     snprintf(sql, sizeof sql,
              "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5;"
              "SET tcp_keepalives_count = 3; SET statement_timeout = 0;"
-             "SET idle_in_transaction_session_timeout = 0; SET lock_timeout = 3000;"
+             "SET idle_in_transaction_session_timeout = 0; SET synchronous_commit = on;"
+             "SET lock_timeout = 3000;"
              "SELECT pg_advisory_lock(%d, hashtext(current_schema())); SET lock_timeout = 0",
              CRN_ARCHIVE_APPLICATION_ID);
     return crn_pg_run(pg, sql, error);

@@ -5,7 +5,7 @@
 
 /* Sequences that are missing between a lane's last fruit that is there and its last one now. */
 static const char count_missing[] =
-    "SELECT COALESCE(SUM(missing), 0)::bigint FROM ("
+    "SELECT LEAST(COALESCE(SUM(missing), 0), 9223372036854775807)::bigint FROM ("
     " SELECT MAX(s.sequence)::numeric - r.reached - COUNT(*) AS missing FROM staged_fruits s"
     " JOIN (SELECT run_id, lane, COALESCE((SELECT MAX(sequence) FROM fruits f"
     "   WHERE f.run_id = l.run_id AND f.lane = l.lane), -1) AS reached"

@@ -10,6 +10,7 @@ from .period import NS_PER_HOUR, Selection, told
 
 APPLICATION_ID = 0x43524E41  # "CRNA", tools/archive/schema.h
 SCHEMA = 5
+SEQUENCE_MAX = (1 << 63) - 1  # of both databases
 SQLITE_MIN = (3, 37, 0)  # STRICT tables
 _MAGIC = b"SQLite format 3\0"
 _NAME_THE_FILE = "name the file that cernita-archive writes"
@@ -135,8 +136,9 @@ def _lanes(archive, run):
 
 def _first_since(archive, run, lane, ns):
     """The lowest sequence from which on fruits were judged at `ns` or later, by bisection."""
-    low, high = archive.execute("SELECT MIN(sequence), MAX(sequence) + 1 FROM fruits WHERE run_id = ? AND lane = ?",
+    low, last = archive.execute("SELECT MIN(sequence), MAX(sequence) FROM fruits WHERE run_id = ? AND lane = ?",
                                 (run, lane)).fetchone()
+    high = min(last + 1, SEQUENCE_MAX)
     while low < high:
         middle = (low + high) // 2
         sequence, published_ns = archive.execute(

@@ -19,7 +19,7 @@ class Cell:
 PIECE = 200_000
 
 # Of many rows, exactly: in thousandths, whose sum does not depend on the rows' order.
-AREA = "SUM(CASE WHEN {0} < 1e9 THEN CAST({0} * 1000 + 0.5 AS INTEGER) END)"
+AREA = "SUM(CASE WHEN {0} >= 0 AND {0} < 1e9 THEN CAST({0} * 1000 + 0.5 AS INTEGER) END)"
 
 HOUR_OF = "({ns} + {{offset_ns}}) / 3600000000000 * 3600000000000 - {{offset_ns}}"  # of local hours
 

@@ -11,10 +11,14 @@ _CURES = {  # the first one whose text is found
     "could not translate": "name another host",
     "Connection refused": "start the server",
     "No such file": "start the server",
-    "role \"": "name another user",
-    "database \"": "name the archive's database",
     "create temporary": "GRANT TEMPORARY ON DATABASE … TO …",
     "permission denied": "let the archive's user GRANT SELECT ON ALL TABLES IN SCHEMA public TO …",
+    "read-only": "name the server that is written to: the report makes temporary tables",
+    "certificate": "name the certificate of the server's issuer by ?sslrootcert=FILE",
+    "too many connections": "raise the server's max_connections, or end other programs",
+    "connection slots": "raise the server's max_connections, or end other programs",
+    "role \"": "name another user",
+    "database \"": "name the archive's database",
     "No space": "make room on the server's disk",
     "does not exist": "name the database that cernita-archive writes",
 }
@@ -32,6 +36,9 @@ def name_of(url):
         place = urllib.parse.urlsplit(url)
     except ValueError:
         raise Failure(_NO_URL) from None
+    # libpq takes all before the last @ for the user and the password, also what ends a host in a URL: not to be shown
+    if place.fragment or ("@" in place.path + place.query and "@" not in place.netloc):
+        raise Failure(_NO_URL)
     return f"postgresql://{place.netloc.rpartition('@')[2]}{place.path}"
 
 

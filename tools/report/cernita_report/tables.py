@@ -195,9 +195,13 @@ GROUP BY nth, run_id, settings_id, recipe_id, name, hash, run ORDER BY first_ns,
         {"raised_ns": "time", "cleared_ns": "time", "class": "text", "lane": "lane", "of_usual": "percent", "fruits": "count",
          "acknowledged_by": "text"},
         """\
-SELECT raised_ns, cleared_ns, name AS class, lane, percent AS of_usual, CAST(count AS INTEGER) AS fruits, acknowledged_by
-FROM alarms
-WHERE condition IN ('lane_drifts', 'lot_drifts') AND raised_ns < {to_ns} AND IFNULL(cleared_ns, {to_ns}) >= {from_ns}
+SELECT raised_ns, ended_ns AS cleared_ns, name AS class, lane, percent AS of_usual, CAST(count AS INTEGER) AS fruits,
+  acknowledged_by
+FROM (
+  SELECT *, IFNULL(cleared_ns, (SELECT MIN(c.time_ns) FROM changes c
+    WHERE c.source = a.source AND c.what = 'start' AND c.time_ns > a.raised_ns)) AS ended_ns FROM alarms a
+  WHERE condition IN ('lane_drifts', 'lot_drifts') AND raised_ns < {to_ns}) drifts
+WHERE IFNULL(ended_ns, {to_ns}) >= {from_ns}
 ORDER BY raised_ns, alarm_id""",
         cells=(), since=5),
     Table(
