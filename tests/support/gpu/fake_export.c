@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -66,29 +65,44 @@ void crn_fake_gpu_export_free(crn_gpu_export *given)
     atomic_fetch_sub(&exported, 1);
 }
 
-/* A signal is its flag: set while the work before its record is not done. */
+/* Signals are of this pool, as those of a GPU are the driver's: what a lost one may still use,
+ * which the line forgets unfreed, is not a leak of the heap. */
+#define SIGNALS_MAX 4096
+
+typedef struct fake_signal {
+    atomic_bool pending; /* the work before its record is not done */
+    atomic_bool taken;
+} fake_signal;
+
+static fake_signal signals[SIGNALS_MAX];
+
 int crn_fake_gpu_signal_create(int32_t device, void **ret_signal,
                                unsigned char ret_handle[CRN_GPU_SIGNAL_BYTES])
 {
     (void)device;
-    atomic_bool *pending = calloc(1, sizeof *pending);
-    if (!pending)
-        return -ENOMEM;
-    memset(ret_handle, 0, CRN_GPU_SIGNAL_BYTES);
-    memcpy(ret_handle, &pending, sizeof pending);
-    atomic_fetch_add(&exported, 1);
-    *ret_signal = pending;
-    return 0;
+    for (int i = 0; i < SIGNALS_MAX; i++) {
+        fake_signal *signal = &signals[i];
+        if (atomic_exchange(&signal->taken, true))
+            continue;
+        atomic_bool *pending = &signal->pending;
+        atomic_store(pending, false);
+        memset(ret_handle, 0, CRN_GPU_SIGNAL_BYTES);
+        memcpy(ret_handle, &pending, sizeof pending);
+        atomic_fetch_add(&exported, 1);
+        *ret_signal = signal;
+        return 0;
+    }
+    return -ENOMEM;
 }
 
 int crn_fake_gpu_signal_query(void *signal)
 {
-    return atomic_load((atomic_bool *)signal) ? -EAGAIN : 0;
+    return atomic_load(&((fake_signal *)signal)->pending) ? -EAGAIN : 0;
 }
 
 void crn_fake_gpu_signal_free(void *signal)
 {
-    free(signal);
+    atomic_store(&((fake_signal *)signal)->taken, false);
     atomic_fetch_sub(&exported, 1);
 }
 
