@@ -1,6 +1,7 @@
 #include "src/engine/engine.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,9 @@
 #include "stages/base/log.h"
 #include "src/engine/internal.h"
 #include "stages/backend.h"
+
+/* How often the end looks at devices. */
+#define LOOK_MS 5
 
 /* A view that waits for a worker: for its finish halves, or for the whole chain. */
 typedef struct ready_view {
@@ -152,12 +156,33 @@ void crn_engine_forget(crn_engine *engine, uint32_t slot)
     crn_devices_forget(&engine->devices, slot);
 }
 
+/* Waits until the workers have ended. One that reads from a device ends with that at the latest:
+ * nothing else looks any more whether it is lost. */
+static void stop_workers(crn_engine *engine)
+{
+    const char *why;
+    for (int32_t i = 0; i < engine->workers; i++)
+        if (engine->worker[i])
+            crn_worker_stop(engine->worker[i]);
+    for (int32_t i = 0; i < engine->workers && engine->devices.count > 0; i++) {
+        while (engine->worker[i] && !crn_worker_has_ended(engine->worker[i])) {
+            for (int32_t k = 0; k < engine->devices.count; k++)
+                crn_device_lost(engine->devices.device[k], crn_now_ns(), &why);
+            struct pollfd polled = {.fd = engine->done_descriptor, .events = POLLIN};
+            (void)poll(&polled, 1, LOOK_MS);
+            crn_engine_rearm(engine);
+        }
+    }
+}
+
 bool crn_engine_close(crn_engine **engine)
 {
     crn_engine *it = *engine;
     if (!it)
         return true;
     /* Workers first: they read the devices' results. */
+    if (it->worker)
+        stop_workers(it);
     for (int32_t i = 0; it->worker && i < it->workers; i++)
         crn_worker_free(&it->worker[i]);
     bool all = crn_devices_close(&it->devices);

@@ -22,6 +22,7 @@ typedef struct task {
     crn_output output;
     crn_device_view *from; /* NULL: run the whole chain */
     crn_device *device;    /* in whose memory the view lies; NULL: in none's */
+    int64_t since_ns;      /* when what it costs began */
     crn_values_probe probe;
 } task;
 
@@ -38,7 +39,7 @@ struct crn_worker {
     const crn_output_hook *hook; /* NULL: none */
     int done_descriptor;
     pthread_t thread;
-    bool started;
+    bool started, stopped;
     crn_remote_maps *remote;
     crn_chain *chain; /* owns the memory that those of all settings share; runs no view itself */
     worker_settings settings[CRN_GENERATIONS]; /* by crn_config_slot */
@@ -92,7 +93,12 @@ static int run_whole(crn_worker *self, task *it, crn_chain *chain, crn_values_wa
 {
     crn_output *output = &it->output;
     crn_view *view = output->view;
-    int r = crn_view_has_maps(view) ? 0 : crn_device_copy_view(it->device, self->number, view);
+    int r = 0;
+    if (!crn_view_has_maps(view)) {
+        r = crn_device_copy_view(it->device, self->number, view);
+        if (!it->from) /* the time that its producer took to write it is no cost of the view */
+            it->since_ns = crn_now_ns();
+    }
     output->probe = NULL;
     if (r < 0)
         return r;
@@ -163,13 +169,13 @@ static void run_task(crn_worker *self, task *it)
     }
     atomic_store_explicit(&self->running_lane, view->header.lane, memory_order_relaxed);
     atomic_store_explicit(&self->running_fruit, view->header.fruit, memory_order_relaxed);
-    int64_t since_ns = crn_now_ns();
+    it->since_ns = crn_now_ns();
     crn_pulse_limit(&self->pulse, view->deadline_ns);
-    atomic_store_explicit(&self->running_since_ns, since_ns, memory_order_release);
+    atomic_store_explicit(&self->running_since_ns, it->since_ns, memory_order_release);
     CRN_RANGE_BEGIN("lane %" PRIu32 " fruit %" PRIu64 " view %u", view->header.lane,
                     view->header.fruit, view->header.view);
     if (it->from && it->from->status == 0)
-        since_ns = it->from->enqueued.submitted_ns;
+        it->since_ns = it->from->enqueued.submitted_ns;
     crn_values_watch watch = {.data = view->maps};
     int r = run_chain(self, it, view->check ? &watch : NULL);
     if (r == 0)
@@ -179,7 +185,7 @@ static void run_task(crn_worker *self, task *it)
     it->output.status = r;
     /* Whoever waited in vain for a producer to write the view has not run it. */
     bool has_run = it->from || crn_view_has_maps(view);
-    it->output.took_ns = has_run ? crn_now_ns() - since_ns : 0;
+    it->output.took_ns = has_run ? crn_now_ns() - it->since_ns : 0;
     CRN_RANGE_END();
     atomic_store_explicit(&self->running_since_ns, 0, memory_order_release);
 }
@@ -300,21 +306,32 @@ int crn_worker_create(const crn_config *config, const crn_ops *ops, const crn_ou
     return 0;
 }
 
+void crn_worker_stop(crn_worker *worker)
+{
+    if (!worker->started || worker->stopped)
+        return;
+    worker->stopped = true;
+    crn_watchdog_remove(&worker->pulse);
+    for (int32_t i = 0; i < CRN_WORKER_DEPTH; i++)
+        if (worker->busy & UINT32_C(1) << i)
+            atomic_store_explicit(&worker->tasks[i].output.view->cancelled, true,
+                                  memory_order_relaxed);
+    sem_post(&worker->work);
+}
+
+bool crn_worker_has_ended(const crn_worker *worker)
+{
+    return !worker->started || atomic_load(&worker->gone);
+}
+
 void crn_worker_free(crn_worker **worker)
 {
     crn_worker *self = *worker;
     if (!self)
         return;
-    crn_watchdog_remove(&self->pulse);
-    if (self->started) {
-        /* Views that still wait are returned as cancelled instead of run. */
-        for (int32_t i = 0; i < CRN_WORKER_DEPTH; i++)
-            if (self->busy & UINT32_C(1) << i)
-                atomic_store_explicit(&self->tasks[i].output.view->cancelled, true,
-                                      memory_order_relaxed);
-        sem_post(&self->work);
+    crn_worker_stop(self);
+    if (self->started)
         pthread_join(self->thread, NULL);
-    }
     sem_destroy(&self->ready);
     sem_destroy(&self->work);
     crn_ring_done(&self->in);

@@ -61,8 +61,13 @@ int crn_worker_prepare(crn_worker *worker, const crn_config *config);
 /* Frees that once no view of the slot is inside any more; by any one thread. */
 void crn_worker_forget(crn_worker *worker, uint32_t slot);
 
-/* Cancels the views that wait, joins once the running one has ended,
- * frees and sets *worker to NULL; NULL is allowed. */
+/* Cancels the views that wait: they are returned as cancelled instead of run. Its thread ends once
+ * the running one has ended; crn_worker_free is all that may follow. */
+void crn_worker_stop(crn_worker *worker);
+bool crn_worker_has_ended(const crn_worker *worker);
+
+/* Stops it unless that was done, joins its thread, frees and sets *worker to NULL; NULL is allowed.
+ */
 void crn_worker_free(crn_worker **worker);
 
 /* Number of views that it holds: waiting, running or not yet collected. */

@@ -152,8 +152,8 @@ void crn_device_finished(crn_device_view *view);
 /*
  * Copies a view that lies in the device's memory to its host memory (crn_view_has_maps), once its
  * producer has written it. For the worker of that number, as the next: it waits, until the view's
- * deadline at most. Returns 0; -ETIME; -ECANCELED: it is not wanted any more; -ENODEV: the device
- * is lost.
+ * deadline at most, and not at all while half of the workers have waited long for events that do
+ * not come. Returns 0; -ETIME; -ECANCELED: it is not wanted any more; -ENODEV: the device is lost.
  */
 int crn_device_copy_view(crn_device *device, int32_t worker, crn_view *view);
 

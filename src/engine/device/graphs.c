@@ -257,6 +257,10 @@ static int capture_all(crn_device *device, crn_shape_graphs *graphs, bool later,
         crn_gpu_graph **captured = &graphs->graph[at.mask][at.batch][at.slot].captured;
         if (*captured ? is_current(device, graphs, at) : later)
             continue;
+        /* Workers that read from the device wait meanwhile. */
+        crn_device_serve_reads(device);
+        if (!crn_device_is_running(device))
+            return -ENODEV;
         int r = capture_graph(device, graphs, at, empty);
         if (r < 0) {
             device->gpu->graph_free(captured);

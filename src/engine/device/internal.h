@@ -73,14 +73,17 @@ typedef enum crn_device_read_state {
     CRN_READ_IDLE,
     CRN_READ_ASKED,   /* by its worker, which may withdraw it */
     CRN_READ_RUNNING, /* the device's thread's */
-    CRN_READ_DONE
+    CRN_READ_DONE,
+    CRN_READ_REFUSED /* too many wait for their events already */
 } crn_device_read_state;
 
 /* What a worker reads of maps in the device's memory. */
 typedef struct crn_device_read {
     atomic_int state; /* crn_device_read_state */
     sem_t done;
-    void *signal;      /* not before this says so; NULL: at once */
+    void *signal; /* not before this says so; NULL: at once */
+    int64_t asked_ns;
+    bool is_known;     /* the device's thread has found it unwritten before */
     crn_image image;   /* in the device's memory */
     unsigned char *to; /* host memory for `bytes` of it; NULL: the sums of `count` runs are asked */
     size_t bytes;
@@ -160,6 +163,7 @@ struct crn_device {
     crn_device_view *unwritten[CRN_DEVICE_VIEWS]; /* whose producer has not written them yet */
     int32_t unwritten_count;
     bool polls_reads;   /* some read is under way */
+    int32_t late_reads; /* that have waited long for their events */
     int64_t ended_ns;   /* when the last batch was seen to complete */
     int64_t longest_ns; /* of the recent batches: crn_limit_longest_ns */
     crn_log_gate slow_gate;

@@ -21,6 +21,10 @@
 /* A view may have all the time of its fruit, and a worker that waits is one less for others. */
 #define WAIT_NS (5 * CRN_NS_PER_S)
 
+/* Half of the workers may wait longer than this for events that do not come; the others are for
+ * views that can be judged. */
+#define LATE_NS (100 * CRN_NS_PER_MS)
+
 static size_t buffer_bytes(void)
 {
     return RUNS_MAX * (sizeof(crn_run) + sizeof(crn_run_sum));
@@ -76,6 +80,12 @@ static int begin(crn_device *device, crn_device_read *read)
     return r;
 }
 
+static void end(crn_device_read *read, crn_device_read_state state)
+{
+    atomic_store(&read->state, (int)state);
+    sem_post(&read->done);
+}
+
 static void poll_read(crn_device *device, crn_device_read *read)
 {
     int r = device->gpu->poll(read->context);
@@ -83,8 +93,7 @@ static void poll_read(crn_device *device, crn_device_read *read)
     if (!crn_device_is_running(device))
         return;
     if (r == 0) {
-        atomic_store(&read->state, CRN_READ_DONE);
-        sem_post(&read->done);
+        end(read, CRN_READ_DONE);
     } else if (r != -EAGAIN) {
         crn_device_lose(device, CRN_DEVICE_FAILED, "a read of maps failed: %s", strerror(-r));
     } else if (took_ns > CRN_DEVICE_SLOTS * crn_device_limit_ns(device)) {
@@ -93,9 +102,22 @@ static void poll_read(crn_device *device, crn_device_read *read)
     }
 }
 
+/* Whether a read whose event is not done may wait for it. *late: reads so far that have waited
+ * long. Those of the last round count only for a read that was there: its worker may have withdrawn
+ * one of them for it. */
+static bool may_wait(const crn_device *device, crn_device_read *read, int32_t *late)
+{
+    int32_t most = device->read_count > 1 ? device->read_count / 2 : 1;
+    bool is_new = !read->is_known;
+    read->is_known = true;
+    if (crn_now_ns() - read->asked_ns > LATE_NS)
+        return ++*late <= most;
+    return is_new || device->late_reads < most;
+}
+
 /* Begins a read that is asked for, once its view is written. It is claimed before its signal is
  * asked: until then its worker may withdraw it, ask for another one, and free the signal. */
-static void begin_if_written(crn_device *device, crn_device_read *read)
+static void begin_if_written(crn_device *device, crn_device_read *read, int32_t *late)
 {
     int asked = CRN_READ_ASKED;
     if (!atomic_compare_exchange_strong(&read->state, &asked, CRN_READ_RUNNING))
@@ -104,28 +126,30 @@ static void begin_if_written(crn_device *device, crn_device_read *read)
     /* A call that returned too late: the line may have ended meanwhile. */
     if (!crn_device_is_running(device))
         return;
-    if (!is_written) {
+    int r = is_written ? begin(device, read) : 0;
+    if (!is_written && may_wait(device, read, late))
         atomic_store(&read->state, CRN_READ_ASKED);
-        return;
-    }
-    int r = begin(device, read);
-    if (r < 0)
+    else if (!is_written)
+        end(read, CRN_READ_REFUSED);
+    else if (r < 0)
         crn_device_lose(device, CRN_DEVICE_FAILED, "reading maps: %s", strerror(-r));
 }
 
 void crn_device_serve_reads(crn_device *device)
 {
+    int32_t late = 0;
     device->polls_reads = false;
     for (int32_t i = 0; i < device->read_count && crn_device_is_running(device); i++) {
         crn_device_read *read = &device->reads[i];
         int state = atomic_load(&read->state);
         if (state == CRN_READ_ASKED)
-            begin_if_written(device, read);
+            begin_if_written(device, read, &late);
         else if (state == CRN_READ_RUNNING)
             poll_read(device, read);
         state = atomic_load(&read->state);
         device->polls_reads |= state == CRN_READ_ASKED || state == CRN_READ_RUNNING;
     }
+    device->late_reads = late;
 }
 
 /* --- a worker --- */
@@ -139,13 +163,22 @@ static int status_of(const crn_view *view, int64_t until_ns)
     return now_ns >= view->deadline_ns || now_ns >= until_ns ? -ETIME : 0;
 }
 
+/* True once the device's thread has ended it. */
+static bool has_ended(crn_device_read *read)
+{
+    int state = atomic_load(&read->state);
+    return state == CRN_READ_DONE || state == CRN_READ_REFUSED;
+}
+
 /* Waits until the read is done. Once it runs it is not given up, unless the device is. */
 static int wait_for(crn_device *device, crn_device_read *read, const crn_view *view)
 {
-    int64_t until_ns = crn_now_ns() + WAIT_NS;
+    read->asked_ns = crn_now_ns();
+    read->is_known = false;
+    int64_t until_ns = read->asked_ns + WAIT_NS;
     atomic_store(&read->state, CRN_READ_ASKED);
     sem_post(&device->work);
-    while (atomic_load(&read->state) != CRN_READ_DONE) {
+    while (!has_ended(read)) {
         int asked = CRN_READ_ASKED, r = status_of(view, until_ns);
         if (!crn_device_is_running(device))
             return -ENODEV;
@@ -155,7 +188,7 @@ static int wait_for(crn_device *device, crn_device_read *read, const crn_view *v
     }
     while (sem_trywait(&read->done) == 0)
         continue;
-    return 0;
+    return atomic_load(&read->state) == CRN_READ_DONE ? 0 : -ETIME;
 }
 
 int crn_device_copy_view(crn_device *device, int32_t worker, crn_view *view)
