@@ -77,10 +77,12 @@ static int (*fake_begin_capture)(crn_context *context);
 static int begin_capture(crn_context *context)
 {
     crn_device *device = opened;
-    if (atomic_fetch_add(&captures, 1) == 10 && device) {
-        int state = atomic_load(&device->reads[0].state); /* idle: its worker has taken it already */
+    if (atomic_load(&captures) == 10 && device) {
+        int state = atomic_load(&device->reads[0].state);
+        /* idle: its worker has taken it already */
         is_served = state == CRN_READ_DONE || state == CRN_READ_IDLE;
     }
+    atomic_fetch_add(&captures, 1);
     if (device)
         pass_gate();
     return fake_begin_capture(context);
