@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 
 import yaml
 
@@ -23,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/monitor"), str(pathlib.Path(__file__).parent)]
 from live_line import settings  # noqa: E402
 from check_service import RATE, RUN, Service  # noqa: E402
-from machine import Machine, await_true, debian  # noqa: E402
+from machine import Machine, await_true, debian, run_tests  # noqa: E402
 
 # What the packages depend on beside machine.PACKAGES, as `apt-get install` of them would bring it: the machine has no network.
 NEEDED = ["libcairo2", "libcurl4", "libncursesw6", "libtinfo6", "libjpeg62-turbo", "libsystemd0", "python3", "python3-numpy",
@@ -156,20 +155,12 @@ def main():
     packages = [path for path in given.packages.glob("*.deb") if not re.search("-dbgsym_|-dev_", path.name)]
     if not packages:
         sys.exit(f"{given.packages}: no *.deb; tools/packaging/make_packages {given.packages} makes them")
-    failed = 0
     with tempfile.TemporaryDirectory() as later:
         next_version(packages, pathlib.Path(later))
         system = debian(given.debian, NEEDED)
         with Machine(system, lambda folder: prepare(packages, later, folder)) as machine:
             machine.before = files(machine)
-            for test in TESTS: # each goes on where the last one ended
-                try:
-                    test(machine)
-                    print(f"ok   {test.__name__}", flush=True)
-                except Exception: # pylint: disable=broad-except
-                    failed += 1
-                    print(f"FAILED: {test.__name__}\n{traceback.format_exc()}", flush=True)
-                    print(machine.run("journalctl", "--no-pager", "--lines", "30", check=False), flush=True)
+            failed = run_tests(machine, TESTS) # each goes on where the last one ended
     print(f"{len(TESTS) - failed} passed, {failed} failed, 0 skipped")
     return failed > 0
 

@@ -18,7 +18,6 @@ import subprocess
 import sys
 import threading
 import time
-import traceback
 
 import msgpack
 import yaml
@@ -28,7 +27,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/monitor"), str(pathlib.Path(__file__).parent)]
 from live_line import Belt, settings  # noqa: E402
 from hold import hold_for_good  # noqa: E402
-from machine import Machine, await_true, debian  # noqa: E402
+from machine import Machine, await_true, debian, run_tests  # noqa: E402
 import archive_unit  # noqa: E402
 import sorter_unit  # noqa: E402
 
@@ -395,18 +394,10 @@ def main():
     parser.add_argument("--debian", type=pathlib.Path, default=ROOT / "build-check/debian", help="where the bare Debian is kept")
     parser.add_argument("--only", help="tests whose names contain this")
     given = parser.parse_args()
-    failed = 0
     tests = [test for test in TESTS if not given.only or given.only in test.__name__]
     with Machine(debian(given.debian), lambda folder: install(given.build, folder)) as machine:
         print(f"     {'what happened':26} {'restart':>7} {'ready':>7}   complete, partial, late, none: fruits since then")
-        for test in tests:
-            try:
-                test(machine)
-                print(f"ok   {test.__name__}", flush=True)
-            except Exception: # pylint: disable=broad-except
-                failed += 1
-                print(f"FAILED: {test.__name__}\n{traceback.format_exc()}", flush=True)
-                print(machine.run("journalctl", "--no-pager", "--lines", "30", check=False), flush=True)
+        failed = run_tests(machine, tests)
     print(f"{len(tests) - failed} passed, {failed} failed, 0 skipped")
     return failed > 0
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import traceback
 
 SUITE = "bookworm"
 MIRROR = "http://deb.debian.org/debian"
@@ -156,3 +157,17 @@ class Machine:
                 if numbers[-1] == str(pid) and os.readlink(status.parent / "ns/pid") == own:
                     return int(status.parent.name)
         raise LookupError(f"no process {pid} in the machine")
+
+
+def run_tests(machine, tests):
+    """Runs each with the machine, and prints what became of it; how many failed."""
+    failed = 0
+    for test in tests:
+        try:
+            test(machine)
+            print(f"ok   {test.__name__}", flush=True)
+        except Exception: # pylint: disable=broad-except
+            failed += 1
+            print(f"FAILED: {test.__name__}\n{traceback.format_exc()}", flush=True)
+            print(machine.run("journalctl", "--no-pager", "--lines", "30", check=False), flush=True)
+    return failed

@@ -44,12 +44,16 @@ def kill_sender(plant, times):
         plant.row.ready_s.append(plant.await_good())
 
 
+def stop_for(process, seconds):
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(seconds)
+    process.send_signal(signal.SIGCONT)
+
+
 def stall_sender(plant, times):
     for _ in range(times):
         plant.await_sent(3)
-        plant.processes["sender"].send_signal(signal.SIGSTOP)
-        time.sleep(2)
-        plant.processes["sender"].send_signal(signal.SIGCONT)
+        stop_for(plant.processes["sender"], 2)
         plant.row.ready_s.append(plant.await_good())
 
 
@@ -277,9 +281,7 @@ def hang_worker(plant, times):
 def stop_daemon(plant, times):
     for _ in range(times):
         plant.await_graded(5)
-        plant.processes["daemon"].send_signal(signal.SIGSTOP)
-        time.sleep(3)
-        plant.processes["daemon"].send_signal(signal.SIGCONT)
+        stop_for(plant.processes["daemon"], 3)
         plant.row.ready_s.append(plant.await_good())
 
 

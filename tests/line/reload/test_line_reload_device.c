@@ -35,31 +35,13 @@ static void change(line_fixture *line, bool other)
         fail_msg("%s", error.text);
 }
 
-static void judge(line_fixture *line, uint64_t first, verdict_bytes ret_verdicts[FRUITS])
-{
-    for (uint64_t i = 0; i < FRUITS; i++)
-        every_stage_send(line, first + i, (uint32_t)i);
-    for (int i = 0; i < FRUITS; i++) {
-        verdict_bytes verdict;
-        every_stage_receive(line, &verdict);
-        every_stage_expect_whole(&verdict);
-        ret_verdicts[verdict.lane] = verdict;
-    }
-}
-
-static void free_verdicts(verdict_bytes verdicts[FRUITS])
-{
-    for (int i = 0; i < FRUITS; i++)
-        free(verdicts[i].data);
-}
-
 static void expect(line_fixture *line, uint64_t first, const verdict_bytes expected[FRUITS])
 {
     verdict_bytes verdicts[FRUITS];
-    judge(line, first, verdicts);
+    every_stage_judge(line, first, FRUITS, verdicts);
     for (int i = 0; i < FRUITS; i++)
         every_stage_expect_same(&expected[i], &verdicts[i]);
-    free_verdicts(verdicts);
+    every_stage_free(verdicts, FRUITS);
 }
 
 static void judge_on(const crn_gpu *gpu, const char *devices)
@@ -68,9 +50,9 @@ static void judge_on(const crn_gpu *gpu, const char *devices)
     static line_fixture line;
     every_stage_start(&line,
                       &(every_stage_settings){.backend = "openmp", .workers = 1, .threads = 1});
-    judge(&line, 0, own);
+    every_stage_judge(&line, 0, FRUITS, own);
     change(&line, true);
-    judge(&line, FRUITS, other);
+    every_stage_judge(&line, FRUITS, FRUITS, other);
     line_stop(&line);
 
     every_stage_start(&line, &(every_stage_settings){.backend = "cuda",
@@ -94,8 +76,8 @@ static void judge_on(const crn_gpu *gpu, const char *devices)
     line_stop(&line);
     assert_true(line.metrics.engine.device >= 80);
     assert_int_equal(line.metrics.engine.lost, 0);
-    free_verdicts(own);
-    free_verdicts(other);
+    every_stage_free(own, FRUITS);
+    every_stage_free(other, FRUITS);
 }
 
 static void devices_take_new_settings_in(void **state)

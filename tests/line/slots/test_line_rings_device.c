@@ -38,30 +38,11 @@ static void start(const char *backend, const crn_gpu *gpu)
     start_on(backend, gpu, NULL);
 }
 
-/* Sends these fruits on lanes of their own, and receives their verdicts, by lane. */
-static void judge(uint64_t first, verdict_bytes verdicts[FRUITS])
-{
-    for (uint64_t i = 0; i < FRUITS; i++)
-        every_stage_send(&line, first + i, (uint32_t)i);
-    for (int i = 0; i < FRUITS; i++) {
-        verdict_bytes verdict;
-        every_stage_receive(&line, &verdict);
-        every_stage_expect_whole(&verdict);
-        verdicts[verdict.lane] = verdict;
-    }
-}
-
-static void free_verdicts(verdict_bytes verdicts[FRUITS])
-{
-    for (int i = 0; i < FRUITS; i++)
-        free(verdicts[i].data);
-}
-
 /* The verdicts on the processor. */
 static void judge_here(verdict_bytes verdicts[FRUITS])
 {
     start("openmp", NULL);
-    judge(0, verdicts);
+    every_stage_judge(&line, 0, FRUITS, verdicts);
     line_stop(&line);
     crn_raw_producer_close(&producer);
 }
@@ -70,10 +51,10 @@ static void judge_here(verdict_bytes verdicts[FRUITS])
 static void judge_again(const verdict_bytes expected[FRUITS], uint64_t *round)
 {
     verdict_bytes verdicts[FRUITS];
-    judge(*round * FRUITS * CRN_EVERY_STAGE_SHOWN, verdicts);
+    every_stage_judge(&line, *round * FRUITS * CRN_EVERY_STAGE_SHOWN, FRUITS, verdicts);
     for (int i = 0; i < FRUITS; i++)
         every_stage_expect_same(&expected[i], &verdicts[i]);
-    free_verdicts(verdicts);
+    every_stage_free(verdicts, FRUITS);
     ++*round;
 }
 
@@ -94,7 +75,7 @@ static void judge_on(const crn_gpu *gpu)
     line_stop(&line);
     assert_true(line.metrics.engine.device >= 60);
     assert_int_equal(line.metrics.engine.lost, 0);
-    free_verdicts(expected);
+    every_stage_free(expected, FRUITS);
 }
 
 static void a_device_reads_rings_that_are_pinned(void **state)
@@ -111,7 +92,7 @@ static void a_device_reads_rings_that_are_pinned(void **state)
     assert_int_equal(atomic_load(&crn_fake_gpu_used.pins), pins);
     assert_true(line.metrics.engine.device >= 60);
     assert_true(crn_fake_gpu_all_freed());
-    free_verdicts(expected);
+    every_stage_free(expected, FRUITS);
 }
 
 static void rings_are_pinned_for_a_device_that_is_used(void **state)
@@ -138,7 +119,7 @@ static void rings_stay_when_a_device_is_lost(void **state)
     assert_int_equal(line.metrics.engine.lost, 1);
     assert_int_equal(line.metrics.fruits.complete, line.metrics.fruits.wanted / 3);
     assert_true(atomic_load(&crn_fake_gpu_used.pins) > pins); /* on purpose */
-    free_verdicts(expected);
+    every_stage_free(expected, FRUITS);
 }
 
 static void cuda_reads_rings(void **state)

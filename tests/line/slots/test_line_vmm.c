@@ -68,41 +68,22 @@ static void start_every_stage(const crn_gpu *gpu, const char *kind)
     line.producer = &producer;
 }
 
-/* Sends these fruits on lanes of their own, and receives their verdicts, by lane. */
-static void judge_every_stage(uint64_t first, verdict_bytes verdicts[FRUITS])
-{
-    for (uint64_t i = 0; i < FRUITS; i++)
-        every_stage_send(&line, first + i, (uint32_t)i);
-    for (int i = 0; i < FRUITS; i++) {
-        verdict_bytes verdict;
-        every_stage_receive(&line, &verdict);
-        every_stage_expect_whole(&verdict);
-        verdicts[verdict.lane] = verdict;
-    }
-}
-
-static void free_verdicts(verdict_bytes verdicts[FRUITS])
-{
-    for (int i = 0; i < FRUITS; i++)
-        free(verdicts[i].data);
-}
-
 static void verdicts_are_those_of_host_memory(void **state)
 {
     (void)state;
     verdict_bytes expected[FRUITS], verdicts[FRUITS];
     start_every_stage(NULL, "memfd");
-    judge_every_stage(0, expected);
+    every_stage_judge(&line, 0, FRUITS, expected);
     stop();
     start_every_stage(crn_fake_gpu(1, false), "vmm");
     for (uint64_t round = 0; round < ROUNDS; round++) {
-        judge_every_stage(round * FRUITS * CRN_EVERY_STAGE_SHOWN, verdicts);
+        every_stage_judge(&line, round * FRUITS * CRN_EVERY_STAGE_SHOWN, FRUITS, verdicts);
         for (int i = 0; i < FRUITS; i++)
             every_stage_expect_same(&expected[i], &verdicts[i]);
-        free_verdicts(verdicts);
+        every_stage_free(verdicts, FRUITS);
     }
     stop();
-    free_verdicts(expected);
+    every_stage_free(expected, FRUITS);
     assert_true(line.metrics.engine.device > FRUITS);
     assert_int_equal(line.metrics.engine.device_copied,
                      ROUNDS * FRUITS * CRN_EVERY_STAGE_VIEWS); /* for their textures */

@@ -208,3 +208,21 @@ void every_stage_receive(line_fixture *line, verdict_bytes *ret_verdict)
     ret_verdict->lane = crn_decoded_field(&unpacked.data, "lane")->via.u64;
     msgpack_unpacked_destroy(&unpacked);
 }
+
+void every_stage_judge(line_fixture *line, uint64_t first, int count, verdict_bytes verdicts[])
+{
+    for (int i = 0; i < count; i++)
+        every_stage_send(line, first + (uint64_t)i, (uint32_t)i);
+    for (int i = 0; i < count; i++) {
+        verdict_bytes verdict;
+        every_stage_receive(line, &verdict);
+        every_stage_expect_whole(&verdict);
+        verdicts[verdict.lane] = verdict;
+    }
+}
+
+void every_stage_free(verdict_bytes verdicts[], int count)
+{
+    for (int i = 0; i < count; i++)
+        free(verdicts[i].data);
+}

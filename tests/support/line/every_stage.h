@@ -42,4 +42,10 @@ void every_stage_expect_same(const verdict_bytes *a, const verdict_bytes *b);
 /* Asserts: complete, with defects in every view, each with textures. */
 void every_stage_expect_whole(const verdict_bytes *verdict);
 
+/* Sends `count` fruits from `first` on, the i-th on lane i, and receives their verdicts, which are
+ * whole, by lane. */
+void every_stage_judge(line_fixture *line, uint64_t first, int count, verdict_bytes verdicts[]);
+
+void every_stage_free(verdict_bytes verdicts[], int count);
+
 #endif
